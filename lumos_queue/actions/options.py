@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from lumos_queue.errors import SpecError, unknown
 
 
-def check_option_names(tools: Mapping[str, str], domain: str, known: Mapping[str, str] | None = None) -> None:
+def check_option_names(tools: Mapping[str, str], domain: str, descriptions: Mapping[str, str] | None = None) -> None:
     """Raises SpecError for an option that the domain does not have. `known` maps each name to what it means."""
     for name in tools:
-        if known and name not in known:
-            raise unknown(f"tool option of domain '{domain}'", name, known)
-        if not known:
+        if descriptions and name not in descriptions:
+            raise unknown(f"tool option of domain '{domain}'", name, descriptions)
+        if not descriptions:
             raise SpecError(f"The domain '{domain}' has no tool options: leave out --tool {name}=….")

@@ -47,17 +47,20 @@ def public_actions(session: type) -> dict[str, Callable]:
 
 
 def _all_actions(session: type) -> dict[str, Callable]:
-    found: dict[str, Callable] = {}
-    for one in reversed(session.__mro__):
-        found |= {name: method for name, method in vars(one).items() if hasattr(method, "signature")}
-    return found
+    actions: dict[str, Callable] = {}
+    for base in reversed(session.__mro__):
+        actions |= {name: method for name, method in vars(base).items() if hasattr(method, "signature")}
+    return actions
 
 
 def describe(session: type) -> str:
     """The action list as prompts show it: the names, and each signature with its docstring's first line."""
     actions = public_actions(session)
     names = ", ".join(f"'{name}'" for name in actions)
-    lines = [f"{one.signature}: {(one.__doc__ or '').strip().splitlines()[0].rstrip('.')}" for one in actions.values()]  # type: ignore[attr-defined]
+    lines = [
+        f"{method.signature}: {(method.__doc__ or '').strip().splitlines()[0].rstrip('.')}"  # type: ignore[attr-defined]
+        for method in actions.values()
+    ]
     return f"The available action list is {names}.\n{'; '.join(lines)}.\n\n"
 
 
@@ -76,16 +79,16 @@ class ActionSession:
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
         """Raises InfrastructureError and EpisodeError as the models and servers behind an action do; never more."""
-        started = time.perf_counter()
+        start = time.perf_counter()
         try:
             values = await self._values(action, context)
         except ActionError as error:
             message = storable(str(error))[0]
-            return Execution(error.kind, message=message, seconds=time.perf_counter() - started)
+            return Execution(error.kind, message=message, seconds=time.perf_counter() - start)
         except RecursionError:
-            return Execution("too_large", message="nested too deeply", seconds=time.perf_counter() - started)
+            return Execution("too_large", message="nested too deeply", seconds=time.perf_counter() - start)
         result = ", ".join(value["text"] for value in values)
-        return Execution("ok", result, tuple(values), seconds=time.perf_counter() - started)
+        return Execution("ok", result, tuple(values), seconds=time.perf_counter() - start)
 
     async def close(self) -> None:
         """Nothing is held, unless a subclass says otherwise."""
@@ -99,7 +102,7 @@ class ActionSession:
     async def _values(self, action: Action, context: StepContext) -> list[dict[str, Any]]:
         actions = public_actions(type(self))
         if not action.variables:
-            example = next((one.signature for one in actions.values()), "2 + 3")  # type: ignore[attr-defined]
+            example = next((method.signature for method in actions.values()), "2 + 3")  # type: ignore[attr-defined]
             raise ActionError("unreadable", f"no action could be read; expected for example: R1 = {example}")
         if action.name and action.name not in _all_actions(type(self)):
             raise ActionError(
@@ -110,8 +113,8 @@ class ActionSession:
                 "too_large", f"arguments may have {MAX_ARGUMENTS} characters, these have {len(action.arguments)}"
             )
         method = getattr(self, action.name) if action.name else self.alias
-        found = await method(action.arguments.strip(), context)
-        values = [found] if isinstance(found, Mapping) else list(found)
+        output = await method(action.arguments.strip(), context)
+        values = [output] if isinstance(output, Mapping) else list(output)
         if len(values) != len(action.variables):
             raise ActionError("arity", f"{len(action.variables)} variables for {len(values)} values")
         return [_check_value(value) for value in values]
@@ -120,4 +123,4 @@ class ActionSession:
 def _check_value(value: Value) -> dict[str, Any]:
     if len(value["text"]) > MAX_RESULT:
         raise ActionError("too_large", f"a result may have {MAX_RESULT} characters, this has {len(value['text'])}")
-    return {name: storable_json(one) for name, one in value.items()}
+    return {name: storable_json(part) for name, part in value.items()}

@@ -102,7 +102,7 @@ def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], 
     from lumos_queue.papers.stored_evaluations import model_of
     from lumos_queue.submission.agents import identify, resolve_address
 
-    urls = {role: resolve_address(url, deployed=False) for role, url in roles.items()}
+    urls = {role: resolve_address(url, is_deployed=False) for role, url in roles.items()}
     identities = asyncio.run(identify(set(urls.values()), settings, output.say))
     check_weights(row, column, {role: model_of(identities[url]) for role, url in urls.items()})
 

@@ -35,35 +35,37 @@ class AgentSettings:
 
 
 def read_settings(
-    formulation: Formulation, given: Mapping[str, str], own: Mapping[str, str] = MappingProxyType({})
+    formulation: Formulation, pairs: Mapping[str, str], own_pairs: Mapping[str, str] = MappingProxyType({})
 ) -> AgentSettings:
     """The formulation's limits with those given, and the given settings of its own. `own`: further ones of its own.
 
     Raises SpecError for a name that the formulation does not have, and for a limit that cannot be read.
     """
     limits: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in pairs.items():
         if is_own(formulation, name, value):
             continue
         if name not in asdict(formulation.limits):
             raise unknown(f"setting of '{formulation.name}'", name, list_settings(formulation))
-        needed = COUNTED_BY_FORMULATION.get(name, "")
-        if needed and not getattr(formulation.limits, needed):
+        limit_name = COUNTED_BY_FORMULATION.get(name, "")
+        if limit_name and not getattr(formulation.limits, limit_name):
             raise SpecError(
-                f"The formulation '{formulation.name}' has no limit of {needed}: leave out --setting {name}=…."
+                f"The formulation '{formulation.name}' has no limit of {limit_name}: leave out --setting {name}=…."
             )
         limits[name] = value if name == "unit" else _count(f"--setting {name}", value, 0)
-    chosen = {name: value for name, value in given.items() if is_own(formulation, name, value)}
-    return AgentSettings(replace(formulation.limits, **limits), chosen | dict(own))
+    settings = {name: value for name, value in pairs.items() if is_own(formulation, name, value)}
+    return AgentSettings(replace(formulation.limits, **limits), settings | dict(own_pairs))
 
 
-def split_settings(formulation: Formulation, given: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+def split_settings(formulation: Formulation, pairs: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
     """The values of `--setting NAME=VALUE` that are limits, and those of the formulation's own settings.
 
     Unknown names are among the limits. Raises SpecError for a malformed or repeated one.
     """
-    own = [one for one in given if is_own(formulation, *one.partition("=")[::2])]
-    return parse_pairs("--setting", [one for one in given if one not in own]), parse_pairs("--setting", own)
+    own_pairs = [pair for pair in pairs if is_own(formulation, *pair.partition("=")[::2])]
+    return parse_pairs("--setting", [pair for pair in pairs if pair not in own_pairs]), parse_pairs(
+        "--setting", own_pairs
+    )
 
 
 def is_own(formulation: Formulation, name: str, value: str) -> bool:
@@ -77,15 +79,15 @@ def is_own(formulation: Formulation, name: str, value: str) -> bool:
 
 
 def read_samplings(
-    own: Mapping[str, Sampling], roles: Sequence[str], common: Sampling, given: Mapping[str, str]
+    own_samplings: Mapping[str, Sampling], roles: Sequence[str], common: Sampling, pairs: Mapping[str, str]
 ) -> dict[str, Sampling]:
     """How each role is sampled that is not sampled as the others (`common`): those in `own`, with what is given.
 
     `given`: ROLE.NAME to value; `roles`: those of the agent. Raises SpecError for an unknown role or name, and for a
     value that cannot be read.
     """
-    found = dict(own)
-    for name, value in given.items():
+    samplings = dict(own_samplings)
+    for name, value in pairs.items():
         role, dot, field = name.rpartition(".")
         if not dot:
             raise SpecError(f"--sampling {name[:80]}=… names no role: expected --sampling ROLE.NAME=VALUE.")
@@ -93,9 +95,9 @@ def read_samplings(
             raise unknown("role that --sampling can set here", role[:80], roles)
         if field not in SAMPLED:
             raise unknown("setting of --sampling", field[:80], SAMPLED)
-        before = choose_sampling(role, found, common)
-        found[role] = replace(before, **{field: _read_value(f"--sampling {name}", field, value)})
-    return found
+        before = choose_sampling(role, samplings, common)
+        samplings[role] = replace(before, **{field: _read_value(f"--sampling {name}", field, value)})
+    return samplings
 
 
 def list_settings(formulation: Formulation) -> list[str]:
@@ -108,12 +110,12 @@ def list_settings(formulation: Formulation) -> list[str]:
     return list(dict.fromkeys((*possible, *formulation.settings)))
 
 
-def _count(option: str, text: str, least: int, most: int = LARGEST) -> int:
+def _count(option: str, text: str, least: int, largest: int = LARGEST) -> int:
     """A whole number. Raises SpecError for any other text."""
     # A number of more digits takes long to read, and cannot be stored.
-    if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST)) and least <= int(text) <= most:
+    if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST)) and least <= int(text) <= largest:
         return int(text)
-    raise SpecError(f"{option} must be a whole number from {least} to {most}, not '{text[:40]}'.")
+    raise SpecError(f"{option} must be a whole number from {least} to {largest}, not '{text[:40]}'.")
 
 
 def _read_value(option: str, name: str, text: str) -> float | int:
@@ -122,9 +124,9 @@ def _read_value(option: str, name: str, text: str) -> float | int:
         return _count(option, text, 1)
     if name == "beams":
         return _count(option, text, 0, MAX_BEAMS)
-    most = 1.0 if name in ("top_p", "epsilon") else math.inf
+    largest = 1.0 if name in ("top_p", "epsilon") else math.inf
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    if math.isfinite(value) and value <= most:
+    if math.isfinite(value) and value <= largest:
         return value
-    bounds = "a number from 0 to 1" if most == 1 else "a finite number that is not negative"
+    bounds = "a number from 0 to 1" if largest == 1 else "a finite number that is not negative"
     raise SpecError(f"{option} must be {bounds}, not '{text[:40]}'.")

@@ -30,35 +30,35 @@ from lumos_queue.submission.runs import is_run
 ROLE_OPTIONS = ("planner", "grounder", "solver")  #: roles with their own option; others are given with --role
 
 
-def parse_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, str]:
     """The values of a repeatable option NAME=VALUE. Raises SpecError for a malformed or repeated one."""
-    found: dict[str, str] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+    values: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
         if not (name and equals and value):
-            raise SpecError(f"{option} {one[:80]} cannot be read: expected {option} NAME=VALUE.")
-        if name in found:
+            raise SpecError(f"{option} {pair[:80]} cannot be read: expected {option} NAME=VALUE.")
+        if name in values:
             raise SpecError(f"{option} {name}=… was given twice.")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
-def answer_by(benchmark: Benchmark, asked: str = "") -> str:
+def answer_by(benchmark: Benchmark, choice: str = "") -> str:
     """How an agent gets its answer (Agent.answer_by). Raises SpecError if asked for anything but last or qa."""
     choices = ("last", "qa")
-    if asked and asked not in choices:
-        raise SpecError(f"--answer-by must be one of {', '.join(choices)}, not '{asked[:40]}'.")
-    if not DOMAINS.load(benchmark.domain).concludes_by_qa or asked == "last":
+    if choice and choice not in choices:
+        raise SpecError(f"--answer-by must be one of {', '.join(choices)}, not '{choice[:40]}'.")
+    if not DOMAINS.load(benchmark.domain).concludes_by_qa or choice == "last":
         return "last"
     return "yes/no" if benchmark.answers == AnswerKind.YES_NO else "qa"
 
 
-def check_at_limit(asked: str, formulation: str, benchmark: Benchmark) -> None:
+def check_at_limit(choice: str, formulation: str, benchmark: Benchmark) -> None:
     """Raises SpecError for an unknown value of Agent.at_limit ('': not given), or one without an effect here."""
-    if not asked:
+    if not choice:
         return
-    if asked not in tuple(AtLimit):
-        raise SpecError(f"--at-limit must be one of {', '.join(AtLimit)}, not '{asked[:40]}'.")
+    if choice not in tuple(AtLimit):
+        raise SpecError(f"--at-limit must be one of {', '.join(AtLimit)}, not '{choice[:40]}'.")
     if not FORMULATIONS.load(formulation).limited:
         raise SpecError(f"The formulation '{formulation}' has no limit of subgoals: leave out --at-limit.")
     if not benchmark.by_answer:
@@ -92,23 +92,27 @@ def make_agent(
     In a deployment the workers ask them; weights in local files are identified by content in both cases. `remark` gets
     one line about each server that is waited for.
     """
-    deployed = bool(settings.broker_url)
-    checked = {role: resolve_address(url, deployed) for role, url in roles.items()}
-    local = {url for url in checked.values() if not deployed or _is_local_model(url)}
+    is_deployed = bool(settings.broker_url)
+    addresses = {role: resolve_address(url, is_deployed) for role, url in roles.items()}
+    local = {url for url in addresses.values() if not is_deployed or _is_local_model(url)}
     identities = asyncio.run(identify(local, settings, remark))
-    weights = {role: identities[url]["sha256"] for role, url in checked.items() if "sha256" in identities.get(url, {})}
+    weights = {
+        role: identities[url]["sha256"] for role, url in addresses.items() if "sha256" in identities.get(url, {})
+    }
     sampling = replace(sampling, bos=get_framing(framing).bos)
-    return Agent(checked, domain, framing, sampling, max_subgoals or DOMAINS.load(domain).max_subgoals, weights=weights)
+    return Agent(
+        addresses, domain, framing, sampling, max_subgoals or DOMAINS.load(domain).max_subgoals, weights=weights
+    )
 
 
-def resolve_address(url: str, deployed: bool) -> str:
+def resolve_address(url: str, is_deployed: bool) -> str:
     """The address, checked, with an absolute path: workers have other working folders."""
     scheme, _, path = url.partition(":")
     if scheme not in ("local", "scripted") or not path:
         check_url(url)
         return url
     url = f"{scheme}:{os.path.abspath(os.path.expanduser(path))}"
-    if not deployed:  # in a deployment the workers must have the file
+    if not is_deployed:  # in a deployment the workers must have the file
         check_url(url)
     return url
 
@@ -124,24 +128,25 @@ def _is_local_model(url: str) -> bool:
 
 
 def other_roles(
-    given: Sequence[str], domain: str, tools: Mapping[str, str], wanted: Sequence[str] = ()
+    pairs: Sequence[str], domain: str, tools: Mapping[str, str], formulation_roles: Sequence[str] = ()
 ) -> dict[str, str]:
     """The endpoints given by `--role NAME=URL`: of the roles that a domain's actions ask ('': no domain) with these
     options, of the judge, and of roles in `wanted`.
 
     Raises SpecError for a missing role, and for one that has no use here.
     """
-    asked, found = DOMAINS.load(domain).roles(tools) if domain else (), parse_pairs("--role", given)
-    possible = (*(name for name in wanted if name not in ROLE_OPTIONS), *asked, JUDGE)
-    for name in found:
+    tool_roles, addresses = DOMAINS.load(domain).roles(tools) if domain else (), parse_pairs("--role", pairs)
+    possible = (*(name for name in formulation_roles if name not in ROLE_OPTIONS), *tool_roles, JUDGE)
+    for name in addresses:
         if name not in possible:
             raise unknown("role that --role can set here", name, possible)
-    if missing := [name for name in asked if name not in found]:
-        needed = " ".join(f"--role {name}=URL" for name in missing)
+    if missing_names := [name for name in tool_roles if name not in addresses]:
+        options = " ".join(f"--role {name}=URL" for name in missing_names)
         raise SpecError(
-            f"No endpoint for the role {' or '.join(missing)}, which the actions of '{domain}' ask: give {needed}."
+            f"No endpoint for the role {' or '.join(missing_names)}, which the actions of '{domain}' ask: "
+            f"give {options}."
         )
-    return found
+    return addresses
 
 
 def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, str]) -> dict[str, str]:
@@ -149,28 +154,34 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
 
     Raises SpecError for a role without an endpoint, and for one that has no use here.
     """
-    wanted = FORMULATIONS.load(options.formulation).roles
-    given = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
-    if options.definition and not (given or options.agent or options.roles):
+    formulation_roles = FORMULATIONS.load(options.formulation).roles
+    addresses = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
+    if options.definition and not (addresses or options.agent or options.roles):
         raise SpecError("No model is named: give --solver URL for one that answers alone, or --planner and --grounder.")
-    others = other_roles(options.roles, domain, tools, wanted)
+    other_addresses = other_roles(options.roles, domain, tools, formulation_roles)
     if options.agent:
-        if given:
+        if addresses:
             raise SpecError("Give either --agent or an endpoint for each role, not both.")
         if options.agent not in AGENTS:
             raise unknown("agent", options.agent, AGENTS)
-        return dict.fromkeys(wanted, starter_url(options.formulation, options.agent)) | others
-    if "grounder" in wanted and is_run(given.get("planner", "")):  # one model for both, as most runs write
-        given.setdefault("grounder", given["planner"])
-    given |= others
-    needed = " and ".join(f"--{name} URL" if name in ROLE_OPTIONS else f"--role {name}=URL" for name in wanted)
-    needed += ", or --agent starter" if options.formulation in STARTERS else ""
-    if missing := [name for name in wanted if name not in given]:
-        roles = f"role{'s' * (len(missing) > 1)} {' and '.join(missing)}"
-        raise SpecError(f"No endpoint for the {roles}: the formulation '{options.formulation}' needs {needed}.")
-    if unused := [name for name in given if name in ROLE_OPTIONS and name not in wanted]:
-        raise SpecError(f"The formulation '{options.formulation}' has no role {unused[0]}: it needs {needed}.")
-    return given
+        return dict.fromkeys(formulation_roles, starter_url(options.formulation, options.agent)) | other_addresses
+    if "grounder" in formulation_roles and is_run(
+        addresses.get("planner", "")
+    ):  # one model for both, as most runs write
+        addresses.setdefault("grounder", addresses["planner"])
+    addresses |= other_addresses
+    requirement = " and ".join(
+        f"--{name} URL" if name in ROLE_OPTIONS else f"--role {name}=URL" for name in formulation_roles
+    )
+    requirement += ", or --agent starter" if options.formulation in STARTERS else ""
+    if missing_names := [name for name in formulation_roles if name not in addresses]:
+        roles = f"role{'s' * (len(missing_names) > 1)} {' and '.join(missing_names)}"
+        raise SpecError(f"No endpoint for the {roles}: the formulation '{options.formulation}' needs {requirement}.")
+    if unused_names := [name for name in addresses if name in ROLE_OPTIONS and name not in formulation_roles]:
+        raise SpecError(
+            f"The formulation '{options.formulation}' has no role {unused_names[0]}: it needs {requirement}."
+        )
+    return addresses
 
 
 async def identify(

@@ -26,10 +26,10 @@ def read_build_where(database: Database, where: str) -> Filter:
 
     Derived episodes, which were given replies, some of them gold, are left out unless it has a term of job or origin.
     """
-    wanted = read_where(database, where)
-    if not any(one.field in ("job", "origin") for one in wanted.terms):
-        wanted &= Filter((term("origin", "!=", "derived"),))
-    return wanted
+    condition = read_where(database, where)
+    if not any(existing_term.field in ("job", "origin") for existing_term in condition.terms):
+        condition &= Filter((term("origin", "!=", "derived"),))
+    return condition
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -41,28 +41,28 @@ def make_build(
     database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = tell_nobody, expected: str = ""
 ) -> tuple[dict[str, Any], bool]:
     """Make a build of stored episodes; returns its manifest and whether it is new. Raises SpecError as `build`."""
-    read = _read(database, options)
-    return build(read.episodes, name, target, options, read.sources, read.facts, tell, expected)
+    inputs = _read_inputs(database, options)
+    return build(inputs.episodes, name, target, options, inputs.sources, inputs.facts, tell, expected)
 
 
 def preview_of(
     database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = tell_nobody
 ) -> tuple[dict[str, Any], bool]:
     """What `make_build` would make; nothing is left behind. Raises SpecError as `build`."""
-    read = _read(database, options)
-    return preview_build(read.episodes, name, target, options, read.sources, read.facts, tell)
+    inputs = _read_inputs(database, options)
+    return preview_build(inputs.episodes, name, target, options, inputs.sources, inputs.facts, tell)
 
 
-class _Read(NamedTuple):
+class _BuildInputs(NamedTuple):
     episodes: Iterator[StoredEpisode]
     sources: KnownBenchmarks
     facts: DatabaseFacts
 
 
-def _read(database: Database, options: BuildOptions) -> _Read:
+def _read_inputs(database: Database, options: BuildOptions) -> _BuildInputs:
     facts = read_database_facts(database, tests=not options.allow_test)
     episodes = stream_episodes(database, parse_where(options.where))
-    return _Read(episodes, KnownBenchmarks(user_modules(database), _open_own_file), facts)
+    return _BuildInputs(episodes, KnownBenchmarks(user_modules(database), _open_own_file), facts)
 
 
 def _open_own_file(path: Path) -> tuple[Benchmark, Path]:

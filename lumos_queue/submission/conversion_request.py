@@ -58,15 +58,15 @@ class ConversionOptions:
 
 
 def make_conversion_job(
-    options: ConversionOptions, settings: Settings, remark: Callable[[str], None], given: GivenRows | None = None
+    options: ConversionOptions, settings: Settings, remark: Callable[[str], None], program_rows: GivenRows | None = None
 ) -> tuple[Convert, Rows]:
     """The job and its rows. Without a broker, the teacher is asked for its identity.
 
     `given`: rows in place of a file. `remark` gets each note of the source, a line for the person who submits. Raises
     SpecError for options that cannot be carried out.
     """
-    if (full := registered_name(options.source)) != options.source:
-        raise SpecError(f"'{options.source}' names a module: name the object in it, {full}")
+    if (full_name := registered_name(options.source)) != options.source:
+        raise SpecError(f"'{options.source}' names a module: name the object in it, {full_name}")
     TRUSTED.add_named("" if options.definition else options.source, options.teacher)
     source = open_source(options.source, options.definition)
     if options.deterministic == bool(options.teacher):
@@ -88,10 +88,19 @@ def make_conversion_job(
     if options.teacher:
         demos_for(source.teacher_prompt, options.subgoals)
         teacher = resolve_address(options.teacher, bool(settings.broker_url))
-    chosen = parse_pairs("--option", options.options)
+    reader_options = parse_pairs("--option", options.options)
     vision = resolve_vision(source, teacher, options.vision)
     rows = read_asked_rows(
-        source, options.data, split, options.skip_bad_rows, chosen, None, settings, remark, given, teaching=True
+        source,
+        options.data,
+        split,
+        options.skip_bad_rows,
+        reader_options,
+        None,
+        settings,
+        remark,
+        program_rows,
+        teaching=True,
     )
     for note in rows.benchmark.notes:
         remark(note)

@@ -37,17 +37,17 @@ def find_data(
         return data
     if not benchmark.needs_data or not files:
         return None
-    fitting = [file for file in files if split in file.splits]
-    if not fitting:
+    matching_files = [file for file in files if split in file.splits]
+    if not matching_files:
         raise SpecError(
             f"No public file of '{benchmark.name}' has the split '{split}'. There {_list_files(files)}. Choose one "
             "with --split, or give a file with --data PATH."
         )
-    for file in fitting:
+    for file in matching_files:
         if (path := path_of(file, settings.home / "data")).is_file():
             remark(f"data: '{path}'")
             return path
-    raise MissingData(benchmark.name, fitting[0])
+    raise MissingData(benchmark.name, matching_files[0])
 
 
 def _how_to_get(name: str) -> str:
@@ -55,5 +55,5 @@ def _how_to_get(name: str) -> str:
 
 
 def _list_files(files: list[PublicFile]) -> str:
-    told = [f"{file.name} ({', '.join(file.splits)})" for file in files if file.splits]
-    return f"{'is' if len(told) == 1 else 'are'} {', '.join(told) or 'none that is found by its name'}"
+    names = [f"{file.name} ({', '.join(file.splits)})" for file in files if file.splits]
+    return f"{'is' if len(names) == 1 else 'are'} {', '.join(names) or 'none that is found by its name'}"

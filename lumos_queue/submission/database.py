@@ -17,15 +17,15 @@ def database(settings: Settings, create: bool = False) -> Iterator[Database]:
     """The database, which must be at this code's revision; with `create`, a missing embedded one is created."""
     if not create:
         _require_file(settings)
-    opened = open_database(settings.database, settings.lease_seconds)
+    job_database = open_database(settings.database, settings.lease_seconds)
     try:
-        if create and opened.is_sqlite:
-            create_tables(opened)
+        if create and job_database.is_sqlite:
+            create_tables(job_database)
         else:
-            require_current(opened)
-        yield opened
+            require_current(job_database)
+        yield job_database
     finally:
-        opened.close()
+        job_database.close()
 
 
 def _require_file(settings: Settings) -> None:

@@ -60,22 +60,24 @@ def make_extension(
         rows = rows_of(connection, former.dataset)
         tasks = min(infer.limit or rows, rows)
         adoptable = count_adoptable(connection, source, tasks, infer.samples)
-        finished = sum(count for name, count in count_endings(connection, job.id).items() if name != "infra_error")
-        said = _say_why_not(connection, job, finished, tasks, infer.samples) if not adoptable else ""
-    if said:
-        raise SpecError(said)
+        finished_count = sum(
+            count for name, count in count_endings(connection, job.id).items() if name != "infra_error"
+        )
+        refusal = _describe_refusal(connection, job, finished_count, tasks, infer.samples) if not adoptable else ""
+    if refusal:
+        raise SpecError(refusal)
     items = tasks * infer.samples
     if adoptable < items:
         _check_agent(database, settings, job, infer, remark)
     if infer.limit > rows:
         remark(f"the rows are {rows:,}: all of them are used")
-    told = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
+    message = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
     request: Job = Evaluate(infer) if job.kind == "evaluate" else infer
     new = make_new_job(
         request, settings, split=job.split, licence=job.licence, scheduling=scheduling, origin=job.origin
     )
     store = store_adopting(source, former.dataset, tasks)
-    return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY, told)
+    return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY, message)
 
 
 def _check(job: Any, former: Infer, limit: int | None, samples: int | None) -> None:
@@ -90,15 +92,15 @@ def _check(job: Any, former: Infer, limit: int | None, samples: int | None) -> N
         raise SpecError(f"Job {job.id} draws sample sets (--draw {former.draw}): it has no --limit. Give --samples.")
 
 
-def _say_why_not(connection: Connection, job: Any, finished: int, tasks: int, samples: int) -> str:
+def _describe_refusal(connection: Connection, job: Any, finished_count: int, tasks: int, samples: int) -> str:
     """Why nothing of a job can be adopted, and what to do."""
-    if not finished:
+    if not finished_count:
         return f"Job {job.id} has finished no episode that could be adopted. Go on with it: lumos resume {job.id}"
     rerun = f"Run them again: lumos rerun {job.id} --limit {tasks} --samples {samples}"
     versions = [version for version, _ in code_versions(connection, job.id)]
     if code_version() not in versions:
         return (
-            f"Nothing of job {job.id} can be adopted: the code version of its {finished:,} finished episodes is "
+            f"Nothing of job {job.id} can be adopted: the code version of its {finished_count:,} finished episodes is "
             f"{', '.join(versions)}, and this is {code_version()}. {rerun}"
         )
     return f"Nothing that job {job.id} has finished is among the first {tasks:,} rows, {samples} samples each. {rerun}"
@@ -111,22 +113,32 @@ def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer,
     """
     urls = () if settings.broker_url else infer.agent.roles.values()
     addresses = {url for url in urls if not url.startswith(_UNCHANGING)}
-    now = asyncio.run(identify(addresses, settings, remark))
+    identities = asyncio.run(identify(addresses, settings, remark))
     options = changed_options(infer, Changes())
-    made = make_job_on(job.kind, options, check_options(job.kind, options, _ignore), infer.dataset, settings, _ignore)
-    agent = made.infer.agent if isinstance(made, Evaluate) else made.agent if isinstance(made, Infer) else None
+    new_job = make_job_on(
+        job.kind, options, check_options(job.kind, options, _ignore), infer.dataset, settings, _ignore
+    )
+    agent = (
+        new_job.infer.agent if isinstance(new_job, Evaluate) else new_job.agent if isinstance(new_job, Infer) else None
+    )
     rerun = f"Run it again: lumos rerun {job.id} --limit {infer.limit} --samples {infer.samples}"
     if agent is None or agent.digest != job.agent:
         before, after = infer.agent.as_json(), agent.as_json() if agent else {}
-        differ = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-        raise SpecError(f"The agent of job {job.id} is another one today ({', '.join(differ)} differ). {rerun}")
+        differences = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+        raise SpecError(f"The agent of job {job.id} is another one today ({', '.join(differences)} differ). {rerun}")
     with database.engine.connect() as connection:
-        before = {one.url: one.identity for one in endpoints_of(connection, job.id)}  # the latest of each
+        before = {
+            endpoint.url: endpoint.identity for endpoint in endpoints_of(connection, job.id)
+        }  # the latest of each
     for url in sorted(addresses & before.keys()):
-        models = [{name: told[name] for name in _MODEL if name in told} for told in (before[url], now[url])]
+        models = [
+            {name: identity[name] for name in _MODEL if name in identity} for identity in (before[url], identities[url])
+        ]
         if models[0] != models[1]:
-            was, is_now = (", ".join(map(str, told.values())) for told in models)
-            raise SpecError(f"The model at {url} was {was} in job {job.id}, and is {is_now} now. {rerun}")
+            former_model, current_model = (", ".join(map(str, model.values())) for model in models)
+            raise SpecError(
+                f"The model at {url} was {former_model} in job {job.id}, and is {current_model} now. {rerun}"
+            )
 
 
 def _ignore(_line: str) -> None:
@@ -141,7 +153,7 @@ def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
     if job.kind not in KINDS:
         return ""
     new = make_new_job(job, settings)
-    wanted = _apart(new.spec)
+    request = _without_size(new.spec)
     infer = new.spec.get("infer", new.spec)
     with database.engine.connect() as connection:
         twins = find_twins(connection, new.kind, infer["dataset"], new.agent, new.code_version)
@@ -149,19 +161,20 @@ def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
             return ""
         for twin in twins:
             former = twin.spec.get("infer", twin.spec)
-            if _apart(twin.spec) != wanted or not (finished := totals(connection, twin.id).finished):
+            if _without_size(twin.spec) != request or not (finished_count := totals(connection, twin.id).finished):
                 continue
             options = [f"--{name} {infer[name]}" for name in ("limit", "samples") if infer[name] != former[name]]
             if not options:  # it needs other plug-ins
                 continue
             return (
-                f"job {twin.id} has finished {finished:,} episodes of this request with another --limit or --samples. "
-                f"To adopt them, and make no call twice, give instead: lumos extend {twin.id} {' '.join(options)}"
+                f"job {twin.id} has finished {finished_count:,} episodes of this request with another --limit or "
+                f"--samples. To adopt them, and make no call twice, give instead: lumos extend {twin.id} "
+                f"{' '.join(options)}"
             )
     return ""
 
 
-def _apart(spec: dict[str, Any]) -> dict[str, Any]:
+def _without_size(spec: dict[str, Any]) -> dict[str, Any]:
     """A request without the number of its rows and samples, as it is read back when it is stored."""
     infer = json.loads(json.dumps(spec.get("infer", spec)))
     return {name: value for name, value in infer.items() if name not in ("limit", "samples")}

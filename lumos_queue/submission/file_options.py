@@ -38,7 +38,7 @@ class FileOptions:
 
 
 def read_file_options(
-    field_names: Mapping[str, Any] | None, others: Mapping[str, Any], judge: JudgeOptions = NO_JUDGE
+    field_names: Mapping[str, Any] | None, texts: Mapping[str, Any], judge: JudgeOptions = NO_JUDGE
 ) -> FileOptions:
     """Return the options that a program or a settings file gives. Raises SpecError for what is not a text."""
     if field_names is not None and not isinstance(field_names, Mapping):
@@ -52,7 +52,7 @@ def read_file_options(
         else:
             text = _check_text(name, value)
             values[name] = (text,) if name == "answer" and text else text
-    values |= {name: _check_text(name, value) for name, value in others.items()}
+    values |= {name: _check_text(name, value) for name, value in texts.items()}
     return FileOptions(**values, judge=judge)
 
 

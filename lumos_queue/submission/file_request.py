@@ -117,8 +117,8 @@ def is_own_file(name: str) -> bool:
     except (OSError, ValueError, RuntimeError):  # too long, a NUL, no such user
         exists = False
     if not exists and _looks_like_path(name):
-        shown = storable(name)[0][:200]
-        raise SpecError(f"Cannot read '{shown}': it does not exist. Expected {FORMAT}, or the name of a benchmark.")
+        preview = storable(name)[0][:200]
+        raise SpecError(f"Cannot read '{preview}': it does not exist. Expected {FORMAT}, or the name of a benchmark.")
     return exists
 
 
@@ -182,22 +182,24 @@ def title_of(path: Path) -> str:
 def _define(
     sample: Sample, title: str, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, kind: str
 ) -> FileDefinition:
-    named = FieldNames(
+    stated_names = FieldNames(
         options.question, tuple(options.answer), options.id, options.choices, options.images, options.rationale
     )
     if kind == QUESTIONS:
-        wanted = FieldNames(options.question, choices=options.choices)
-        return FileDefinition(title, guess_fields(sample, wanted, answered=False, only=("question", "choices")), "")
+        question_names = FieldNames(options.question, choices=options.choices)
+        return FileDefinition(
+            title, guess_fields(sample, question_names, answered=False, only=("question", "choices")), ""
+        )
     if options.scorer:
         open_scorer(options.scorer)  # raises SpecError before a file is read on
     judge = options.judge.define(options.scorer, kind)
     needs_answers = kind in ("evaluate", "convert") and not (options.scorer and not compares(options.scorer, judge))
-    field_names = guess_fields(sample, named, answered=needs_answers, taught=kind == "convert")
+    field_names = guess_fields(sample, stated_names, answered=needs_answers, taught=kind == "convert")
     scoring = _choose_scoring(sample, field_names, options, reader_options, kind)
     domain = _choose_domain(options.domain, scoring.scorer, field_names)
     evidence = f" ({scoring.evidence})" if scoring.evidence else ""
-    told = f"; scorer: {scoring.scorer}{evidence}" if scoring.scorer else ""
-    remark(f"fields: {describe_fields(field_names)}{told}")
+    scorer_note = f"; scorer: {scoring.scorer}{evidence}" if scoring.scorer else ""
+    remark(f"fields: {describe_fields(field_names)}{scorer_note}")
     return FileDefinition(
         title,
         field_names,
@@ -243,15 +245,15 @@ def _choose_scoring(
     return Scoring("")
 
 
-def _choose_domain(stated: str, scorer: str, field_names: FieldNames) -> str:
+def _choose_domain(domain: str, scorer: str, field_names: FieldNames) -> str:
     """Return the domain whose wording and actions a job takes. Raises SpecError for one that needs other rows."""
-    if not stated:
+    if not domain:
         return "multimodal" if field_names.images else "maths" if scorer == "number" else "complex_qa"
-    if stated not in (*DOMAINS_OF_QUESTIONS, *DOMAINS.plugin_names):
-        raise unknown("domain of questions", stated, (*DOMAINS_OF_QUESTIONS, *DOMAINS.plugin_names))
-    if field_names.images and stated != "multimodal":
-        raise SpecError(f"The actions of the domain '{stated}' see no image: leave out --domain, or --images.")
-    return stated
+    if domain not in (*DOMAINS_OF_QUESTIONS, *DOMAINS.plugin_names):
+        raise unknown("domain of questions", domain, (*DOMAINS_OF_QUESTIONS, *DOMAINS.plugin_names))
+    if field_names.images and domain != "multimodal":
+        raise SpecError(f"The actions of the domain '{domain}' see no image: leave out --domain, or --images.")
+    return domain
 
 
 def _is_pipe(path: Path) -> bool:

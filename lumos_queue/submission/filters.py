@@ -26,53 +26,55 @@ def read_where(database: Database, text: str, job: str = "") -> Filter:
     Raises SpecError, with the nearest name, for what is not known. A field of the data must be known to the jobs that
     the filter asks for.
     """
-    wanted = parse_where(text)
-    _check(database, wanted)
-    _check_fields(database, wanted, job)
-    return wanted
+    condition = parse_where(text)
+    _check(database, condition)
+    _check_fields(database, condition, job)
+    return condition
 
 
 def read_job_where(database: Database, text: str) -> Filter:
     """A filter of jobs. Raises SpecError, with the nearest name, for what is not known."""
-    wanted = Filter(tuple(map(_with_whole_state, parse_job_where(text).terms)))
-    _check(database, wanted)
-    return wanted
+    condition = Filter(tuple(map(_with_whole_state, parse_job_where(text).terms)))
+    _check(database, condition)
+    return condition
 
 
-def _with_whole_state(one: Term) -> Term:
+def _with_whole_state(term: Term) -> Term:
     """`nobody` stands for a state of several words."""
-    return replace(one, value=read_state(str(one.value))) if one.field == "state" else one
+    return replace(term, value=read_state(str(term.value))) if term.field == "state" else term
 
 
-def _check(database: Database, wanted: Filter) -> None:
-    named = [
-        one for one in wanted.terms if one.field in ("tag", "metric") or (one.field in _NAMED and one.operator != "~")
+def _check(database: Database, condition: Filter) -> None:
+    terms = [
+        term
+        for term in condition.terms
+        if term.field in ("tag", "metric") or (term.field in _NAMED and term.operator != "~")
     ]
-    if not named:
+    if not terms:
         return
     with database.engine.connect() as connection:
-        for one in named:
-            match one.field:
+        for term in terms:
+            match term.field:
                 case "tag":
-                    _require(connection, "tag", one.key, (), JobTag.key)
+                    _require(connection, "tag", term.key, (), JobTag.key)
                 case "metric":
-                    _require(connection, "metric", one.key, (), ScoreSum.metric)
+                    _require(connection, "metric", term.key, (), ScoreSum.metric)
                 case field:
-                    _require(connection, field, str(one.value), _names_of(field), getattr(JobRow, field))
+                    _require(connection, field, str(term.value), _names_of(field), getattr(JobRow, field))
 
 
-def _check_fields(database: Database, wanted: Filter, job: str) -> None:
+def _check_fields(database: Database, condition: Filter, job: str) -> None:
     """Raises SpecError for a field of the data that no task of the jobs that are asked for has."""
-    named = [one.key for one in wanted.terms if one.field == "meta"]
-    if not named:
+    names = [term.key for term in condition.terms if term.field == "meta"]
+    if not names:
         return
     with database.engine.connect() as connection:
-        terms = [one for one in wanted.terms if one.field in JOB_FIELDS and one.field not in TIMES]
-        jobs = select(JobRow.dataset).where(*(job_condition(connection, one) for one in terms)).distinct()
+        terms = [term for term in condition.terms if term.field in JOB_FIELDS and term.field not in TIMES]
+        jobs = select(JobRow.dataset).where(*(job_condition(connection, term) for term in terms)).distinct()
         if job:
             jobs = jobs.where(JobRow.id == job)
-        datasets = [one for one in connection.execute(jobs).scalars() if one]
-        for name in named:
+        datasets = [dataset for dataset in connection.execute(jobs).scalars() if dataset]
+        for name in names:
             if datasets and not has_field(connection, datasets, name):
                 raise unknown_field(name, list_fields(connection, datasets), "Tasks of the jobs that are asked for")
 
@@ -88,10 +90,10 @@ def _names_of(field: str) -> Collection[str]:
     return (BENCHMARKS if field == "benchmark" else FORMULATIONS).names
 
 
-def _require(connection: Connection, what: str, name: str, names: Collection[str], column: Any) -> None:
+def _require(connection: Connection, kind: str, name: str, names: Collection[str], column: Any) -> None:
     """Raises SpecError unless the name is one of these, or stored. Where there are none at all, any will do."""
     if name in names:
         return
-    known = {*names, *connection.execute(select(column).distinct()).scalars()} - {""}
-    if known and name not in known:
-        raise unknown(what, name, known)
+    known_names = {*names, *connection.execute(select(column).distinct()).scalars()} - {""}
+    if known_names and name not in known_names:
+        raise unknown(kind, name, known_names)

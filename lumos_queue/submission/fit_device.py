@@ -18,8 +18,8 @@ def choose_device(settings: Settings, device: str) -> str:
     if device not in ("cpu", "cuda", AUTO):
         raise unknown("value of --device", device, ("cpu", "cuda", AUTO))
     if device == AUTO:
-        chosen = _device_of_workers(settings) if settings.broker_url else ""
-        return chosen or ("cuda" if _has_gpu() else "cpu")
+        worker_device = _device_of_workers(settings) if settings.broker_url else ""
+        return worker_device or ("cuda" if _has_gpu() else "cpu")
     if device == "cuda" and not settings.broker_url and not _has_gpu():
         raise SpecError("--device cuda: this machine has no GPU, and without a broker the fit runs here.")
     return device
@@ -30,7 +30,7 @@ def _device_of_workers(settings: Settings) -> str:
     from db.pools import GPU_POOL, can_run
     from db.sessions import live_sessions
 
-    with database(settings, create=True) as opened, opened.engine.connect() as connection:
+    with database(settings, create=True) as job_database, job_database.engine.connect() as connection:
         sessions = live_sessions(connection, settings.lease_seconds)
     capable = [session for session in sessions if can_run(session, GPU_POOL)]
     if any(session.gpus for session in capable):

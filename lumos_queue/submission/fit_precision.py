@@ -49,6 +49,6 @@ def _seconds(dtype: torch.dtype) -> float:
     import torch
 
     left, right = torch.ones(SIZE, SIZE), torch.ones(SIZE, SIZE)
-    began = time.perf_counter()
+    start = time.perf_counter()
     torch.matmul(left.to(dtype), right.to(dtype))
-    return time.perf_counter() - began
+    return time.perf_counter() - start

@@ -68,7 +68,7 @@ def make_inference_job(
     options: InferenceOptions,
     settings: Settings,
     remark: Callable[[str], None],
-    given: GivenRows | None = None,
+    program_rows: GivenRows | None = None,
 ) -> tuple[Job, Rows]:
     """The job of kind 'infer' or 'evaluate', and its rows. Without a broker, its endpoints are asked who they are.
 
@@ -77,19 +77,27 @@ def make_inference_job(
     """
     options = resolve_defaults(options)
     trust_named(options)
-    checked = check_options(kind, options, remark)
-    benchmark = checked.benchmark
-    sample = partial(draw_sets, size=options.draw, sets=checked.sets) if options.draw else None
-    chosen = parse_pairs("--option", options.options)
+    checked_options = check_options(kind, options, remark)
+    benchmark = checked_options.benchmark
+    sample = partial(draw_sets, size=options.draw, sets=checked_options.sets) if options.draw else None
+    reader_options = parse_pairs("--option", options.options)
     rows = read_asked_rows(
-        benchmark, options.data, options.split, options.skip_bad_rows, chosen, sample, settings, remark, given
+        benchmark,
+        options.data,
+        options.split,
+        options.skip_bad_rows,
+        reader_options,
+        sample,
+        settings,
+        remark,
+        program_rows,
     )
     if kind == "evaluate" and benchmark.unjudged:
         raise SpecError(benchmark.unjudged)
     for note in benchmark.notes:
         remark(note)
     options = replace(options, published=is_stated(options.published, rows, options.data))
-    return make_job_on(kind, options, checked, rows.digest, settings, remark), rows
+    return make_job_on(kind, options, checked_options, rows.digest, settings, remark), rows
 
 
 def resolve_defaults(options: InferenceOptions) -> InferenceOptions:
@@ -125,7 +133,7 @@ def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], 
     check_prices(options.budget, options.price_prompt, options.price_completion)
     _check(kind, options, benchmark)
     check_texts(formulation, options.system, options.prompt, options.shots)
-    chosen = ChosenSampling(
+    sampling = ChosenSampling(
         {name: getattr(options, name) for name in options.overrides},
         check_stops(options.stop),
         read_fields(options.requests),
@@ -133,8 +141,8 @@ def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], 
         judge_sampling(judge) if (judge := _judge_of(options)) else None,
     )
     chosen_settings = read_settings(formulation, *split_settings(formulation, options.settings))
-    given = parse_pairs("--tool", options.tools)
-    tools = DOMAINS.load(benchmark.domain).prepare_tools(given) if formulation.executes else {}
+    tool_options = parse_pairs("--tool", options.tools)
+    tools = DOMAINS.load(benchmark.domain).prepare_tools(tool_options) if formulation.executes else {}
     if options.definition and options.definition.fields.images and formulation.instructed:
         remark(
             f"the formulation '{formulation.name}' shows no image to the model: give --planner, --grounder and --role "
@@ -143,25 +151,25 @@ def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], 
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
     sets = (options.sets or SETS) if options.draw else 1
-    return CheckedOptions(benchmark, formulation, tools, chosen_settings, sets, chosen)
+    return CheckedOptions(benchmark, formulation, tools, chosen_settings, sets, sampling)
 
 
 def make_job_on(
     kind: str,
     options: InferenceOptions,
-    checked: CheckedOptions,
+    checked_options: CheckedOptions,
     dataset: str,
     settings: Settings,
     remark: Callable[[str], None],
 ) -> Job:
     """The job on the rows with that digest. Without a broker, its endpoints are asked who they are."""
-    benchmark, formulation, tools = checked.benchmark, checked.formulation, checked.tools
+    benchmark, formulation, tools = checked_options.benchmark, checked_options.formulation, checked_options.tools
     if options.agent == STARTER and (note := remark_on_starter(options.formulation)):
         remark(note)
-    asked = resolve_roles(options, benchmark.domain if formulation.executes else "", tools)
-    roles = {role: resolve_run(url, role, settings, remark) if is_run(url) else url for role, url in asked.items()}
-    check_fields(roles, options.formulation, checked.sampling)
-    check_calls(formulation, checked.settings.settings, roles)
+    addresses = resolve_roles(options, benchmark.domain if formulation.executes else "", tools)
+    roles = {role: resolve_run(url, role, settings, remark) if is_run(url) else url for role, url in addresses.items()}
+    check_fields(roles, options.formulation, checked_options.sampling)
+    check_calls(formulation, checked_options.settings.settings, roles)
     agent = replace(
         make_agent(
             roles,
@@ -177,12 +185,12 @@ def make_job_on(
         answer_by=answer_by(benchmark, options.answer_by),
         at_limit=options.at_limit,
         reader=options.reader,
-        limits=checked.settings.limits,
-        settings=checked.settings.settings,
+        limits=checked_options.settings.limits,
+        settings=checked_options.settings.settings,
         system=options.system,
         prompt=options.prompt,
     )
-    agent = sample_roles(agent, options.formulation, checked.sampling, options.formulation_version)
+    agent = sample_roles(agent, options.formulation, checked_options.sampling, options.formulation_version)
     check_search(formulation, agent, remark)  # raises SpecError also for a setting's value that is not valid
     _check_demonstrations(agent, formulation)
     check_votes(_judge_of(options), agent)
@@ -198,7 +206,7 @@ def make_job_on(
         options.live,
         resolve_job(settings, options.replay),
         options.draw,
-        checked.sets,
+        checked_options.sets,
         approve_all=options.yes,
         formulation_version=options.formulation_version,
         budget=options.budget,
@@ -237,7 +245,7 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         raise SpecError(f"--answer-by is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
     check_at_limit(options.at_limit, options.formulation, benchmark)
     check_reader(options.reader, FORMULATIONS.load(options.formulation))
-    if not benchmark.asks_judge and any(one.startswith(f"{JUDGE}=") for one in options.roles):
+    if not benchmark.asks_judge and any(pair.startswith(f"{JUDGE}=") for pair in options.roles):
         raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
     if kind == "evaluate":
         check_judge(_judge_of(options), options.roles)
@@ -253,15 +261,15 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         if kind == "evaluate" and not benchmark.by_answer:
             raise SpecError(
                 f"The benchmark '{benchmark.name}' is judged by the actions done, and the formulation "
-                f"'{options.formulation}' runs none. Choose one of: {', '.join(_fitting(benchmark))}."
+                f"'{options.formulation}' runs none. Choose one of: {', '.join(_list_formulations(benchmark))}."
             )
 
 
 def _check_actions(formulation: Formulation, benchmark: Benchmark) -> None:
     """Raises SpecError if the formulation runs actions of another kind than the benchmark's domain has."""
     domain = DOMAINS.load(benchmark.domain)
-    wanted = domain.functions, domain.experts
-    if not formulation.executes or (formulation.functions, formulation.experts) == wanted:
+    kinds = domain.functions, domain.experts
+    if not formulation.executes or (formulation.functions, formulation.experts) == kinds:
         return
     brings = "no functions, but actions, which"
     if domain.functions:
@@ -270,16 +278,20 @@ def _check_actions(formulation: Formulation, benchmark: Benchmark) -> None:
         brings = "inputs for expert models, which"
     raise SpecError(
         f"A task of '{benchmark.name}' brings {brings} the formulation '{formulation.name}' does not call. "
-        f"Choose one of: {', '.join(_fitting(benchmark))}."
+        f"Choose one of: {', '.join(_list_formulations(benchmark))}."
     )
 
 
-def _fitting(benchmark: Benchmark) -> list[str]:
+def _list_formulations(benchmark: Benchmark) -> list[str]:
     """The names of the formulations that run what the tasks of a benchmark bring."""
     domain = DOMAINS.load(benchmark.domain)
-    wanted = domain.functions, domain.experts
-    loaded = map(FORMULATIONS.load, FORMULATIONS)
-    return sorted(one.name for one in loaded if one.executes and (one.functions, one.experts) == wanted)
+    kinds = domain.functions, domain.experts
+    formulations = map(FORMULATIONS.load, FORMULATIONS)
+    return sorted(
+        formulation.name
+        for formulation in formulations
+        if formulation.executes and (formulation.functions, formulation.experts) == kinds
+    )
 
 
 def resolve_job(settings: Settings, job: str) -> str:
@@ -289,7 +301,7 @@ def resolve_job(settings: Settings, job: str) -> str:
     from db.jobs import get_job
     from lumos_queue.submission.database import database
 
-    with database(settings) as opened, opened.engine.connect() as connection:
+    with database(settings) as job_database, job_database.engine.connect() as connection:
         return get_job(connection, job).id
 
 

@@ -49,8 +49,8 @@ class JudgeOptions:
         Raises SpecError for a rubric, grades or votes that cannot be used, and for options that have no effect.
         """
         if self and (scorer != SCORER or kind != "evaluate"):
-            needed = "lumos evaluate" if kind != "evaluate" else f"--scorer {SCORER}"
-            raise SpecError(f"--{self.option_names[0]} is for {needed}: leave it out, or give that.")
+            requirement = "lumos evaluate" if kind != "evaluate" else f"--scorer {SCORER}"
+            raise SpecError(f"--{self.option_names[0]} is for {requirement}: leave it out, or give that.")
         if scorer != SCORER:
             return None
         return make_judge(self.rubric, self.grades or 2, self.votes or 1)

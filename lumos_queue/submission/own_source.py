@@ -40,9 +40,9 @@ def own_split(source: Benchmark, path: Path | None, remark: Callable[[str], None
     """
     if not isinstance(source, FileBenchmark):
         return ""
-    named = named_split(path.name) if path else None
-    if named in ("test", "dev"):
-        remark(f"the rows are stored as the split '{OWN}', which is trained on: --split {named} states another")
+    file_split = named_split(path.name) if path else None
+    if file_split in ("test", "dev"):
+        remark(f"the rows are stored as the split '{OWN}', which is trained on: --split {file_split} states another")
     return OWN
 
 

@@ -25,19 +25,19 @@ def open_given(rows: GivenRows) -> Iterator[Path | list[Task]]:
     """
     if not isinstance(rows, Iterable):
         raise SpecError(f"rows is {rows!r:.80}: expected a list of Tasks, or of rows as mappings.")
-    found = list(rows)
-    if not found:
+    all_rows = list(rows)
+    if not all_rows:
         raise SpecError("rows has no row: give at least one.")
-    tasks = [row for row in found if isinstance(row, Task)]
-    if len(tasks) == len(found):
+    tasks = [row for row in all_rows if isinstance(row, Task)]
+    if len(tasks) == len(all_rows):
         yield tasks
         return
     if tasks:
-        raise SpecError(f"rows has {len(tasks):,} Tasks and {len(found) - len(tasks):,} others: give only one kind.")
+        raise SpecError(f"rows has {len(tasks):,} Tasks and {len(all_rows) - len(tasks):,} others: give only one kind.")
     with tempfile.TemporaryDirectory(prefix="lumos-rows-") as folder:
         path = Path(folder) / "rows.jsonl"
         with open(path, "w", encoding="utf-8") as file:
-            for number, row in enumerate(found, 1):
+            for number, row in enumerate(all_rows, 1):
                 if not isinstance(row, Mapping):
                     raise BadRow(number, "", f"expected a Task or a mapping, found {type(row).__name__}")
                 file.write(_write_json(number, "", dict(row)) + "\n")
@@ -61,15 +61,15 @@ class GivenTasks(Benchmark):
         self.splits, self._tasks = benchmark.splits, tasks
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        known: set[str] = set()
+        known_ids: set[str] = set()
         for number, task in enumerate(self._tasks, 1):
             if problem := self._find_problem(number, task):
                 yield problem
                 continue
-            if (row := storable(task.row)[0]) in known:  # as it will be stored
+            if (row := storable(task.row)[0]) in known_ids:  # as it will be stored
                 yield BadRow(number, "row", f"'{task.row[:80]}' is the id of an earlier row")
                 continue
-            known.add(row)
+            known_ids.add(row)
             yield task
 
     def _find_problem(self, number: int, task: Task) -> BadRow | None:

@@ -40,19 +40,19 @@ RANGES: Mapping[str, tuple[float, float]] = {
 }
 
 
-def check_ranges(given: Mapping[str, Any], may_be_none: Collection[str] = ("shots",)) -> None:
+def check_ranges(arguments: Mapping[str, Any], may_be_none: Collection[str] = ("shots",)) -> None:
     """Raises SpecError for the first of these arguments that is not a number of its kind, or is out of its range."""
-    for name in given.keys() & RANGES.keys():
-        value: Any = given[name]
-        least, most = RANGES[name]
+    for name in arguments.keys() & RANGES.keys():
+        value: Any = arguments[name]
+        least, largest = RANGES[name]
         if value is None and name in may_be_none:
             continue
         kinds = (int,) if isinstance(least, int) else (int, float)
         if (
             not isinstance(value, kinds)
             or isinstance(value, bool)
-            or not least <= value <= min(most, sys.float_info.max)
+            or not least <= value <= min(largest, sys.float_info.max)
         ):
             kind = "whole number" if kinds == (int,) else "number"
-            ends = f"from {least:,} to {most:,}" if math.isfinite(most) else f"of at least {least:,}"
+            ends = f"from {least:,} to {largest:,}" if math.isfinite(largest) else f"of at least {least:,}"
             raise SpecError(f"{name} is {value!r:.80}: expected a {kind} {ends}.")

@@ -24,9 +24,9 @@ _ESCAPE = re.compile(r"\\([nt\\])")
 _ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
 
 
-def unescape_stops(given: Sequence[str]) -> tuple[str, ...] | None:
+def unescape_stops(texts: Sequence[str]) -> tuple[str, ...] | None:
     r"""The stop strings of `--stop`, with `\n`, `\t` and `\\` read; None where the option was not given."""
-    return tuple(_ESCAPE.sub(lambda match: _ESCAPED[match[1]], text) for text in given) if given else None
+    return tuple(_ESCAPE.sub(lambda match: _ESCAPED[match[1]], text) for text in texts) if texts else None
 
 
 def check_stops(stops: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -69,13 +69,13 @@ def check_texts(formulation: Formulation, system: str | None, prompt: str, shots
         raise SpecError(f"The template of --prompt has no {EXAMPLES}: write it, or leave out --shots.")
 
 
-def read_fields(given: Sequence[str]) -> dict[str, dict[str, Any]]:
+def read_fields(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The values of `--request [ROLE.]NAME=JSON`: role ('': none is named) to name to value. An empty one says nothing.
 
     Raises SpecError for what is not such a pair, for a value that is not JSON, and for a field that cannot be chosen.
     """
     fields: dict[str, dict[str, Any]] = {}
-    for pair in filter(None, given):
+    for pair in filter(None, pairs):
         name, equals, value = pair.partition("=")
         role, _, field = name.rpartition(".")
         if not (equals and field) or (not role and "." in name):
@@ -86,7 +86,7 @@ def read_fields(given: Sequence[str]) -> dict[str, dict[str, Any]]:
         if field in fields.setdefault(role, {}):
             raise SpecError(f"--request {name[:80]}=… was given twice.")
         fields[role][field] = _read_json(name, value)
-    if sum(map(len, given)) > MAX_TEXT:
+    if sum(map(len, pairs)) > MAX_TEXT:
         raise SpecError(f"The fields of --request have more than {MAX_TEXT:,} characters: choose fewer.")
     return fields
 
@@ -100,19 +100,19 @@ def write_fields(fields: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def replace_fields(stored: Mapping[str, Mapping[str, Any]], given: Sequence[str]) -> list[str]:
+def replace_fields(stored_fields: Mapping[str, Mapping[str, Any]], pairs: Sequence[str]) -> list[str]:
     """`--request` pairs of a stored agent, changed by those given; an empty one leaves out all stored ones."""
-    changes = read_fields(given)
+    changes = read_fields(pairs)
     common = changes.get("", {})
-    if "" in given:
-        stored = {}
-    kept = {
+    if "" in pairs:
+        stored_fields = {}
+    retained_fields = {
         role: {
             name: value for name, value in fields.items() if name not in common and name not in changes.get(role, {})
         }
-        for role, fields in stored.items()
+        for role, fields in stored_fields.items()
     }
-    return [*write_fields(kept), *filter(None, given)]
+    return [*write_fields(retained_fields), *filter(None, pairs)]
 
 
 def _read_json(name: str, text: str) -> Any:

@@ -29,7 +29,7 @@ def read_asked_rows(
     sample: Callable[[Sequence[Task]], Sequence[Task]] | None,
     settings: Settings,
     remark: Callable[[str], None],
-    given: GivenRows | None,
+    program_rows: GivenRows | None,
     *,
     teaching: bool = False,
 ) -> Rows:
@@ -37,20 +37,20 @@ def read_asked_rows(
 
     Raises SpecError as `find_data`, `open_given`, `watch_file` and `read_rows` do.
     """
-    if given is None:
+    if program_rows is None:
         path = find_data(benchmark, data, split, settings, remark)
         with watch_file(path) as sha256:
             rows = read_rows(benchmark, path, split, skip_bad_rows, options, sample, teaching)
         return replace(rows, file_sha256=sha256, published=_find_published(benchmark, path, sha256, settings))
     if data is not None:
         raise SpecError("Give rows or data, not both.")
-    with open_given(given) as found:
-        if isinstance(found, Path):
+    with open_given(program_rows) as source:
+        if isinstance(source, Path):
             try:
-                return read_rows(benchmark, found, split, skip_bad_rows, options, sample, teaching)
+                return read_rows(benchmark, source, split, skip_bad_rows, options, sample, teaching)
             except SpecError as error:  # the file is of no use to the person: it is gone by then
-                raise SpecError(str(error).replace(f"'{found}'", "rows").replace(str(found), "rows")) from None
-        rows = read_rows(GivenTasks(benchmark, found), None, split, skip_bad_rows, options, sample)
+                raise SpecError(str(error).replace(f"'{source}'", "rows").replace(str(source), "rows")) from None
+        rows = read_rows(GivenTasks(benchmark, source), None, split, skip_bad_rows, options, sample)
         return replace(rows, benchmark=benchmark)
 
 
@@ -63,12 +63,12 @@ def _find_published(benchmark: Benchmark, path: Path | None, sha256: str, settin
     return find_published(benchmark.name, sha256, settings.home / "data")
 
 
-def is_stated(published: bool, rows: Rows, data: Path | None) -> bool:
+def is_stated(is_published: bool, rows: Rows, data: Path | None) -> bool:
     """Whether --published is to be stored: not where the rows are known to be the published ones.
 
     Raises SpecError for rows that are a person's own, and for rows that are known to be others.
     """
-    if not published:
+    if not is_published:
         return False
     if is_file_benchmark(rows.benchmark.name):
         raise SpecError(

@@ -46,8 +46,8 @@ class Repeat:
     most: int = 0  #: as of create_repeat
     told: str = ""  #: one line about it, once it is stored
 
-    def named(self, named: NameAndTags) -> Repeat:
-        return replace(self, new=replace(self.new, name=named.name, tags=named.tags))
+    def named(self, name_and_tags: NameAndTags) -> Repeat:
+        return replace(self, new=replace(self.new, name=name_and_tags.name, tags=name_and_tags.tags))
 
     def create(self, database: Database, again: bool) -> tuple[str, bool]:
         return create_repeat(database, self.new, self.dataset, self.items, self.store, again=again, max_items=self.most)
@@ -68,33 +68,33 @@ def make_rerun(
     fits.
     """
     check_kind(job, "rerun")
-    others = parse_pairs("--role", changes.others)
-    TRUSTED.add_named(changes.formulation, *(changes.roles or {}).values(), *others.values())
+    other_addresses = parse_pairs("--role", changes.others)
+    TRUSTED.add_named(changes.formulation, *(changes.roles or {}).values(), *other_addresses.values())
     if job.chosen and not where:
         raise SpecError(
             f"Job {job.id} ran chosen tasks of job {job.parent}. Choose them again: lumos rerun {job.parent} --where "
             f"'{job.chosen}'"
         )
-    wanted = read_where(database, where, job.id)
+    condition = read_where(database, where, job.id)
     infer = infer_of(job)
-    if wanted.terms and (changes.numbers or {}).get("limit") is not None:
+    if condition.terms and (changes.numbers or {}).get("limit") is not None:
         raise SpecError("--where chooses the tasks, and --limit takes the first ones: give only one of them.")
     with database.engine.connect() as connection:
-        chosen = _choose(connection, job, wanted) if where else None
+        parts = _choose(connection, job, condition) if where else None
         rows = rows_of(connection, infer.dataset)
-    repeated = _repeat(job.kind, infer, changes, settings, remark)
-    asked = repeated.infer if isinstance(repeated, Evaluate) else repeated
-    new = replace(_as_new(repeated, job, settings, scheduling), parent=job.id)
-    if chosen is None:
-        tasks = min(asked.limit or rows, rows)
-        return Repeat(new, infer.dataset, tasks * asked.samples, store_first(infer.dataset, tasks))
-    new = replace(new, chosen=str(wanted), digest=_digest_of(new, chosen, is_by_outcome(wanted)))
-    if told := remark_on_chosen(new.parent, new.chosen, new.benchmark):
-        remark(told)
-    return Repeat(new, infer.dataset, len(chosen) * asked.samples, store_chosen(chosen))
+    request = _repeat(job.kind, infer, changes, settings, remark)
+    inference = request.infer if isinstance(request, Evaluate) else request
+    new = replace(_make_new(request, job, settings, scheduling), parent=job.id)
+    if parts is None:
+        tasks = min(inference.limit or rows, rows)
+        return Repeat(new, infer.dataset, tasks * inference.samples, store_first(infer.dataset, tasks))
+    new = replace(new, chosen=str(condition), digest=_digest_of(new, parts, is_by_outcome(condition)))
+    if message := remark_on_chosen(new.parent, new.chosen, new.benchmark):
+        remark(message)
+    return Repeat(new, infer.dataset, len(parts) * inference.samples, store_chosen(parts))
 
 
-def _as_new(job: Job, parent: Any, settings: Settings, scheduling: Scheduling) -> NewJob:
+def _make_new(job: Job, parent: Any, settings: Settings, scheduling: Scheduling) -> NewJob:
     return make_new_job(
         job, settings, split=parent.split, licence=parent.licence, scheduling=scheduling, origin=parent.origin
     )
@@ -108,28 +108,28 @@ def _repeat(kind: str, infer: Infer, changes: Changes, settings: Settings, remar
     return job
 
 
-def _choose(connection: Connection, job: Any, wanted: Filter) -> list[Part]:
-    if not wanted.terms:
+def _choose(connection: Connection, job: Any, condition: Filter) -> list[Part]:
+    if not condition.terms:
         raise SpecError("--where is empty. Expected a filter as in score=0, or leave it out to run all tasks.")
-    done = progress(connection, job.id).get(ItemState.DONE, 0)
-    if done < job.items and not is_by_outcome(wanted):
+    completed = progress(connection, job.id).get(ItemState.DONE, 0)
+    if completed < job.items and not is_by_outcome(condition):
         raise SpecError(
-            f"Job {job.id} has finished {done:,} of its {job.items:,} items, and a filter finds only these. "
+            f"Job {job.id} has finished {completed:,} of its {job.items:,} items, and a filter finds only these. "
             f"Complete it first with: lumos resume {job.id}"
         )
-    chosen = choose_tasks(connection, job.id, wanted)
-    if not chosen:
+    parts = choose_tasks(connection, job.id, condition)
+    if not parts:
         raise SpecError(
-            f"No finished episode of job {job.id} fits {wanted}. Look at them with: lumos episodes --where "
+            f"No finished episode of job {job.id} fits {condition}. Look at them with: lumos episodes --where "
             f"'job={job.id}'"
         )
-    return chosen
+    return parts
 
 
 def rows_of(connection: Connection, dataset: str) -> int:
     return connection.execute(select(Dataset.rows).where(Dataset.digest == dataset)).scalar() or 0
 
 
-def _digest_of(new: NewJob, chosen: Sequence[Part], by_outcome: bool) -> str:
+def _digest_of(new: NewJob, parts: Sequence[Part], by_outcome: bool) -> str:
     """The request's digest and the chosen tasks: the same ones chosen again are the same job."""
-    return digest("chosen", new.digest, "by outcome" if by_outcome else "", json.dumps([one.place for one in chosen]))
+    return digest("chosen", new.digest, "by outcome" if by_outcome else "", json.dumps([part.place for part in parts]))

@@ -61,36 +61,38 @@ def make_rltf_job(
             f"The split '{evaluation.split}' of '{benchmark.name}' is one to test with: learn from another."
         )
     formulation = FORMULATIONS.load(evaluation.formulation)
-    trained = formulation.roles[0]
-    searched = "candidates" in formulation.settings
-    temperature = (0.0 if searched else 1.0) if options.temperature is None else options.temperature
-    given = {one.partition("=")[0] for one in evaluation.settings}
-    chosen = list(evaluation.settings)
+    trained_role = formulation.roles[0]
+    is_searched = "candidates" in formulation.settings
+    temperature = (0.0 if is_searched else 1.0) if options.temperature is None else options.temperature
+    setting_names = {pair.partition("=")[0] for pair in evaluation.settings}
+    setting_pairs = list(evaluation.settings)
     samplings = []
-    if searched:
-        chosen += [f"{name}={value}" for name, value in _SEARCHED.items() if name not in given]
+    if is_searched:
+        setting_pairs += [f"{name}={value}" for name, value in _SEARCHED.items() if name not in setting_names]
     if temperature > 0:
-        samplings += [f"{trained}.temperature={temperature}"]
+        samplings += [f"{trained_role}.temperature={temperature}"]
         if options.beams:
             raise SpecError("--beams are of a search, which needs temperature 0: leave out --temperature, or --beams.")
         if options.epsilon is not None:
             raise SpecError("--epsilon draws among the plans of a search: leave out --temperature, or --epsilon.")
-    elif searched:
+    elif is_searched:
         beams = options.beams or preset.beams
-        chosen += [] if "candidates" in given else [f"candidates={beams}"]
-        samplings += [f"{trained}.beams={beams}"]
+        setting_pairs += [] if "candidates" in setting_names else [f"candidates={beams}"]
+        samplings += [f"{trained_role}.beams={beams}"]
     else:
         raise SpecError(
             f"Rollouts of '{formulation.name}' have to be sampled: give --temperature 1. Without it every try of a "
             "task would be the same."
         )
     if evaluation.max_tokens != Sampling().max_tokens:  # where the formulation has a limit of its own, too
-        samplings += [f"{trained}.max_tokens={evaluation.max_tokens}"]
+        samplings += [f"{trained_role}.max_tokens={evaluation.max_tokens}"]
     model = f"local:{options.start}"
-    asked = {"planner": model} if trained == "planner" else {"solver": model} if trained == "solver" else {}
-    roles = [*evaluation.roles, *([] if asked else [f"{trained}={model}"])]
-    wanted = replace(evaluation, **asked, roles=roles, settings=chosen, samplings=samplings)
-    job, rows = make_inference_job("evaluate", wanted, settings, remark)
+    model_option = (
+        {"planner": model} if trained_role == "planner" else {"solver": model} if trained_role == "solver" else {}
+    )
+    roles = [*evaluation.roles, *([] if model_option else [f"{trained_role}={model}"])]
+    rollouts = replace(evaluation, **model_option, roles=roles, settings=setting_pairs, samplings=samplings)
+    job, rows = make_inference_job("evaluate", rollouts, settings, remark)
     assert isinstance(job, Evaluate)
     reward = options.reward or benchmark.reward or benchmark.metrics[0]
     metric = metric_of(benchmark, reward)
@@ -99,16 +101,16 @@ def make_rltf_job(
             "--setting candidates=1 leaves nothing to choose from: every try of a task would be the same. Ask for more."
         )
     tasks = rows.tasks[: evaluation.limit or None]
-    learnt = {place: task for place, task in enumerate(tasks) if not is_test_task(task, evaluation.split)}
-    if left_out := len(tasks) - len(learnt):
-        remark(f"{left_out} of {len(tasks)} tasks are left out: they are to test with")
-    places = [place for place, task in learnt.items() if metric(task)]
-    if not places:
+    training_tasks = {position: task for position, task in enumerate(tasks) if not is_test_task(task, evaluation.split)}
+    if excluded_count := len(tasks) - len(training_tasks):
+        remark(f"{excluded_count} of {len(tasks)} tasks are left out: they are to test with")
+    positions = [position for position, task in training_tasks.items() if metric(task)]
+    if not positions:
         raise SpecError(f"No task of '{evaluation.benchmark}' ({evaluation.split}) has the reward '{reward}'.")
-    if left_out := len(learnt) - len(places):
-        remark(f"{left_out} of {len(tasks)} tasks are left out: nothing gives them the reward '{reward}'")
+    if excluded_count := len(training_tasks) - len(positions):
+        remark(f"{excluded_count} of {len(tasks)} tasks are left out: nothing gives them the reward '{reward}'")
     epsilon = 0.0 if temperature > 0 else preset.spec.epsilon if options.epsilon is None else options.epsilon
     spec = replace(preset.spec, **options.spec, epsilon=epsilon)
     infer = job.infer.as_json() | {"limit": 0}
-    recipe = rltf(options.start, options.folder, infer, (trained,), places, reward, spec)
+    recipe = rltf(options.start, options.folder, infer, (trained_role,), positions, reward, spec)
     return Train(recipe), rows

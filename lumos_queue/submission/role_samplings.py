@@ -32,55 +32,61 @@ class ChosenSampling:
     judge: Sampling | None = None  #: of the role `judge`, where nothing else is chosen; None: as TOOL_ROLES has it
 
 
-def sample_roles(agent: Agent, formulation: str, chosen: ChosenSampling | None = None, version: int = VERSION) -> Agent:
+def sample_roles(
+    agent: Agent, formulation: str, choices: ChosenSampling | None = None, version: int = VERSION
+) -> Agent:
     """Return the agent with the sampling of each role; `agent.sampling` is what its roles have in common.
 
     What the formulation says of a role is overridden by what is given for all, and this by `--sampling`. Roles that
     actions ask are sampled as TOOL_ROLES says, unless they are named. Raises SpecError for an unknown role and for a
     value that cannot be read.
     """
-    chosen = chosen or ChosenSampling()
-    own = FORMULATIONS.load(formulation).samplings
-    values = {**chosen.overrides} if chosen.stop is None else {**chosen.overrides, "stop": chosen.stop}
+    choices = choices or ChosenSampling()
+    own_samplings = FORMULATIONS.load(formulation).samplings
+    values = {**choices.overrides} if choices.stop is None else {**choices.overrides, "stop": choices.stop}
     samplings = {
-        role: replace(sampling, **values, request={**sampling.request, **_fields_of(role, chosen)})
-        for role, sampling in own.items()
+        role: replace(sampling, **values, request={**sampling.request, **_fields_of(role, choices)})
+        for role, sampling in own_samplings.items()
     }
-    shared = {
+    common_samplings = {
         role: replace(
             agent.sampling,
-            stop=stop_of(formulation, url, version) if chosen.stop is None else chosen.stop,
-            request=_fields_of(role, chosen),
+            stop=stop_of(formulation, url, version) if choices.stop is None else choices.stop,
+            request=_fields_of(role, choices),
         )
         for role, url in agent.roles.items()
-        if role not in own and role not in TOOL_ROLES
+        if role not in own_samplings and role not in TOOL_ROLES
     }
     common = agent.sampling
-    if shared:
-        first, *others = shared.values()
-        if all(sampling == first for sampling in others):
+    if common_samplings:
+        first, *rest = common_samplings.values()
+        if all(sampling == first for sampling in rest):
             common = first
         else:
-            samplings |= shared
-    tools = TOOL_ROLES if chosen.judge is None else {**TOOL_ROLES, JUDGE: chosen.judge}
+            samplings |= common_samplings
+    tools = TOOL_ROLES if choices.judge is None else {**TOOL_ROLES, JUDGE: choices.judge}
     for role in agent.roles:
-        if role in tools and role not in own and (role in chosen.fields or tools[role] is not TOOL_ROLES[role]):
-            samplings[role] = replace(tools[role], request=chosen.fields.get(role, _NO_FIELDS))
-    samplings = read_samplings(samplings, tuple(agent.roles), common, chosen.samplings)
+        if (
+            role in tools
+            and role not in own_samplings
+            and (role in choices.fields or tools[role] is not TOOL_ROLES[role])
+        ):
+            samplings[role] = replace(tools[role], request=choices.fields.get(role, _NO_FIELDS))
+    samplings = read_samplings(samplings, tuple(agent.roles), common, choices.samplings)
     return replace(agent, sampling=common, samplings=samplings)
 
 
-def check_fields(roles: Mapping[str, str], formulation: str, chosen: ChosenSampling) -> None:
+def check_fields(roles: Mapping[str, str], formulation: str, choices: ChosenSampling) -> None:
     """Raises SpecError for fields of requests for an unknown role, or for one whose endpoint does not take them.
 
     `roles`: role to address.
     """
-    if unknown_roles := [role for role in chosen.fields if role and role not in roles]:
+    if unknown_roles := [role for role in choices.fields if role and role not in roles]:
         raise unknown("role that --request can name here", unknown_roles[0][:80], tuple(roles))
-    own = FORMULATIONS.load(formulation).samplings
+    own_samplings = FORMULATIONS.load(formulation).samplings
     for role, url in roles.items():
-        is_tool = role in TOOL_ROLES and role not in own
-        fields = chosen.fields.get(role, _NO_FIELDS) if is_tool else _fields_of(role, chosen)
+        is_tool = role in TOOL_ROLES and role not in own_samplings
+        fields = choices.fields.get(role, _NO_FIELDS) if is_tool else _fields_of(role, choices)
         if fields and not takes_fields(url):
             raise SpecError(
                 f"--request {min(fields)[:80]}: the {role} at {url} takes no fields of requests. Leave it out, or name "
@@ -88,11 +94,11 @@ def check_fields(roles: Mapping[str, str], formulation: str, chosen: ChosenSampl
             )
 
 
-def resolve_common(given: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_common(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return fields of InferenceOptions: each of COMMON with its default for None, and which of them were given."""
     default = Sampling()
-    values = {name: getattr(default, name) if value is None else value for name, value in given.items()}
-    return {**values, "overrides": frozenset(name for name, value in given.items() if value is not None)}
+    values = {name: getattr(default, name) if value is None else value for name, value in arguments.items()}
+    return {**values, "overrides": frozenset(name for name, value in arguments.items() if value is not None)}
 
 
 def stop_of(formulation: str, url: str, version: int = VERSION) -> tuple[str, ...]:
@@ -108,11 +114,11 @@ def stop_of(formulation: str, url: str, version: int = VERSION) -> tuple[str, ..
 
 def stored_stop(agent: Agent, formulation: str, version: int) -> tuple[str, ...] | None:
     """Return the stop strings that were given for a stored agent; None where each role has those of its address."""
-    own = FORMULATIONS.load(formulation).samplings
+    own_samplings = FORMULATIONS.load(formulation).samplings
     for role, url in agent.roles.items():
-        if role in TOOL_ROLES and role not in own:
+        if role in TOOL_ROLES and role not in own_samplings:
             continue
-        default = own[role].stop if role in own else stop_of(formulation, url, version)
+        default = own_samplings[role].stop if role in own_samplings else stop_of(formulation, url, version)
         if (stop := sampling_of(agent, role).stop) != default:
             return stop
     return None
@@ -123,5 +129,5 @@ def sampling_of(agent: Agent, role: str) -> Sampling:
     return choose_sampling(role, agent.samplings, agent.sampling)
 
 
-def _fields_of(role: str, chosen: ChosenSampling) -> dict[str, Any]:
-    return {**chosen.fields.get("", _NO_FIELDS), **chosen.fields.get(role, _NO_FIELDS)}
+def _fields_of(role: str, choices: ChosenSampling) -> dict[str, Any]:
+    return {**choices.fields.get("", _NO_FIELDS), **choices.fields.get(role, _NO_FIELDS)}

@@ -35,11 +35,11 @@ def resolve_run(url: str, role: str, settings: Settings, say: Callable[[str], No
     module = job.spec.get("module", JOINT)
     if module not in (JOINT, role):
         raise SpecError(f"{url}: the job trained the {module}; it cannot be the {role}.")
-    with database(settings) as opened, opened.engine.connect() as connection:
-        found = [row for row in list_models(connection) if row.job == job.id]
-    if not found:
+    with database(settings) as job_database, job_database.engine.connect() as connection:
+        models = [row for row in list_models(connection) if row.job == job.id]
+    if not models:
         raise SpecError(f"{url}: the job wrote no model that can play a role. List models with: lumos models list")
-    (model,) = found[:1]
+    (model,) = models[:1]
     state = state_of_files(model)
     if state != PRESENT:
         raise SpecError(f"{url}: the files of the model in '{model.path}' are {state}: train it again.")
@@ -48,9 +48,9 @@ def resolve_run(url: str, role: str, settings: Settings, say: Callable[[str], No
 
 def _wait_for_run(identifier: str, settings: Settings, say: Callable[[str], None]) -> Row[Any]:
     """The row of the job when it is done."""
-    told = False
+    is_announced = False
     while True:
-        with database(settings) as opened, opened.engine.connect() as connection:
+        with database(settings) as job_database, job_database.engine.connect() as connection:
             job = get_job(connection, identifier)
         if job.kind != "train":
             raise SpecError(f"{SCHEME}{job.id}: this is a job of the kind {job.kind}, not a training job.")
@@ -58,7 +58,7 @@ def _wait_for_run(identifier: str, settings: Settings, say: Callable[[str], None
             return job
         if job.state not in OPEN or not settings.broker_url:
             raise SpecError(f"{SCHEME}{job.id}: the job is {job.state}. Go on with: lumos resume {job.id}")
-        if not told:
+        if not is_announced:
             say(f"waiting for the training job {job.id}")
-            told = True
+            is_announced = True
         time.sleep(_POLL_SECONDS)

@@ -18,23 +18,23 @@ def check_search(formulation: Formulation, agent: Agent, remark: Callable[[str],
     """Raises SpecError for a combination that makes no sense. `remark` gets a line where replies are only judged."""
     settings = formulation.read_settings(agent)
     n = settings.get("candidates", 1)
-    searched = [role for role in formulation.roles if role in agent.roles] if "candidates" in settings else []
+    searched_roles = [role for role in formulation.roles if role in agent.roles] if "candidates" in settings else []
     for role, url in agent.roles.items():
         sampling = agent.samplings.get(role, agent.sampling)
-        _check_role(role, url, sampling, n if role in searched else 1)
-    constrained = settings.get("decoding") == "constrained"
-    _check_settings(settings, constrained)
-    for role in searched if constrained else ():
-        if remarked := _describe_judging(agent.roles[role]):
-            remark(f"The {role} at {agent.roles[role]} {remarked}")
+        _check_role(role, url, sampling, n if role in searched_roles else 1)
+    is_constrained = settings.get("decoding") == "constrained"
+    _check_settings(settings, is_constrained)
+    for role in searched_roles if is_constrained else ():
+        if note := _describe_judging(agent.roles[role]):
+            remark(f"The {role} at {agent.roles[role]} {note}")
 
 
 def _check_role(role: str, url: str, sampling: Sampling, n: int) -> None:
     beams = sampling.beams
     if (n > 1 or beams > 1) and not gives_candidates(url):
-        asked = f"{n} candidates" if n > 1 else f"--sampling {role}.beams={beams}"
+        request = f"{n} candidates" if n > 1 else f"--sampling {role}.beams={beams}"
         raise SpecError(
-            f"{asked} cannot be had from the {role} at {url}, which gives no candidates with log-probabilities: use "
+            f"{request} cannot be had from the {role} at {url}, which gives no candidates with log-probabilities: use "
             "local:DIR, or leave it out."
         )
     if beams and n > beams:
@@ -43,8 +43,8 @@ def _check_role(role: str, url: str, sampling: Sampling, n: int) -> None:
             "as beams."
         )
     if (n > 1 or beams > 1) and sampling.temperature > 0:
-        asked = f"--setting candidates={n}" if n > 1 else f"--sampling {role}.beams={beams}"
-        raise SpecError(f"{asked} needs --sampling {role}.temperature=0: a search draws no tokens.")
+        request = f"--setting candidates={n}" if n > 1 else f"--sampling {role}.beams={beams}"
+        raise SpecError(f"{request} needs --sampling {role}.temperature=0: a search draws no tokens.")
     if sampling.epsilon > 0 and n == 1:
         raise SpecError(
             f"--sampling {role}.epsilon={sampling.epsilon:g} draws from several candidates, and there is one: give "
@@ -52,9 +52,9 @@ def _check_role(role: str, url: str, sampling: Sampling, n: int) -> None:
         )
 
 
-def _check_settings(settings: Mapping[str, Any], constrained: bool) -> None:
+def _check_settings(settings: Mapping[str, Any], is_constrained: bool) -> None:
     for name, default in _OF_CONSTRAINTS.items():
-        if not constrained and settings.get(name, default) != default:
+        if not is_constrained and settings.get(name, default) != default:
             raise SpecError(
                 f"--setting {name}={settings[name]} has no effect without --setting decoding=constrained: add that, or "
                 "leave it out."

@@ -22,7 +22,7 @@ ENDING = ".toml"
 Stated = TypeVar("Stated", FileOptions, JudgeOptions)
 DATA, SPLIT = "data", "split"
 JUDGE_KEYS = ("judge", "rubric", "grades", "votes")
-KEYS = (DATA, SPLIT, *(one.name for one in fields(FileOptions) if one.name != "judge"), *JUDGE_KEYS)
+KEYS = (DATA, SPLIT, *(field.name for field in fields(FileOptions) if field.name != "judge"), *JUDGE_KEYS)
 
 
 def read_settings_file(path: Path, options: FileOptions, split: str) -> tuple[Path, FileOptions, str]:
@@ -50,23 +50,23 @@ def read_settings_file(path: Path, options: FileOptions, split: str) -> tuple[Pa
             values.pop("grades", 0),
             values.pop("votes", 0),
         )
-        own = read_file_options(
+        file_options = read_file_options(
             {name: value for name, value in values.items() if name in FIELDS},
             {name: value for name, value in values.items() if name not in FIELDS},
             judge,
         )
     except SpecError as error:
         raise SpecError(f"'{path}': {error}") from None
-    if not (own.title or options.title):
-        own = replace(own, title=path.name.removesuffix(ENDING))
-    judge = _override(own.judge, options.judge)
-    return folder / Path(data).expanduser(), replace(_override(own, options), judge=judge), split or own_split
+    if not (file_options.title or options.title):
+        file_options = replace(file_options, title=path.name.removesuffix(ENDING))
+    judge = _override(file_options.judge, options.judge)
+    return folder / Path(data).expanduser(), replace(_override(file_options, options), judge=judge), split or own_split
 
 
-def _override(own: Stated, options: Stated) -> Stated:
+def _override(file_options: Stated, options: Stated) -> Stated:
     """Return the settings of the file, and in place of them what the options state."""
-    stated = {one.name: value for one in fields(options) if (value := getattr(options, one.name))}
-    return replace(own, **stated)
+    replacements = {field.name: value for field in fields(options) if (value := getattr(options, field.name))}
+    return replace(file_options, **replacements)
 
 
 def _read(path: Path) -> dict[str, Any]:

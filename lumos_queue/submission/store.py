@@ -54,13 +54,13 @@ class BadRows:
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, place: int) -> BadRow:
-        return self._first[place]
+    def __getitem__(self, index: int) -> BadRow:
+        return self._first[index]
 
     def __str__(self) -> str:
         first = "; ".join(str(row)[:200] for row in self._first)
-        more = f"; and {self._count - MAX_LISTED} more" if self._count > MAX_LISTED else ""
-        return f"{self._count} row{'s' * (self._count > 1)} ({first}{more})"
+        suffix = f"; and {self._count - MAX_LISTED} more" if self._count > MAX_LISTED else ""
+        return f"{self._count} row{'s' * (self._count > 1)} ({first}{suffix})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,26 +130,27 @@ def read_rows(
     if not benchmark.needs_data and path is not None and not reading.options:  # options say how a file is read
         raise SpecError(f"The benchmark '{benchmark.name}' is generated: it reads no --data.")
     tasks, content = TaskFile(benchmark.name), Digest(benchmark.name)
-    bad, wrong = BadRows(), BadRows()
+    bad, fatal_rows = BadRows(), BadRows()
     read = partial(reading.read, path, split, **(options or {}))
     for row in read() if is_built_in(benchmark) else _rows_of_plugin(benchmark, read):
         if isinstance(row, BadRow):
             bad.add(row)
             if not row.leave_out:
-                wrong.add(row)
+                fatal_rows.add(row)
             continue
         task, canonical = _prepare(row)
         tasks.append(task)
         content.add(canonical)
-    if wrong and not skip_bad_rows:
+    if fatal_rows and not skip_bad_rows:
         raise SpecError(
-            f"{path or 'rows'}: {wrong} cannot be read, {len(tasks)} can. Fix them, or skip them with --skip-bad-rows."
+            f"{path or 'rows'}: {fatal_rows} cannot be read, {len(tasks)} can. Fix them, or skip them "
+            "with --skip-bad-rows."
         )
     if not tasks:
         raise SpecError(f"{path or benchmark.name}: no row can be read" + (f": {bad}." if bad else "."))
     if sample:
-        drawn, tasks, content = sample(tasks), TaskFile(benchmark.name), Digest(benchmark.name)
-        for task in drawn:
+        sampled_tasks, tasks, content = sample(tasks), TaskFile(benchmark.name), Digest(benchmark.name)
+        for task in sampled_tasks:
             tasks.append(task)
             content.add(_canonical(task))
     name = content.hexdigest()
@@ -182,21 +183,21 @@ def submit(
         origin=_origin(job, rows),
     )
     new = replace(new, name=named.name, tags=named.tags)
-    inner = new.spec.get("infer", new.spec)
-    identifier, created = create_job(
+    infer_spec = new.spec.get("infer", new.spec)
+    identifier, is_new = create_job(
         database,
         new,
         rows.dataset() if rows else None,
-        limit=inner.get("limit", 0),
-        samples=0 if windows else inner.get("samples", 1),
+        limit=infer_spec.get("limit", 0),
+        samples=0 if windows else infer_spec.get("samples", 1),
         windows=windows,
         again=again,
     )
     if rows:
         _store_lost_artifacts(database, rows)
-        if created and job.kind == "evaluate":
-            _keep_baselines(database, identifier, rows, inner.get("limit", 0))
-    return identifier, created
+        if is_new and job.kind == "evaluate":
+            _keep_baselines(database, identifier, rows, infer_spec.get("limit", 0))
+    return identifier, is_new
 
 
 def _keep_baselines(database: Database, job: str, rows: Rows, limit: int) -> None:
@@ -216,12 +217,12 @@ def _keep_baselines(database: Database, job: str, rows: Rows, limit: int) -> Non
 
 def _store_artifacts(database: Database, rows: Rows) -> None:
     """Store the images that the tasks name: before the job, as an image without a job does no harm."""
-    for expected, source in rows.benchmark.artifacts.items():
+    for sha256, source in rows.benchmark.artifacts.items():
         if isinstance(source, bytes):
             data, media_type = source, media_type_of(source)
         else:
             image = read_image(source)
-            if image.sha256 != expected:
+            if image.sha256 != sha256:
                 raise SpecError(f"'{source}' has changed since it was read: submit the job again.")
             data, media_type = image.data, image.media_type
         with database.writer.begin() as connection:
@@ -233,8 +234,8 @@ def _store_lost_artifacts(database: Database, rows: Rows) -> None:
     if not rows.benchmark.artifacts:
         return
     with database.engine.connect() as connection:
-        named = count_named(connection, rows.digest)
-    if named < len(rows.benchmark.artifacts):
+        stored_count = count_named(connection, rows.digest)
+    if stored_count < len(rows.benchmark.artifacts):
         _store_artifacts(database, rows)
 
 

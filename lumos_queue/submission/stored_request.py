@@ -68,8 +68,8 @@ def check_kind(job: Any, command: str) -> None:
 
 def infer_of(job: Any) -> Infer:
     """The inference that a job's row asks for. Raises SpecError for a damaged row."""
-    stored = read_job(job.kind, job.spec)
-    inference = stored.infer if isinstance(stored, Evaluate) else stored
+    request = read_job(job.kind, job.spec)
+    inference = request.infer if isinstance(request, Evaluate) else request
     assert isinstance(inference, Infer)
     return inference
 
@@ -85,22 +85,29 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
     formulation = FORMULATIONS.load(changes.formulation) if changes.formulation else former
     agent, domain = infer.agent, DOMAINS.load(infer.agent.domain)
     same = formulation.name == former.name
-    tools = (_given_tools(agent) if formulation.executes else {}) | parse_pairs("--tool", changes.tools)
-    given = dict(changes.roles or {})
-    kept = {} if changes.agent else {role: url for role, url in agent.roles.items() if role in ROLE_OPTIONS}
-    plays = {role: url for role, url in kept.items() if same or role in formulation.roles} | given
-    asked = domain.roles(tools) if formulation.executes else ()
-    possible = {*formulation.roles, *asked, JUDGE}
-    others = {role: url for role, url in agent.roles.items() if role not in ROLE_OPTIONS and (same or role in possible)}
-    others |= parse_pairs("--role", changes.others)
-    limits, own = split_settings(formulation, changes.settings)
-    limits, own = _kept_limits(agent, former, formulation) | limits, _kept_settings(agent, formulation) | own
+    tools = (_tool_options(agent) if formulation.executes else {}) | parse_pairs("--tool", changes.tools)
+    new_addresses = dict(changes.roles or {})
+    stored_addresses = {} if changes.agent else {role: url for role, url in agent.roles.items() if role in ROLE_OPTIONS}
+    addresses = {
+        role: url for role, url in stored_addresses.items() if same or role in formulation.roles
+    } | new_addresses
+    tool_roles = domain.roles(tools) if formulation.executes else ()
+    possible = {*formulation.roles, *tool_roles, JUDGE}
+    other_addresses = {
+        role: url for role, url in agent.roles.items() if role not in ROLE_OPTIONS and (same or role in possible)
+    }
+    other_addresses |= parse_pairs("--role", changes.others)
+    limits, own_settings = split_settings(formulation, changes.settings)
+    limits, own_settings = (
+        _retain_limits(agent, former, formulation) | limits,
+        _retain_settings(agent, formulation) | own_settings,
+    )
     roles = set(agent.roles) if same else possible
     overrides = frozenset((changes.numbers or {}).keys() & set(COMMON))
     fields = {role: fields for role in roles & set(agent.roles) if (fields := sampling_of(agent, role).request)}
     stop = stored_stop(agent, infer.formulation, infer.formulation_version) if changes.stop is None else changes.stop
-    samplings = _kept_samplings(infer, roles, overrides) | parse_pairs("--sampling", changes.samplings)
-    instructed = formulation.instructed
+    samplings = _retain_samplings(infer, roles, overrides) | parse_pairs("--sampling", changes.samplings)
+    is_instructed = formulation.instructed
     benchmark = infer.open_benchmark()
     concludes = formulation.limited and benchmark.by_answer
     options = InferenceOptions(
@@ -109,9 +116,9 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
         split=infer.split,
         formulation=formulation.name,
         agent=changes.agent,
-        planner=plays.get("planner", ""),
-        grounder=plays.get("grounder", ""),
-        solver=plays.get("solver", ""),
+        planner=addresses.get("planner", ""),
+        grounder=addresses.get("grounder", ""),
+        solver=addresses.get("solver", ""),
         limit=infer.limit,
         samples=infer.samples,
         seed=infer.seed,
@@ -121,7 +128,7 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
         max_subgoals=agent.max_subgoals,
         framing=agent.framing,
         skip_bad_rows=False,
-        roles=_pairs(others),
+        roles=_pairs(other_addresses),
         tools=_pairs(tools),
         shots=agent.shots if same else None,
         answer_by=("last" if agent.answer_by == "last" else "qa") if domain.concludes_by_qa else "",
@@ -130,13 +137,13 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
         draw=infer.draw,
         sets=infer.sets if infer.draw else 0,
         at_limit=agent.at_limit if concludes else "",
-        settings=[*_pairs(limits), *_pairs(own)],
+        settings=[*_pairs(limits), *_pairs(own_settings)],
         samplings=_pairs(samplings),
         yes=infer.approve_all and formulation.approved,
         overrides=overrides,
         stop=stop,
-        system=changes.system if changes.system is not None or not instructed else agent.system,
-        prompt=changes.prompt if changes.prompt is not None else agent.prompt if instructed else "",
+        system=changes.system if changes.system is not None or not is_instructed else agent.system,
+        prompt=changes.prompt if changes.prompt is not None else agent.prompt if is_instructed else "",
         requests=replace_fields(fields, changes.requests),
         formulation_version=VERSION if changes.formulation else infer.formulation_version,
         reader=agent.reader if formulation.phrase else "",
@@ -149,46 +156,46 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
     return replace(options, **(changes.numbers or {}))
 
 
-def _given_tools(agent: Agent) -> dict[str, str]:
+def _tool_options(agent: Agent) -> dict[str, str]:
     """The options of an agent's actions without what was found out when they were prepared."""
-    found_out = ("_sha256", "_warning")
+    prepared_endings = ("_sha256", "_warning")
     return {
         name: value
         for name, value in agent.tools.items()
-        if not name.endswith(found_out) and not name.startswith("catalogue_")
+        if not name.endswith(prepared_endings) and not name.startswith("catalogue_")
     }
 
 
-def _kept_limits(agent: Agent, former: Formulation, formulation: Formulation) -> dict[str, str]:
+def _retain_limits(agent: Agent, former: Formulation, formulation: Formulation) -> dict[str, str]:
     """The values of `--setting` that are limits, unless they are the former formulation's own."""
     possible, default = list_settings(formulation), asdict(former.limits)
     limits = {name: str(value) for name, value in asdict(agent.limits).items() if value != default[name]}
     return {name: value for name, value in limits.items() if name in possible and not is_own(formulation, name, value)}
 
 
-def _kept_settings(agent: Agent, formulation: Formulation) -> dict[str, str]:
+def _retain_settings(agent: Agent, formulation: Formulation) -> dict[str, str]:
     """The values of `--setting` that are the formulation's own."""
     return {name: value for name, value in agent.settings.items() if is_own(formulation, name, value)}
 
 
-def _kept_samplings(infer: Infer, roles: Collection[str], overrides: Collection[str]) -> dict[str, str]:
+def _retain_samplings(infer: Infer, roles: Collection[str], overrides: Collection[str]) -> dict[str, str]:
     """`--sampling` values of these roles: what is not as address, formulation and common sampling say.
 
     What was given for all models, and is given anew (`overrides`), is left out.
     """
-    agent, kept = infer.agent, {}
-    implied = sample_roles(replace(agent, samplings={}), infer.formulation, version=infer.formulation_version)
+    agent, pairs = infer.agent, {}
+    implied_agent = sample_roles(replace(agent, samplings={}), infer.formulation, version=infer.formulation_version)
     for role, sampling in agent.samplings.items():
         if role not in roles:
             continue
-        other = sampling_of(implied, role)
-        names = [name for name in SAMPLED if getattr(sampling, name) != getattr(other, name)]
-        if role in implied.samplings:
+        implied_sampling = sampling_of(implied_agent, role)
+        names = [name for name in SAMPLED if getattr(sampling, name) != getattr(implied_sampling, name)]
+        if role in implied_agent.samplings:
             names = [name for name in names if name not in overrides or not _is_common(agent, role, name)]
-        elif not names and (sampling.stop, sampling.request) == (other.stop, other.request):
+        elif not names and (sampling.stop, sampling.request) == (implied_sampling.stop, implied_sampling.request):
             names = ["temperature"]  # given as all have it: the agent names this role
-        kept |= {f"{role}.{name}": str(getattr(sampling, name)) for name in names}
-    return kept
+        pairs |= {f"{role}.{name}": str(getattr(sampling, name)) for name in names}
+    return pairs
 
 
 def _is_common(agent: Agent, role: str, name: str) -> bool:

@@ -20,30 +20,30 @@ def read_name_and_tags(name: str, tags: Sequence[str]) -> NameAndTags:
     return NameAndTags(read_name(name), read_tags(tags))
 
 
-def read_name(text: str, what: str = "--name") -> str:
+def read_name(text: str, label: str = "--name") -> str:
     """The text on one line, with a replacement character for what a terminal would obey.
 
     Raises SpecError when it is too long.
     """
-    found = harmless(storable(" ".join(text.split()))[0])
-    if len(found) > MAX_NAME:
-        raise SpecError(f"{what} has {len(found):,} characters: give at most {MAX_NAME}.")
-    return found
+    name = harmless(storable(" ".join(text.split()))[0])
+    if len(name) > MAX_NAME:
+        raise SpecError(f"{label} has {len(name):,} characters: give at most {MAX_NAME}.")
+    return name
 
 
 def read_tags(tags: Sequence[str]) -> dict[str, str]:
     """Key to value of texts `KEY=VALUE`. Raises SpecError for what is not one, too many, or a key given twice."""
-    found: dict[str, str] = {}
-    for one in tags:
-        key, equals, value = one.partition("=")
+    values: dict[str, str] = {}
+    for tag in tags:
+        key, equals, value = tag.partition("=")
         if not equals or not _KEY.fullmatch(key):
-            raise _not_a_tag(one)
-        if key in found:
+            raise _not_a_tag(tag)
+        if key in values:
             raise SpecError(f"The tag '{key}' is given twice.")
-        found[key] = read_name(value, f"The value of the tag '{key}'")
-    if len(found) > MAX_TAGS:
-        raise SpecError(f"{len(found)} tags are given: a job has at most {MAX_TAGS}.")
-    return found
+        values[key] = read_name(value, f"The value of the tag '{key}'")
+    if len(values) > MAX_TAGS:
+        raise SpecError(f"{len(values)} tags are given: a job has at most {MAX_TAGS}.")
+    return values
 
 
 def _not_a_tag(text: str) -> SpecError:

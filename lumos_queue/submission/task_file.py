@@ -18,7 +18,7 @@ from lumos_queue.records import Task
 IN_MEMORY = 5000  #: tasks that need no file
 BLOCK = 500  #: tasks that are written, and read, at once
 
-_Packed = tuple[str, str, Any, Any]
+_PackedTask = tuple[str, str, Any, Any]
 
 
 class TaskFile(Sequence[Task]):
@@ -26,10 +26,10 @@ class TaskFile(Sequence[Task]):
 
     def __init__(self, benchmark: str):
         self.benchmark, self.dataset = benchmark, ""
-        self._recent: list[_Packed] = []  #: those that are not in the file
-        self._places: list[int] = []  #: where each block of the file begins, and where the last one ends
+        self._recent: list[_PackedTask] = []  #: those that are not in the file
+        self._offsets: list[int] = []  #: where each block of the file begins, and where the last one ends
         self._file: IO[bytes] | None = None
-        self._read: tuple[int, list[_Packed]] = (-1, [])  #: the block that was read last
+        self._read: tuple[int, list[_PackedTask]] = (-1, [])  #: the block that was read last
 
     def append(self, task: Task) -> None:
         """Add a task. Raises SpecError when the file cannot be written."""
@@ -45,10 +45,10 @@ class TaskFile(Sequence[Task]):
     def _write(self) -> None:
         try:
             if self._file is None:
-                self._file, self._places = tempfile.TemporaryFile(prefix="lumos-rows-"), [0]  # noqa: SIM115 - kept open
+                self._file, self._offsets = tempfile.TemporaryFile(prefix="lumos-rows-"), [0]  # noqa: SIM115 - kept open
             for first in range(0, IN_MEMORY, BLOCK):
-                written = self._file.write(marshal.dumps(self._recent[first : first + BLOCK], 2))
-                self._places.append(self._places[-1] + written)
+                size = self._file.write(marshal.dumps(self._recent[first : first + BLOCK], 2))
+                self._offsets.append(self._offsets[-1] + size)
             self._file.flush()
         except OSError as error:
             raise SpecError(
@@ -58,49 +58,49 @@ class TaskFile(Sequence[Task]):
         del self._recent[:IN_MEMORY]
 
     @property
-    def _filed(self) -> int:
-        return max(0, len(self._places) - 1) * BLOCK
+    def _file_length(self) -> int:
+        return max(0, len(self._offsets) - 1) * BLOCK
 
     def __len__(self) -> int:
-        return self._filed + len(self._recent)
+        return self._file_length + len(self._recent)
 
     @overload
-    def __getitem__(self, place: int) -> Task: ...
+    def __getitem__(self, index: int) -> Task: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Task]: ...
-    def __getitem__(self, place: int | slice) -> Task | Sequence[Task]:
-        if isinstance(place, slice):
-            first, last, step = place.indices(len(self))
+    def __getitem__(self, index: slice) -> Sequence[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
+        if isinstance(index, slice):
+            first, last, step = index.indices(len(self))
             if step == 1:
-                return [self._unpack(one) for one in self._between(first, last)]
+                return [self._unpack(packed_task) for packed_task in self._between(first, last)]
             return [self[number] for number in range(first, last, step)]
-        number = place + len(self) if place < 0 else place
+        number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
-            raise IndexError(place)
+            raise IndexError(index)
         return self._unpack(next(self._between(number, number + 1)))
 
     def __iter__(self) -> Iterator[Task]:
         return map(self._unpack, self._between(0, len(self)))
 
-    def _between(self, first: int, last: int) -> Iterator[_Packed]:
+    def _between(self, first: int, last: int) -> Iterator[_PackedTask]:
         while first < last:
-            if first >= self._filed:
-                yield from self._recent[first - self._filed : last - self._filed]
+            if first >= self._file_length:
+                yield from self._recent[first - self._file_length : last - self._file_length]
                 return
             block, begin = divmod(first, BLOCK)
             end = min(BLOCK, begin + last - first)
             yield from self._load(block)[begin:end]
             first += end - begin
 
-    def _load(self, block: int) -> list[_Packed]:
+    def _load(self, block: int) -> list[_PackedTask]:
         if self._read[0] != block:
             assert self._file
-            self._file.seek(self._places[block])
-            self._read = block, marshal.loads(self._file.read(self._places[block + 1] - self._places[block]))
+            self._file.seek(self._offsets[block])
+            self._read = block, marshal.loads(self._file.read(self._offsets[block + 1] - self._offsets[block]))
         return self._read[1]
 
-    def _unpack(self, packed: _Packed) -> Task:
-        return Task(self.benchmark, self.dataset, *packed)
+    def _unpack(self, packed_task: _PackedTask) -> Task:
+        return Task(self.benchmark, self.dataset, *packed_task)
 
 
 class FirstTasks(Sequence[Task]):
@@ -113,15 +113,15 @@ class FirstTasks(Sequence[Task]):
         return self._count
 
     @overload
-    def __getitem__(self, place: int) -> Task: ...
+    def __getitem__(self, index: int) -> Task: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Task]: ...
-    def __getitem__(self, place: int | slice) -> Task | Sequence[Task]:
-        if isinstance(place, slice):
-            return [self[number] for number in range(*place.indices(len(self)))]
-        if not -self._count <= place < self._count:
-            raise IndexError(place)
-        return self._tasks[place % self._count]
+    def __getitem__(self, index: slice) -> Sequence[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        if not -self._count <= index < self._count:
+            raise IndexError(index)
+        return self._tasks[index % self._count]
 
     def __iter__(self) -> Iterator[Task]:
         return islice(self._tasks, self._count)

@@ -19,27 +19,27 @@ _INSTEAD = "give it captions (--option captions=FILE --vision caption), or only 
 _TRIAL = "Please answer in one word: is this an image?\n"
 
 
-def resolve_vision(source: Benchmark, teacher: str, asked: str) -> str:
+def resolve_vision(source: Benchmark, teacher: str, choice: str) -> str:
     """What the teacher at this address ('': none) sees of a row's image; '' if rows have none.
 
     Raises SpecError for an option that has no effect here, and for an endpoint that accepts only text.
     """
     if not teacher or not _has_images(source):
-        if asked:
+        if choice:
             why = f"the rows of '{source.name}' have no images" if teacher else "it needs a --teacher"
-            raise SpecError(f"--vision {asked[:40]} has no effect: {why}. Leave it out.")
+            raise SpecError(f"--vision {choice[:40]} has no effect: {why}. Leave it out.")
         return ""
-    if asked and asked not in TAUGHT_BY:
-        raise SpecError(f"--vision must be one of {', '.join(TAUGHT_BY)}, not '{asked[:40]}'.")
-    if (asked or "image") == "image" and not takes_images(teacher):
+    if choice and choice not in TAUGHT_BY:
+        raise SpecError(f"--vision must be one of {', '.join(TAUGHT_BY)}, not '{choice[:40]}'.")
+    if (choice or "image") == "image" and not takes_images(teacher):
         raise SpecError(f"The teacher {teacher} accepts no images: use chat:// or tgi://, {_INSTEAD}.")
-    return asked or "image"
+    return choice or "image"
 
 
 def _has_images(source: Benchmark) -> bool:
     """Whether rows may name images: they are given with an option, or a field of a person's own file names them."""
-    own = isinstance(source, FileBenchmark) and bool(source.definition.fields.images)
-    return own or "images" in source.teaching.options
+    has_own_images = isinstance(source, FileBenchmark) and bool(source.definition.fields.images)
+    return has_own_images or "images" in source.teaching.options
 
 
 def check_vision(vision: str, teacher: str, rows: Rows, settings: Settings) -> None:
@@ -49,11 +49,11 @@ def check_vision(vision: str, teacher: str, rows: Rows, settings: Settings) -> N
     """
     if vision not in ("image", "caption"):
         return
-    name = next((shown for task in rows.tasks if (shown := task.inputs.get(vision))), None)
+    name = next((content for task in rows.tasks if (content := task.inputs.get(vision))), None)
     if name is None:
-        missing = f"None of the {len(rows.tasks):,} rows has {'an image' if vision == 'image' else 'a caption'}"
+        message = f"None of the {len(rows.tasks):,} rows has {'an image' if vision == 'image' else 'a caption'}"
         option = "images=DIR" if vision == "image" else "captions=FILE"
-        raise SpecError(f"{missing} to show the teacher: give --option {option}, or {_INSTEAD}.")
+        raise SpecError(f"{message} to show the teacher: give --option {option}, or {_INSTEAD}.")
     if vision == "image" and not settings.broker_url:
         source = rows.benchmark.artifacts[name]
         assert isinstance(source, Path), "a rationale is read from files"

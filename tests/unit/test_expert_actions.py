@@ -240,7 +240,7 @@ def test_a_failed_run_is_not_used_again_and_ends_the_plan(monkeypatch):
     actions = ExpertActions(use_fakes(monkeypatch), host=FakeExpertHost({}))
     run, _ = asyncio.run(run_task(*make_task(QUESTIONED), QUESTIONED.plan.write(), actions))
     assert run.outcome == Outcome(None, Ending.ACTION_ERROR, "skipped: E1 has no value, as what should set it failed")
-    assert not actions._runs._kept and not actions._runs._running
+    assert not actions._runs._cache and not actions._runs._active_runs
 
 
 def test_an_episode_that_is_cancelled_leaves_the_run_to_the_others(monkeypatch):

@@ -45,7 +45,7 @@ def run_once(monkeypatch, found: Execution, spec=SPEC, expert: str = "Sentiment 
     """What the database's run becomes in an episode of one sample, and when the expert ran."""
     host = FakeExpertHost({expert: lambda given: given})
     actions = ExpertActions(use_fakes(monkeypatch), host=host)
-    actions._recorded = Recorded(found)
+    actions._recorded_runs = Recorded(found)
     task, artifacts = make_task(spec, [0])
     _, journal = asyncio.run(run_task(task, artifacts, expert, actions))
     return calls_of(journal)[0].result, host.spans
@@ -135,7 +135,7 @@ def test_an_oracle_needs_the_originals_of_generated_inputs(benchmark, keeps, sta
 
 def test_closing_stops_what_runs_and_ends_what_is_open(monkeypatch):
     actions = ExpertActions(use_fakes(monkeypatch), host=FakeExpertHost({}, delay=60))
-    actions._recorded = recorded = Recorded(Execution("ok"))
+    actions._recorded_runs = recorded = Recorded(Execution("ok"))
     closed = []
 
     class Servers:
@@ -146,13 +146,13 @@ def test_closing_stops_what_runs_and_ends_what_is_open(monkeypatch):
         actions._remote = Servers()  # type: ignore[assignment]
         episode = asyncio.ensure_future(run_task(*make_task(SPEC, [0]), "Sentiment Analysis", actions))
         await asyncio.sleep(0.1)
-        assert actions._runs._running
+        assert actions._runs._active_runs
         episode.cancel()
         await asyncio.wait([episode])
         await actions.close()
         return asyncio.all_tasks() - {asyncio.current_task()}
 
-    assert not asyncio.run(main()) and not actions._runs._running
+    assert not asyncio.run(main()) and not actions._runs._active_runs
     assert closed and recorded.closed
 
 
@@ -230,6 +230,6 @@ def test_a_run_that_raises_or_is_stopped_is_nothing_to_the_event_loop():
         await runs.close()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        assert not runs._running
+        assert not runs._active_runs
 
     assert not use(main)

@@ -79,8 +79,8 @@ class _Parser:
         kind, value = self.tokens[self.at]
         if kind == "end":
             return failure("syntax", "the formula ends too early")
-        shown = str(value if value is not None else kind)[:40]
-        return failure("syntax", f"{shown!r} does not fit here; is an operator or a bracket missing?")
+        text = str(value if value is not None else kind)[:40]
+        return failure("syntax", f"{text!r} does not fit here; is an operator or a bracket missing?")
 
     def deeper(self) -> None:
         self.depth += 1
@@ -250,10 +250,10 @@ def _bind_arguments(node: Node, arguments: list[Node], sources: Sequence[Mapping
         if len(by_name) != len(arguments) or any(a[1][0] != "name" for a in by_name):
             raise failure("syntax", "write every binding as name = value, or none")
         return substitute(node, {a[1][1]: a[2] for a in by_name})
-    solved = [symbol for source in sources for symbol in source.get("symbols", ())]
+    symbols = [symbol for source in sources for symbol in source.get("symbols", ())]
     values = [part for a in arguments for part in (a[1:] if isinstance(a, tuple) and a[0] == "list" else (a,))]
-    if len(set(solved)) == len(solved) == len(values) and set(solved) <= set(unknowns):
-        return substitute(node, dict(zip(solved, values, strict=True)))
+    if len(set(symbols)) == len(symbols) == len(values) and set(symbols) <= set(unknowns):
+        return substitute(node, dict(zip(symbols, values, strict=True)))
     if len(values) != len(unknowns):
         raise failure("arity", f"{len(values)} values for {len(unknowns)} unknowns")
     return substitute(node, dict(zip(unknowns, values, strict=True)))

@@ -111,8 +111,8 @@ def _per_side(operator: str, left: Node, right: Node, sides: tuple[bool, bool]) 
     relations = {node[0] for node, is_relation in zip((left, right), sides, strict=True) if is_relation}
     if relations != {"="}:
         raise failure("not_a_number", "inequalities cannot be combined by arithmetic")
-    near, far = (left[1:] if sides[0] else (left, left)), (right[1:] if sides[1] else (right, right))
-    return ("=", combine(operator, near[0], far[0]), combine(operator, near[1], far[1]))
+    left_sides, right_sides = (left[1:] if sides[0] else (left, left)), (right[1:] if sides[1] else (right, right))
+    return ("=", combine(operator, left_sides[0], right_sides[0]), combine(operator, left_sides[1], right_sides[1]))
 
 
 def call(function: str, arguments: list[Node]) -> Node:
@@ -126,8 +126,8 @@ def call(function: str, arguments: list[Node]) -> Node:
         for node in arguments:
             total = combine("+", total, node)
         return total
-    fewest, most = _ARITY.get(function, (1, 1))
-    if not fewest <= len(arguments) <= most:
+    min_count, max_count = _ARITY.get(function, (1, 1))
+    if not min_count <= len(arguments) <= max_count:
         raise failure("arity", f"{function} does not take {len(arguments)} arguments")
     if function == "mod":
         return combine("mod", *arguments)
@@ -154,14 +154,14 @@ def _factorial(value: Fraction) -> Fraction:
     return Fraction(math.factorial(count))
 
 
-def _round(value: Fraction, places: Fraction = Fraction(0)) -> Fraction:
+def _round(value: Fraction, decimals: Fraction = Fraction(0)) -> Fraction:
     """Half away from zero, to `places` decimals."""
-    (count,) = _whole(places)
+    (count,) = _whole(decimals)
     if not -20 <= count <= 20:
         raise failure("too_large", "rounding is offered to 20 places")
-    scaled = abs(value) * Fraction(10) ** count
-    rounded = Fraction(math.floor(scaled + Fraction(1, 2))) / Fraction(10) ** count
-    return -rounded if value < 0 else rounded
+    scaled_value = abs(value) * Fraction(10) ** count
+    rounded_value = Fraction(math.floor(scaled_value + Fraction(1, 2))) / Fraction(10) ** count
+    return -rounded_value if value < 0 else rounded_value
 
 
 _NUMERIC = {
@@ -211,12 +211,12 @@ def require_size(node: Node) -> Node:
     Values filled into values can double a formula with every step, so its parts are counted before they are walked.
     """
     if isinstance(node, tuple):
-        todo, count = [node], 0
-        while todo:
+        pending, count = [node], 0
+        while pending:
             count += 1
             if count > MAX_NODES:
                 raise failure("too_large", f"a formula may have {MAX_NODES} parts once its variables are filled in")
-            todo += [part for part in todo.pop()[1:] if isinstance(part, tuple)]
+            pending += [part for part in pending.pop()[1:] if isinstance(part, tuple)]
     return node
 
 

@@ -50,9 +50,9 @@ def _show(node: Node, decimal: bool) -> tuple[str, int]:
     return f"{_at_least(_ATOM, left)}^{_at_least(_ATOM, right)}", _POWER
 
 
-def _at_least(level: int, shown: tuple[str, int]) -> str:
+def _at_least(level: int, part: tuple[str, int]) -> str:
     """The text, in brackets if it binds more loosely than `level`."""
-    return shown[0] if shown[1] >= level else f"({shown[0]})"
+    return part[0] if part[1] >= level else f"({part[0]})"
 
 
 def _sign(text: str) -> int:
@@ -69,8 +69,8 @@ def _product(node: Node, left: tuple[str, int], right: tuple[str, int], decimal:
         if "/" not in left[0]:
             text = _join(left[0], _at_least(_POWER, right))
             return text, _sign(text)
-        top = _show(("*", over, node[2]) if over != 1 else node[2], decimal)
-        text = f"{top[0] if top[1] >= _PRODUCT or over < 0 else f'({top[0]})'}/{under.numerator}"
+        numerator = _show(("*", over, node[2]) if over != 1 else node[2], decimal)
+        text = f"{numerator[0] if numerator[1] >= _PRODUCT or over < 0 else f'({numerator[0]})'}/{under.numerator}"
         return text, _sign(text)
     text = _join(_at_least(_PRODUCT, left), _at_least(_POWER if _is_quotient(node[2]) else _PRODUCT, right))
     return text, _sign(text)

@@ -90,8 +90,8 @@ def tokenise(text: str) -> tuple[list[Token], bool]:
             tokens.append(("number", value))
             last = "number"
             if position < len(text) and text[position] in " /":
-                if bracketed := _BRACKETED_UNIT.match(text, position):
-                    position = bracketed.end()
+                if unit_match := _BRACKETED_UNIT.match(text, position):
+                    position = unit_match.end()
                 position = _skip_per_unit(text, position, _PER_UNITS)
         elif kind == "operator":
             last = _SPELLINGS.get(word, word)
@@ -105,8 +105,8 @@ def tokenise(text: str) -> tuple[list[Token], bool]:
         elif kind == "name":
             position, last = _name(text, match, last, tokens)
         elif kind == "percent":
-            glued = not text[position - 2 : position - 1].isspace() and text[position : position + 1].isspace()
-            last = "%" if glued or not _OPERAND.match(text, position) else "mod"
+            is_attached = not text[position - 2 : position - 1].isspace() and text[position : position + 1].isspace()
+            last = "%" if is_attached or not _OPERAND.match(text, position) else "mod"
             tokens.append((last, None))
         elif kind == "mixed":
             tokens.append(("number", _mixed_number(word)))
@@ -164,18 +164,18 @@ def _name(text: str, match: re.Match, last: str, tokens: list[Token]) -> tuple[i
     if word in ("pi", "π"):
         tokens.append(("name", "pi"))
         return end, "name"
-    glued = start > 0 and text[start - 1].isdigit()
-    is_unit = word in _SHORT_UNITS or len(word) > (3 if glued else 2)
+    is_attached = start > 0 and text[start - 1].isdigit()
+    is_unit = word in _SHORT_UNITS or len(word) > (3 if is_attached else 2)
     one_letter = last == "name" and len(tokens[-1][1]) == 1 and tokens[-1][1] not in "aAI"
     if is_unit and (last in _ENDS - {"name", "run"} or one_letter):
         return _skip_per_unit(text, end, None), "unit"
-    tokens.append(("run" if len(word) == 2 or (glued and len(word) == 3) else "name", word))
+    tokens.append(("run" if len(word) == 2 or (is_attached and len(word) == 3) else "name", word))
     return end, tokens[-1][0]
 
 
-def _skip_per_unit(text: str, position: int, known: frozenset[str] | None) -> int:
+def _skip_per_unit(text: str, position: int, words: frozenset[str] | None) -> int:
     """The position behind `/hour`, when that is what comes next; `known` holds the words that count, None for any."""
     per = _PER.match(text, position)
-    if per and (len(per[1]) > 1) and (per[1] in known if known else True):
+    if per and (len(per[1]) > 1) and (per[1] in words if words else True):
         return per.end()
     return position

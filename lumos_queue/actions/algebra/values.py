@@ -24,7 +24,7 @@ def as_value(node: Node, decimal: bool) -> Value:
     return {"kind": "expression", "text": text}
 
 
-def assign(rows: list[list[Node]], unknowns: list[str], wanted: int, decimal: bool) -> list[Value]:
+def assign(rows: list[list[Node]], unknowns: list[str], count: int, decimal: bool) -> list[Value]:
     """Solutions to the action's variables, all of them kept.
 
     One unknown: its roots in order, the last variable keeps what is left over. Several unknowns: one variable each,
@@ -34,14 +34,14 @@ def assign(rows: list[list[Node]], unknowns: list[str], wanted: int, decimal: bo
         raise failure("no_solution", f"no real solution for {', '.join(unknowns)}")
     if len(unknowns) == 1:
         roots = [row[0] for row in rows]
-        if len(roots) < wanted:
-            raise failure("arity", f"{wanted} variables for {len(roots)} roots")
-        groups = [[root] for root in roots[: wanted - 1]] + [roots[wanted - 1 :]]
+        if len(roots) < count:
+            raise failure("arity", f"{count} variables for {len(roots)} roots")
+        groups = [[root] for root in roots[: count - 1]] + [roots[count - 1 :]]
         return [_root_value(group, unknowns, decimal) for group in groups]
-    if wanted == 1:
+    if count == 1:
         return [_root_value([node for row in rows for node in row], unknowns, decimal)]
-    if wanted != len(unknowns):
-        raise failure("arity", f"{wanted} variables for {len(unknowns)} unknowns: {', '.join(unknowns)}")
+    if count != len(unknowns):
+        raise failure("arity", f"{count} variables for {len(unknowns)} unknowns: {', '.join(unknowns)}")
     return [_root_value([row[i] for row in rows], [unknown], decimal) for i, unknown in enumerate(unknowns)]
 
 

@@ -67,14 +67,14 @@ class _Checks(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         operands = [node.left, *node.comparators]
-        names = [one.id for one in operands if isinstance(one, ast.Name) and one.id in self.unsure]
+        names = [operand.id for operand in operands if isinstance(operand, ast.Name) and operand.id in self.unsure]
         if names and any(map(_is_bare_number, operands)):
             message = f"{names[0]} is per cent, or a number of 'm': what a bare number beside it means is not certain"
             raise ActionError("not_a_number", message)
         self.generic_visit(node)
-        if any(isinstance(one, _ORDER) for one in node.ops):
+        if any(isinstance(operator, _ORDER) for operator in node.ops):
             node.left = _call("_orderable", node.left)
-            node.comparators = [_call("_orderable", one) for one in node.comparators]
+            node.comparators = [_call("_orderable", operand) for operand in node.comparators]
         elif len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq):
             same = _call("_alike" if self.pseudo else "_same", node.left, node.comparators[0])
             return same if isinstance(node.ops[0], ast.Eq) else ast.UnaryOp(ast.Not(), same)
@@ -83,13 +83,13 @@ class _Checks(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in _ORDERING and not node.keywords:
-            node.args = [_order(one) for one in node.args]
+            node.args = [_order(argument) for argument in node.args]
         elif isinstance(node.func, ast.Attribute) and node.func.attr == "sort" and not node.keywords:
             node.func.value = _order(node.func.value)
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        node.values = [self._test(one) for one in node.values]
+        node.values = [self._test(operand) for operand in node.values]
         return self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:

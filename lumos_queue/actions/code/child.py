@@ -49,16 +49,16 @@ def handle(request: dict[str, Any], pool: pydantic_monty.Monty) -> dict[str, Any
     """One request: `result` as values.as_value takes it, or `error` with `message`."""
     try:
         inputs = request["inputs"]
-        functions = [_function(name, one) for name, one in inputs.items() if _is_expression(one)]
+        functions = [_function(name, variable) for name, variable in inputs.items() if _is_expression(variable)]
         source = "\n".join([*functions, program(request["code"], list(inputs), request["by_order"], request["unsure"])])
-        plain = {name: _plain(one) for name, one in inputs.items() if not _is_expression(one)}
+        plain = {name: _plain(variable) for name, variable in inputs.items() if not _is_expression(variable)}
         return {"result": _run(pool, source, plain, request)}
     except ActionError as error:
         return {"error": error.kind, "message": str(error)[:500]}
 
 
 def _run(pool: pydantic_monty.Monty, source: str, inputs: dict[str, Any], request: dict[str, Any]) -> Any:
-    printed = pydantic_monty.CollectString(max_bytes=MAX_PRINTED)
+    output = pydantic_monty.CollectString(max_bytes=MAX_PRINTED)
     try:
         with pool.checkout(
             limits={"max_memory": request["memory"], "max_recursion_depth": MAX_DEPTH},
@@ -67,11 +67,11 @@ def _run(pool: pydantic_monty.Monty, source: str, inputs: dict[str, Any], reques
             seconds = math.ceil(request["seconds"])
             if session.worker_pid is not None:
                 resource.prlimit(session.worker_pid, resource.RLIMIT_CPU, (seconds, seconds + 1))
-            value = session.feed_run(source, inputs=inputs, print_callback=printed)
-            found = printed.output.strip() if value is None else value
-            if found == "" and value is None:
+            value = session.feed_run(source, inputs=inputs, print_callback=output)
+            answer = output.output.strip() if value is None else value
+            if answer == "" and value is None:
                 raise ActionError("failed", "the program gives no value: end it with an expression")
-            return _Result().data(found)
+            return _Result().data(answer)
     except pydantic_monty.MontyCrashedError as error:
         if signal.SIGXCPU.name not in str(error):  # the error has no field for the signal
             raise ActionError("crashed", "the interpreter ended") from None
@@ -100,7 +100,7 @@ def _function(name: str, data: dict[str, Any]) -> str:
 
 def _plain(data: Any) -> Any:
     if isinstance(data, list):
-        return [_plain(one) for one in data]
+        return [_plain(part) for part in data]
     return data["over"] / data["under"] if isinstance(data, dict) else data
 
 
@@ -128,13 +128,13 @@ class _Result:
             case str():
                 return self.text(value)
             case list() | tuple() | set() | frozenset() | range():
-                return [self.data(one) for one in value]
+                return [self.data(part) for part in value]
             case dict():
-                return {"object": [[self.text(str(name)), self.data(one)] for name, one in value.items()]}
+                return {"object": [[self.text(str(name)), self.data(part)] for name, part in value.items()]}
         if value is None:
             return ""
-        expected = "a number, a text, True or False, or a list of them"
-        raise ActionError("failed", f"a program's value must be {expected}, not {type(value).__name__}")
+        expectation = "a number, a text, True or False, or a list of them"
+        raise ActionError("failed", f"a program's value must be {expectation}, not {type(value).__name__}")
 
     def text(self, value: str) -> str:
         self.characters += len(value)

@@ -56,23 +56,23 @@ class CodeRunner:
             raise ActionError("arity", "Code needs a program, for example: Code(If R1 > 0, R1, -R1)")
         if len(text) > MAX_CODE:
             raise ActionError("too_large", f"a program may have {MAX_CODE} characters, this has {len(text)}")
-        named = set(_VARIABLE.findall(text))
-        if missing := sorted(named - set(variables)):
-            raise ActionError("undefined_variable", f"{missing[0]} has not been set")
-        every = not named and "def " in text  # a function whose parameters may be any of them
-        wanted = {name: value for name, value in variables.items() if every or name in named}
+        used_names = set(_VARIABLE.findall(text))
+        if missing_names := sorted(used_names - set(variables)):
+            raise ActionError("undefined_variable", f"{missing_names[0]} has not been set")
+        by_order = not used_names and "def " in text  # a function whose parameters may be any of them
+        used_variables = {name: value for name, value in variables.items() if by_order or name in used_names}
         request = {
             "code": text,
-            "inputs": as_inputs(wanted),
-            "unsure": unsure_names(wanted),
-            "by_order": every,
+            "inputs": as_inputs(used_variables),
+            "unsure": unsure_names(used_variables),
+            "by_order": by_order,
             "seconds": self._seconds,
             "memory": self._memory,
         }
         reply = await self._sandbox.call(request, self._seconds + 1)
         if "error" in reply:
             raise ActionError(reply["error"], storable(reply.get("message", ""))[0])
-        value = as_value(reply["result"], exact_numbers(wanted.values()))
+        value = as_value(reply["result"], exact_numbers(used_variables.values()))
         return {name: storable_json(part) for name, part in value.items()}
 
     async def close(self) -> None:

@@ -71,8 +71,10 @@ def _program(text: str, variables: Collection[str], by_order: bool, unsure: Coll
 
 def _is_comparison(tree: ast.Module, variables: Collection[str]) -> bool:
     """Whether it is `R1 = …` alone, of a variable that has a value: nothing could come of assigning another one."""
-    one = tree.body[0] if len(tree.body) == 1 else None
-    return isinstance(one, ast.Assign) and all(isinstance(to, ast.Name) and to.id in variables for to in one.targets)
+    statement = tree.body[0] if len(tree.body) == 1 else None
+    return isinstance(statement, ast.Assign) and all(
+        isinstance(to, ast.Name) and to.id in variables for to in statement.targets
+    )
 
 
 def _expression(text: str, variables: Collection[str]) -> ast.Module:
@@ -111,32 +113,32 @@ def _is_one_expression(tree: ast.Module) -> bool:
 def _plain(text: str) -> str:
     """One spelling for one meaning, outside of quotes."""
     parts = _QUOTED.split(text.translate(_QUOTES))
-    for at in range(0, len(parts), 2):
-        parts[at] = parts[at].translate(_SPELLINGS).replace("^", "**")
+    for index in range(0, len(parts), 2):
+        parts[index] = parts[index].translate(_SPELLINGS).replace("^", "**")
         for pattern, plain in _WORDS:
-            parts[at] = pattern.sub(plain, parts[at])
+            parts[index] = pattern.sub(plain, parts[index])
     return "".join(parts).strip()
 
 
 def _pieces(text: str) -> list[str]:
     """The text cut at separators outside of brackets and quotes, without empty pieces."""
     text = _ELIF.sub("else if", text)
-    pieces, depth, quote, start, at = [], 0, "", 0, 0
-    while at < len(text):
-        one = text[at]
+    pieces, depth, quote, start, position = [], 0, "", 0, 0
+    while position < len(text):
+        character = text[position]
         if quote:
-            quote = "" if one == quote else quote
-        elif one in "'\"":
-            quote = one
-        elif one in "([{":
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character in "([{":
             depth += 1
-        elif one in ")]}":
+        elif character in ")]}":
             depth -= 1
-        elif not depth and (match := _SEPARATOR.match(text, at)):
-            pieces.append(text[start:at])
-            start = at = match.end()
+        elif not depth and (match := _SEPARATOR.match(text, position)):
+            pieces.append(text[start:position])
+            start = position = match.end()
             continue
-        at += 1
+        position += 1
     pieces.append(text[start:])
     return [piece.strip() for piece in pieces if piece.strip()]
 
@@ -151,8 +153,8 @@ def _value(pieces: list[str], variables: Collection[str]) -> tuple[str, list[str
         return _branch(first, variables), rest
     test = first[condition.end() :]
     if test.startswith("(") and test.endswith(")") and len(inner := _pieces(test[1:-1])) > 2:
-        source, left = _value([f"if {inner[0]}", *inner[1:]], variables)
-        return source, left + rest
+        source, remaining = _value([f"if {inner[0]}", *inner[1:]], variables)
+        return source, remaining + rest
     yes, rest = _value(rest, variables)
     no, rest = _value(rest, variables)
     return f"(({yes}) if ({_use_double_equals(test)}) else ({no}))", rest
@@ -163,22 +165,28 @@ def _branch(text: str, variables: Collection[str]) -> str:
     text = text[match.end() :] if (match := _RETURN.match(text)) else text
     tree = _parse(text)
     name = tree.body[0].value if tree and _is_one_expression(tree) else None  # type: ignore[attr-defined]
-    known = isinstance(name, ast.Name) and (name.id in variables or len(name.id) == 1)
-    words = (name is None or (isinstance(name, ast.Name) and not known)) and not set(_NAME.findall(text)) & {*variables}
+    is_known = isinstance(name, ast.Name) and (name.id in variables or len(name.id) == 1)
+    words = (name is None or (isinstance(name, ast.Name) and not is_known)) and not set(_NAME.findall(text)) & {
+        *variables
+    }
     return repr(text) if words and _WORD_TEXT.fullmatch(text) else text
 
 
 def _use_double_equals(text: str) -> str:
     """The condition with `==` for `=`, but for `=` in the brackets of a call."""
-    found, calls = [], []
-    for at, one in enumerate(text):
-        if one == "(":
-            calls.append(text[at - 1 : at].isalnum())
-        elif one == ")" and calls:
+    characters, calls = [], []
+    for index, character in enumerate(text):
+        if character == "(":
+            calls.append(text[index - 1 : index].isalnum())
+        elif character == ")" and calls:
             calls.pop()
-        alone = one == "=" and text[at - 1 : at] not in ("<", ">", "=", "!") and text[at + 1 : at + 2] != "="
-        found.append("==" if alone and not any(calls) else one)
-    return "".join(found)
+        alone = (
+            character == "="
+            and text[index - 1 : index] not in ("<", ">", "=", "!")
+            and text[index + 1 : index + 2] != "="
+        )
+        characters.append("==" if alone and not any(calls) else character)
+    return "".join(characters)
 
 
 class _Aliases(ast.NodeTransformer):
@@ -204,7 +212,7 @@ def _with_value(tree: ast.Module, variables: Collection[str], by_order: bool) ->
     if not tree.body:
         raise ActionError("arity", f"the program is empty; {FORM}")
     last = tree.body[-1]
-    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    functions = {statement.name: statement for statement in tree.body if isinstance(statement, ast.FunctionDef)}
     source = ast.unparse(tree)
     if isinstance(last, ast.FunctionDef):
         return f"{source}\n{_write_call(functions.get('Code', last), variables, by_order)}"
@@ -212,18 +220,18 @@ def _with_value(tree: ast.Module, variables: Collection[str], by_order: bool) ->
         target = last.targets[0] if isinstance(last, ast.Assign) else last.target
         return f"{source}\n{ast.unparse(target)}"
     if isinstance(last, ast.Return):
-        before = [ast.unparse(one) for one in tree.body[:-1]]
+        before = [ast.unparse(statement) for statement in tree.body[:-1]]
         return "\n".join([*before, ast.unparse(last.value) if last.value else "None"])
     return source
 
 
 def _write_call(function: ast.FunctionDef, variables: Collection[str], by_order: bool) -> str:
     """A call of the function with the variables its parameters name, or with all of them in order."""
-    parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    needed = parameters[: len(parameters) - len(function.args.defaults)]
-    if all(name in variables for name in needed):
+    parameters = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+    required_names = parameters[: len(parameters) - len(function.args.defaults)]
+    if all(name in variables for name in required_names):
         return f"{function.name}({', '.join(name for name in parameters if name in variables)})"
-    if by_order and len(variables) == len(needed):
+    if by_order and len(variables) == len(required_names):
         return f"{function.name}({', '.join(variables)})"
-    message = f"which values are {', '.join(needed)}? Call {function.name} with those you mean"
+    message = f"which values are {', '.join(required_names)}? Call {function.name} with those you mean"
     raise ActionError("arity", message)

@@ -42,20 +42,20 @@ def as_inputs(values: Variables) -> dict[str, Any]:
 
     A bare number goes with any unit but per cent, and `m`, which may be million.
     """
-    said = [(name, one) for name, value in values.items() for one in _quantities(value)]
-    for at, (name, one) in enumerate(said):
-        for other_name, other in said[:at]:
-            bare = not one.unit or not other.unit
-            if is_open(one.unit + other.unit) if bare else not same_unit(one.unit, other.unit):
-                units = " and ".join(f"'{unit[:40]}'" if unit else "none" for unit in (other.unit, one.unit))
-                message = f"{other_name} and {name} have different units ({units}): compare or reckon by Calculator"
+    quantities = [(name, quantity) for name, value in values.items() for quantity in _quantities(value)]
+    for index, (name, quantity) in enumerate(quantities):
+        for earlier_name, earlier in quantities[:index]:
+            bare = not quantity.unit or not earlier.unit
+            if is_open(quantity.unit + earlier.unit) if bare else not same_unit(quantity.unit, earlier.unit):
+                units = " and ".join(f"'{unit[:40]}'" if unit else "none" for unit in (earlier.unit, quantity.unit))
+                message = f"{earlier_name} and {name} have different units ({units}): compare or reckon by Calculator"
                 raise ActionError("not_a_number", message)
     return {name: as_input(value) for name, value in values.items()}
 
 
 def unsure_names(values: Variables) -> list[str]:
     """The variables whose unit leaves open what a bare number beside them means."""
-    return [name for name, value in values.items() if any(is_open(one.unit) for one in _quantities(value))]
+    return [name for name, value in values.items() if any(is_open(quantity.unit) for quantity in _quantities(value))]
 
 
 def _quantities(value: Mapping[str, Any]) -> Iterator[Quantity]:
@@ -65,8 +65,8 @@ def _quantities(value: Mapping[str, Any]) -> Iterator[Quantity]:
     for item in value["items"] if "items" in value else [value.get("text", "")]:
         if isinstance(item, Mapping):
             yield from _quantities(item)
-        elif isinstance(found := _read(str(item)), Quantity):
-            yield found
+        elif isinstance(quantity := _read(str(item)), Quantity):
+            yield quantity
 
 
 def _read(text: str) -> Quantity | When | bool | None:
@@ -95,10 +95,10 @@ def as_input(value: Mapping[str, Any]) -> Any:
 def _item(item: Any) -> Any:
     if isinstance(item, Mapping):
         return as_input(item)
-    found = _read(str(item))
-    if isinstance(found, Quantity):
-        return _number(found.number / 100 if found.unit == "%" else found.number)
-    return found if isinstance(found, bool) else str(item)
+    reading = _read(str(item))
+    if isinstance(reading, Quantity):
+        return _number(reading.number / 100 if reading.unit == "%" else reading.number)
+    return reading if isinstance(reading, bool) else str(item)
 
 
 def _number(value: Fraction) -> Any:
@@ -126,14 +126,14 @@ def _python(node: Node) -> str:
 
 def exact_numbers(values: Iterable[Mapping[str, Any]]) -> dict[float, Fraction]:
     """The fractions among the variables, and their negatives, by the float that represents each in a program."""
-    found = {}
+    fractions = {}
     for value in values:
         data = as_input(value)
-        for one in data if isinstance(data, list) else [data]:
-            if isinstance(one, dict) and "over" in one:
-                number = Fraction(one["over"], one["under"])
-                found |= {float(number): number, -float(number): -number}
-    return found
+        for part in data if isinstance(data, list) else [data]:
+            if isinstance(part, dict) and "over" in part:
+                number = Fraction(part["over"], part["under"])
+                fractions |= {float(number): number, -float(number): -number}
+    return fractions
 
 
 def as_value(result: Any, exact: Mapping[float, Fraction]) -> dict[str, Any]:
@@ -141,15 +141,15 @@ def as_value(result: Any, exact: Mapping[float, Fraction]) -> dict[str, Any]:
     if isinstance(result, dict) and ("int" in result or "float" in result):
         return {"kind": "number", "text": _text(result, exact)}
     if isinstance(result, list):
-        items = [_text(one, exact) for one in result]
+        items = [_text(part, exact) for part in result]
         return {"kind": "list", "text": ", ".join(items), "items": items}
     return {"kind": "text", "text": _text(result, exact)}
 
 
-def spread(value: dict[str, Any], wanted: int) -> list[dict[str, Any]]:
+def spread(value: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """A value for each of so many variables: the items of a list of that length, else the value itself."""
     items = value.get("items", ())
-    if wanted == 1 or len(items) != wanted:
+    if count == 1 or len(items) != count:
         return [value]
     return [{"kind": "number" if _NUMERAL.fullmatch(item) else "text", "text": item} for item in items]
 
@@ -158,13 +158,13 @@ def _text(result: Any, exact: Mapping[float, Fraction]) -> str:
     if isinstance(result, str | bool):
         return str(result)
     if isinstance(result, list):
-        return f"[{', '.join(_text(one, exact) for one in result)}]"
+        return f"[{', '.join(_text(part, exact) for part in result)}]"
     if "int" in result:
         return str(int(result["int"], 16))
     if "float" in result:
         value = _exact(result["float"], exact)
         return show_number(value, decimal=True)
-    return json.dumps({name: _text(one, exact) for name, one in result["object"]}, ensure_ascii=False)
+    return json.dumps({name: _text(part, exact) for name, part in result["object"]}, ensure_ascii=False)
 
 
 def _exact(text: str, exact: Mapping[float, Fraction]) -> Fraction:
@@ -174,14 +174,14 @@ def _exact(text: str, exact: Mapping[float, Fraction]) -> Fraction:
     if value in exact:
         return exact[value]
     shortest = repr(value)  # not of the text: a Decimal's exponent has no end
-    found = Fraction(shortest)
+    decimal = Fraction(shortest)
     if value and len(re.sub(r"e.*|[-.]", "", shortest).strip("0")) > DECIMALS:
         whole = Fraction(value)
         # So many fractions of a denominator up to d lie within NEAR of a number x by chance: x * NEAR * d * d.
-        most = math.isqrt(int(CHANCE / NEAR / abs(value))) if abs(value) > 1e-3 else MAX_DENOMINATOR
-        near = whole.limit_denominator(max(1, min(MAX_DENOMINATOR, most)))
-        if near and abs(near - whole) <= abs(whole) * Fraction(NEAR):
-            return near
-    if found.numerator.bit_length() > MAX_BITS or found.denominator.bit_length() > MAX_BITS:
+        limit = math.isqrt(int(CHANCE / NEAR / abs(value))) if abs(value) > 1e-3 else MAX_DENOMINATOR
+        fraction = whole.limit_denominator(max(1, min(MAX_DENOMINATOR, limit)))
+        if fraction and abs(fraction - whole) <= abs(whole) * Fraction(NEAR):
+            return fraction
+    if decimal.numerator.bit_length() > MAX_BITS or decimal.denominator.bit_length() > MAX_BITS:
         raise ActionError("too_large", f"a number needs more than {MAX_BITS} bits")
-    return found
+    return decimal

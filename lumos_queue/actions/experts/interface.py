@@ -56,7 +56,7 @@ class ExpertActions:
         self.local_tools: Mapping[str, LocalTool] = {EXPERT: self._answer}
         self._host, self._runs = host, ReusedRuns()
         self._remote = RemoteExperts(settings or read_settings())
-        self._recorded = _open_recorded(settings)
+        self._recorded_runs = _open_recorded_runs(settings)
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
@@ -69,16 +69,16 @@ class ExpertActions:
         """Stop what is under way. The processes of experts are shared by all that this process does."""
         await self._runs.close()
         await self._remote.close()
-        if self._recorded is not None:
-            self._recorded.close()
+        if self._recorded_runs is not None:
+            self._recorded_runs.close()
 
     def is_oracle(self, expert: Expert) -> bool:
         return expert.name in self.facts and self.facts[expert.name].fidelity == Fidelity.ORACLE
 
     def originals_of(self, task: Task) -> Originals | None:
         """The originals of a task's generated inputs; None where it was not generated."""
-        known = task.benchmark in ORIGINALS and bool(task.inputs.get("sources"))
-        return ORIGINALS.load(task.benchmark) if known else None
+        is_generated = task.benchmark in ORIGINALS and bool(task.inputs.get("sources"))
+        return ORIGINALS.load(task.benchmark) if is_generated else None
 
     async def call(self, run: Run, context: StepContext) -> Execution:
         """Make the call of a run, which is recorded. Its value has an item for each of the run's samples."""
@@ -86,19 +86,19 @@ class ExpertActions:
             why = explain_missing(run.expert.name, self._tools)
             remedy = f"give --tool {run.expert.option}=…" + (f" ({why})" if why else "")
             raise ActionError("not_run", f"no backend of '{run.expert.name}' is there: {remedy}")
-        token = _ASKED.set((facts, run))
+        token = _CURRENT_RUN.set((facts, run))
         try:
             return await context.call(EXPERT, **_arguments(facts, run))
         finally:
-            _ASKED.reset(token)
+            _CURRENT_RUN.reset(token)
 
     async def _answer(self, arguments: Mapping[str, Any], _nth: int, context: StepContext) -> Execution:
-        facts, run = _ASKED.get()
+        facts, run = _CURRENT_RUN.get()
         key = Call(EXPERT, arguments).digest
 
         async def find_or_run() -> tuple[Results, str]:
-            if (found := await self._find_recorded(key, run, context)) is not None:
-                return found, RECORDED
+            if (recorded_results := await self._find_recorded(key, run, context)) is not None:
+                return recorded_results, RECORDED
             inputs = [[await _load(values, sample, context) for sample in run.samples] for values in run.inputs]
             if facts.fidelity != Fidelity.ORACLE:
                 return await self._open_host(facts).run(facts, inputs), LIVE
@@ -114,10 +114,10 @@ class ExpertActions:
 
     async def _find_recorded(self, key: str, run: Run, context: StepContext) -> Results | None:
         """What the database has of an equal call; None where it has none that can be used, with all its bytes."""
-        done = await self._recorded.find(key) if self._recorded is not None else None
-        if done is None or len(done.values) != 1 or done.values[0].get("problems"):
+        execution = await self._recorded_runs.find(key) if self._recorded_runs is not None else None
+        if execution is None or len(execution.values) != 1 or execution.values[0].get("problems"):
             return None
-        items = done.values[0].get("items")
+        items = execution.values[0].get("items")
         if not isinstance(items, list) or len(items) != len(run.samples) or not all(isinstance(i, str) for i in items):
             return None
         values = Values(run.expert.output, tuple(items))
@@ -136,20 +136,20 @@ class ExpertActions:
         return self._host
 
 
-_ASKED: ContextVar[tuple[BackendFacts, Run]] = ContextVar("run of an expert")
+_CURRENT_RUN: ContextVar[tuple[BackendFacts, Run]] = ContextVar("run of an expert")
 
 
 def _arguments(facts: BackendFacts, run: Run) -> dict[str, Any]:
     """What the result depends on: the expert, its backend, its inputs; of an oracle, where they come from."""
     inputs = [[values.digest_of(sample) for sample in run.samples] for values in run.inputs]
-    found: dict[str, Any] = {"expert": run.expert.name, "digest": facts.digest, "inputs": inputs}
+    arguments: dict[str, Any] = {"expert": run.expert.name, "digest": facts.digest, "inputs": inputs}
     if facts.fidelity == Fidelity.ORACLE:
-        found["origins"] = [[one.as_json() if one else None for one in slot] for slot in _origins(run)]
-    return found
+        arguments["origins"] = [[origin.as_json() if origin else None for origin in slot] for slot in _origins(run)]
+    return arguments
 
 
 def _origins(run: Run) -> list[list[Any]]:
-    return [[one.origins[sample] if one.origins else None for sample in run.samples] for one in run.inputs]
+    return [[values.origins[sample] if values.origins else None for sample in run.samples] for values in run.inputs]
 
 
 async def _load(values: Values, sample: int, context: StepContext) -> bytes:
@@ -162,16 +162,16 @@ def _keep(run: Run, results: Results, provenance: str, context: StepContext) -> 
     """The results as a value: images are kept for this episode, whoever made them."""
     items: list[str | None] = []
     problems: dict[int, str] = {}
-    for index, one in enumerate(results):
-        if isinstance(one, bytes) and run.expert.output is Kind.TEXT:
-            one = _read_text(one)
-        if isinstance(one, Problem):
-            problems[index] = storable(f"{one.kind}: {one.message}")[0]
+    for index, output in enumerate(results):
+        if isinstance(output, bytes) and run.expert.output is Kind.TEXT:
+            output = _read_text(output)
+        if isinstance(output, Problem):
+            problems[index] = storable(f"{output.kind}: {output.message}")[0]
             items.append(None)
         else:
-            items.append(one if isinstance(one, str) else context.keep(one, "image/png"))
+            items.append(output if isinstance(output, str) else context.keep(output, "image/png"))
     values = Values(run.expert.output, tuple(items), problems)
-    value = values.as_json(show(values, [one for one in results if isinstance(one, bytes)]))
+    value = values.as_json(show(values, [output for output in results if isinstance(output, bytes)]))
     return Execution("ok", value["text"], (value,), provenance=provenance)
 
 
@@ -185,7 +185,7 @@ def _read_text(data: bytes) -> str | Problem:
     return storable(text)[0]
 
 
-def _open_recorded(settings: Settings | None) -> Any:
+def _open_recorded_runs(settings: Settings | None) -> Any:
     if settings is None:
         return None
     from lumos_queue.actions.experts.recorded_runs import RecordedRuns

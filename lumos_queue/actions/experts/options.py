@@ -20,13 +20,13 @@ DEFAULT = "hf"
 ORACLE = "oracle:"
 KINDS = (DEFAULT, "own", "oracle")  #: what may be said without a URL
 NEEDED = tuple(name for name in PLANNABLE if name != "Text Generation")
-_BY_OPTION = {one.option: one for one in EXPERTS.values()}
+_BY_OPTION = {expert.option: expert for expert in EXPERTS.values()}
 OPTIONS = {
     ALL: "what runs all experts: hf, the paper's checkpoints (default); own, rules of our own; "
     "own:FOLDER, what `lumos train experts` trained; oracle, which measures planning alone",
     **{
-        option: f"what runs {one.name}: oracle:, own:, own:FOLDER, package:NAME, hf:ID or http://HOST:PORT"
-        for option, one in _BY_OPTION.items()
+        option: f"what runs {expert.name}: oracle:, own:, own:FOLDER, package:NAME, hf:ID or http://HOST:PORT"
+        for option, expert in _BY_OPTION.items()
     },
 }
 Resolve = Callable[[str, str], BackendFacts]  #: gets an expert's name and a URL; raises SpecError
@@ -42,19 +42,19 @@ def resolve_backend(expert: str, url: str) -> BackendFacts:
 
 
 def prepare_experts(
-    tools: Mapping[str, str], resolve: Resolve = resolve_backend, needed: Collection[str] = NEEDED
+    tools: Mapping[str, str], resolve: Resolve = resolve_backend, required_names: Collection[str] = NEEDED
 ) -> dict[str, str]:
     """The options, checked, and one digest of the backends of all experts that there are.
 
     Raises SpecError, also where one that is `needed` is missing.
     """
     check_option_names(tools, DOMAIN, OPTIONS)
-    found, missing = _resolve_all(tools, resolve)
-    if lacking := [one for one in missing if one in needed]:
-        what = f"{len(lacking)} of {len(needed)} experts cannot run; choose --tool experts=…"
-        raise SpecError(f"{lacking[0]}: {missing[lacking[0]]} ({what})")
-    own = {option: found[one.name].url for option, one in _BY_OPTION.items() if option in tools}
-    return {ALL: tools.get(ALL, DEFAULT), **own, DIGEST: _digest_of(found)}
+    facts, reasons = _resolve_all(tools, resolve)
+    if missing_names := [name for name in reasons if name in required_names]:
+        summary = f"{len(missing_names)} of {len(required_names)} experts cannot run; choose --tool experts=…"
+        raise SpecError(f"{missing_names[0]}: {reasons[missing_names[0]]} ({summary})")
+    own_urls = {option: facts[expert.name].url for option, expert in _BY_OPTION.items() if option in tools}
+    return {ALL: tools.get(ALL, DEFAULT), **own_urls, DIGEST: _digest_of(facts)}
 
 
 def find_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, BackendFacts]:
@@ -70,13 +70,13 @@ def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -
     """
     if DIGEST not in tools:
         return {}
-    found, missing = _resolve_all(tools, resolve)
-    if _digest_of(found) != tools[DIGEST]:
+    facts, reasons = _resolve_all(tools, resolve)
+    if _digest_of(facts) != tools[DIGEST]:
         raise SpecError(
             "The experts here are not those that the job was submitted with: restore them, or submit again."
-            + _count_missing({name: why for name, why in missing.items() if name in NEEDED})
+            + _count_missing({name: why for name, why in reasons.items() if name in NEEDED})
         )
-    return found
+    return facts
 
 
 def explain_missing(expert: str, tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> str:
@@ -90,36 +90,36 @@ def explain_missing(expert: str, tools: Mapping[str, str], resolve: Resolve = re
 
 def _resolve_all(tools: Mapping[str, str], resolve: Resolve) -> tuple[dict[str, BackendFacts], dict[str, str]]:
     """The experts that there are, by name, and why the others are not. Raises SpecError for one with its own option."""
-    for option, said in tools.items():
-        if (option == ALL or option in _BY_OPTION) and ":" not in said and said not in KINDS:
-            raise SpecError(f"--tool {option}={said[:40]} is not known: expected {', '.join(KINDS)}, or a URL.")
-    found: dict[str, BackendFacts] = {}
-    missing: dict[str, str] = {}
+    for option, choice in tools.items():
+        if (option == ALL or option in _BY_OPTION) and ":" not in choice and choice not in KINDS:
+            raise SpecError(f"--tool {option}={choice[:40]} is not known: expected {', '.join(KINDS)}, or a URL.")
+    facts: dict[str, BackendFacts] = {}
+    reasons: dict[str, str] = {}
     for expert in EXPERTS.values():
         try:
-            found[expert.name] = resolve(expert.name, _url(expert.option, tools))
+            facts[expert.name] = resolve(expert.name, _url(expert.option, tools))
         except SpecError as error:
             if expert.option in tools:
                 raise
-            missing[expert.name] = str(error)
-    return found, missing
+            reasons[expert.name] = str(error)
+    return facts, reasons
 
 
-def _count_missing(missing: Mapping[str, str]) -> str:
+def _count_missing(reasons: Mapping[str, str]) -> str:
     """How many experts are missing, and why the first is: a server that is down gives the same reason for each."""
-    if not missing:
+    if not reasons:
         return ""
-    name, why = next(iter(missing.items()))
-    return f" Missing: {len(missing)} of {len(NEEDED)}; {name}: {why}"
+    name, why = next(iter(reasons.items()))
+    return f" Missing: {len(reasons)} of {len(NEEDED)}; {name}: {why}"
 
 
 def _url(option: str, tools: Mapping[str, str]) -> str:
     """The URL of one expert's backend, from its own option or that for all."""
-    said = tools.get(option) or tools.get(ALL, DEFAULT)
-    if ":" in said:
-        return said
-    return f"hf:{_BY_OPTION[option].checkpoint}" if said == DEFAULT else f"{said}:"
+    choice = tools.get(option) or tools.get(ALL, DEFAULT)
+    if ":" in choice:
+        return choice
+    return f"hf:{_BY_OPTION[option].checkpoint}" if choice == DEFAULT else f"{choice}:"
 
 
-def _digest_of(found: Mapping[str, BackendFacts]) -> str:
-    return digest(*(part for name in sorted(found) for part in (name, found[name].digest)))
+def _digest_of(facts: Mapping[str, BackendFacts]) -> str:
+    return digest(*(part for name in sorted(facts) for part in (name, facts[name].digest)))

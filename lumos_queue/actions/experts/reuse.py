@@ -21,44 +21,44 @@ class ReusedRuns:
     """Results by the digest of their call. Belongs to one event loop."""
 
     def __init__(self) -> None:
-        self._running: dict[str, asyncio.Task[tuple[Results, str]]] = {}
-        self._kept: OrderedDict[str, Results] = OrderedDict()
+        self._active_runs: dict[str, asyncio.Task[tuple[Results, str]]] = {}
+        self._cache: OrderedDict[str, Results] = OrderedDict()
         self._bytes = 0
 
     async def find_or_run(self, key: str, run: Callable[[], Awaitable[tuple[Results, str]]]) -> tuple[Results, str]:
         """The results of the call with this digest, and their provenance. `run` looks elsewhere, or runs the expert."""
-        if (kept := self._kept.get(key)) is not None:
-            self._kept.move_to_end(key)
-            return kept, RECORDED
-        first = self._running.get(key)
+        if (cached_results := self._cache.get(key)) is not None:
+            self._cache.move_to_end(key)
+            return cached_results, RECORDED
+        first = self._active_runs.get(key)
         if first is not None:
             results, _ = await asyncio.shield(first)
             return results, RECORDED
-        task = self._running[key] = asyncio.ensure_future(run())
-        task.add_done_callback(lambda done: self._settle(key, done))
+        task = self._active_runs[key] = asyncio.ensure_future(run())
+        task.add_done_callback(lambda future: self._settle(key, future))
         return await asyncio.shield(task)  # an episode that is cancelled does not end it for the others
 
     async def close(self) -> None:
         """Stop what is under way."""
-        running = list(self._running.values())
-        for task in running:
+        active_runs = list(self._active_runs.values())
+        for task in active_runs:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        self._kept.clear()
+        await asyncio.gather(*active_runs, return_exceptions=True)
+        self._cache.clear()
         self._bytes = 0
 
-    def _settle(self, key: str, done: asyncio.Task[tuple[Results, str]]) -> None:
-        self._running.pop(key, None)
-        if done.cancelled() or done.exception() is not None:
+    def _settle(self, key: str, task: asyncio.Task[tuple[Results, str]]) -> None:
+        self._active_runs.pop(key, None)
+        if task.cancelled() or task.exception() is not None:
             return
-        results, _ = done.result()
-        if any(isinstance(one, Problem) for one in results):
+        results, _ = task.result()
+        if any(isinstance(output, Problem) for output in results):
             return
-        self._kept[key] = results
+        self._cache[key] = results
         self._bytes += _size(results)
-        while self._bytes > MAX_BYTES and self._kept:
-            self._bytes -= _size(self._kept.popitem(last=False)[1])
+        while self._bytes > MAX_BYTES and self._cache:
+            self._bytes -= _size(self._cache.popitem(last=False)[1])
 
 
 def _size(results: Results) -> int:
-    return sum(len(one) for one in results if isinstance(one, bytes))
+    return sum(len(output) for output in results if isinstance(output, bytes))

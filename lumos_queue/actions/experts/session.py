@@ -55,13 +55,13 @@ class ExpertSession:
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
         """Raises InfrastructureError as backends' servers and the database do; never because of what was planned."""
-        started = time.perf_counter()
+        start = time.perf_counter()
         try:
             value = await self._run(action, context)
         except ActionError as error:
             message = storable(str(error))[0]
-            return Execution(error.kind, message=message, seconds=time.perf_counter() - started)
-        return Execution("ok", value["text"], (value,), seconds=time.perf_counter() - started)
+            return Execution(error.kind, message=message, seconds=time.perf_counter() - start)
+        return Execution("ok", value["text"], (value,), seconds=time.perf_counter() - start)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -75,31 +75,33 @@ class ExpertSession:
         names = _read_names(expert, action.arguments)
         inputs = tuple(self._find(name, context) for name in names)
         _check_inputs(expert, inputs)
-        samples = tuple(n for n in range(len(inputs[0].items)) if all(one.items[n] is not None for one in inputs))
+        samples = tuple(
+            n for n in range(len(inputs[0].items)) if all(slot_values.items[n] is not None for slot_values in inputs)
+        )
         run = Run(expert, inputs, samples, self._actions.originals_of(self._task))
         items: list[str | None] = [None] * len(inputs[0].items)
         problems = {n: _inherit(n, names, inputs) for n in range(len(items)) if n not in samples}
         images: Sequence[bytes] = ()
         if samples:
-            done = await self._actions.call(run, context)
-            images = await self._collect(done, run, items, problems, context)
+            execution = await self._actions.call(run, context)
+            images = await self._collect(execution, run, items, problems, context)
         values = Values(expert.output, tuple(items), problems, self._follow(run, items))
         return values.as_json(show(values, images))
 
     async def _collect(
-        self, done: Execution, run: Run, items: list[str | None], problems: dict[int, str], context: StepContext
+        self, execution: Execution, run: Run, items: list[str | None], problems: dict[int, str], context: StepContext
     ) -> Sequence[bytes]:
         """Put what a call gave where its samples are; returns the images."""
-        if not done.ok:
-            raise ActionError(done.status, done.message)
-        (given,) = done.values
+        if not execution.ok:
+            raise ActionError(execution.status, execution.message)
+        (outputs,) = execution.values
         for index, sample in enumerate(run.samples):
-            items[sample] = given["items"][index]
+            items[sample] = outputs["items"][index]
             if items[sample] is None:
-                problems[sample] = given["problems"].get(str(index), "no value")
+                problems[sample] = outputs["problems"].get(str(index), "no value")
         if run.expert.output is not Kind.IMAGE:
             return ()
-        first = next((one for one in items if one is not None), None)
+        first = next((output for output in items if output is not None), None)
         return () if first is None else [await context.load(first)]
 
     def _find(self, name: str, context: StepContext) -> Values:
@@ -109,10 +111,10 @@ class ExpertSession:
         if any(name in action.variables and not execution.ok for action, execution in context.done):
             raise ActionError("skipped", f"{name} has no value, as what should set it failed")
         channels = self._task.inputs.get("channels")
-        for one in channels if isinstance(channels, list) else ():
-            if isinstance(one, Mapping) and one.get("name") == name and one.get("kind") in tuple(Kind):
-                kind = Kind(one["kind"])
-                items = read_items(kind, one.get("values"))
+        for channel in channels if isinstance(channels, list) else ():
+            if isinstance(channel, Mapping) and channel.get("name") == name and channel.get("kind") in tuple(Kind):
+                kind = Kind(channel["kind"])
+                items = read_items(kind, channel.get("values"))
                 origins = origins_of_channel(self._task.inputs.get("sources"), name, len(items))
                 return Values(kind, items, {}, origins)
         raise ActionError("undefined_variable", f"neither a channel of the task nor a variable: '{name[:80]}'")
@@ -121,38 +123,42 @@ class ExpertSession:
         """The origins of an oracle's outputs; those of other experts have none."""
         if run.originals is None or not self._actions.is_oracle(run.expert):
             return ()
-        found: list[Any] = [None] * len(items)
+        output_origins: list[Any] = [None] * len(items)
         for sample in run.samples:
             if items[sample] is not None:
-                origins = [one.origins[sample] if one.origins else None for one in run.inputs]
-                found[sample] = follow(run.expert, origins, run.originals)
-        return tuple(found)
+                origins = [slot_values.origins[sample] if slot_values.origins else None for slot_values in run.inputs]
+                output_origins[sample] = follow(run.expert, origins, run.originals)
+        return tuple(output_origins)
 
 
 def _read_names(expert: Expert, arguments: str) -> tuple[str, ...]:
     """One name for each slot. Raises ActionError for other arguments."""
     try:
-        found = read_json(arguments) if len(arguments) <= MAX_ARGUMENTS else None
+        names = read_json(arguments) if len(arguments) <= MAX_ARGUMENTS else None
     except ValueError:
-        found = None
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ActionError("invalid_arguments", f"a JSON list of names was expected, such as {EXAMPLE}")
-    if len(found) != len(expert.slots):
-        takes = " and ".join(one.name for one in expert.slots)
-        raise ActionError("invalid_arguments", f"'{expert.name}' takes {takes}, and gets {len(found)} values")
-    return tuple(found)
+    if len(names) != len(expert.slots):
+        slot_names = " and ".join(slot.name for slot in expert.slots)
+        raise ActionError("invalid_arguments", f"'{expert.name}' takes {slot_names}, and gets {len(names)} values")
+    return tuple(names)
 
 
 def _check_inputs(expert: Expert, inputs: Sequence[Values]) -> None:
     for slot, value in zip(expert.slots, inputs, strict=True):
         if value.kind != slot.kind:
             raise ActionError("wrong_type", f"'{expert.name}' takes {slot.kind} as {slot.name}, and gets {value.kind}")
-    if len({len(one.items) for one in inputs}) > 1:
+    if len({len(slot_values.items) for slot_values in inputs}) > 1:
         raise ActionError("bad_value", "the inputs have different numbers of samples")
 
 
 def _inherit(sample: int, names: Sequence[str], inputs: Sequence[Values]) -> str:
     """Why a sample was not run."""
-    name, value = next((name, one) for name, one in zip(names, inputs, strict=True) if one.items[sample] is None)
+    name, value = next(
+        (name, slot_values)
+        for name, slot_values in zip(names, inputs, strict=True)
+        if slot_values.items[sample] is None
+    )
     problem = value.problems.get(sample, "the task has none")
     return problem if problem.startswith("no value of ") else f"no value of {name}: {problem}"

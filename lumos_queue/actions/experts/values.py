@@ -38,7 +38,7 @@ class Values:
     def as_json(self, text: str) -> dict[str, Any]:
         """The value of a variable. `text` is what a person is shown of it."""
         problems = {str(sample): problem for sample, problem in sorted(self.problems.items())}
-        found: dict[str, Any] = {
+        document: dict[str, Any] = {
             "kind": "values",
             "type": str(self.kind),
             "items": list(self.items),
@@ -46,8 +46,8 @@ class Values:
             "text": text,
         }
         if any(self.origins):
-            found["origins"] = [one.as_json() if one else None for one in self.origins]
-        return found
+            document["origins"] = [origin.as_json() if origin else None for origin in self.origins]
+        return document
 
     def digest_of(self, sample: int) -> str:
         """sha256 of the bytes of a sample that has a value."""
@@ -62,12 +62,12 @@ def read_items(kind: Kind, items: object) -> tuple[str | None, ...]:
         raise ActionError("bad_value", "a list of images or texts was expected")
     if len(items) > MAX_SAMPLES:
         raise ActionError("too_large", f"a value may have {MAX_SAMPLES:,} samples, this has {len(items):,}")
-    if not all(one is None or isinstance(one, str) for one in items):
+    if not all(sample is None or isinstance(sample, str) for sample in items):
         raise ActionError("bad_value", "a list of images or texts was expected")
-    if kind is Kind.IMAGE and not all(one is None or _DIGEST.fullmatch(one) for one in items):
+    if kind is Kind.IMAGE and not all(sample is None or _DIGEST.fullmatch(sample) for sample in items):
         raise ActionError("bad_value", "an image is named by its sha256")
     if kind is Kind.TEXT:
-        check_sizes([one for one in items if one is not None])
+        check_sizes([text for text in items if text is not None])
     return tuple(items)
 
 
@@ -77,32 +77,32 @@ def read_values(value: Mapping[str, Any]) -> Values:
         raise ActionError("wrong_type", "the variable holds no images or texts of samples")
     kind = Kind(value["type"])
     items = read_items(kind, value.get("items"))
-    problems = {int(sample): str(one) for sample, one in dict(value.get("problems") or {}).items()}
+    problems = {int(sample): str(problem) for sample, problem in dict(value.get("problems") or {}).items()}
     return Values(kind, items, problems, tuple(map(read_origin, value.get("origins") or ())))
 
 
 def check_sizes(texts: Sequence[str]) -> None:
     """Raises ActionError where a text, or all of them, are longer than a value may be."""
-    longest, together = max(map(len, texts), default=0), sum(map(len, texts))
-    if longest > MAX_CHARACTERS or together > MAX_ALL_CHARACTERS:
+    longest, total = max(map(len, texts), default=0), sum(map(len, texts))
+    if longest > MAX_CHARACTERS or total > MAX_ALL_CHARACTERS:
         raise ActionError(
             "too_large",
             f"a text may have {MAX_CHARACTERS:,} characters and all of them {MAX_ALL_CHARACTERS:,}; "
-            f"the longest has {longest:,}, all have {together:,}",
+            f"the longest has {longest:,}, all have {total:,}",
         )
 
 
 def show(values: Values, images: Sequence[bytes] = ()) -> str:
     """A line for people: `10 images (64x64)`, or the first texts. `images`: the bytes of those that have a value."""
-    known = [one for one in values.items if one is not None]
-    missing = f"; {len(values.items) - len(known)} without a value" if len(known) < len(values.items) else ""
+    samples = [sample for sample in values.items if sample is not None]
+    gap = f"; {len(values.items) - len(samples)} without a value" if len(samples) < len(values.items) else ""
     if values.kind is Kind.TEXT:
-        texts = [one if len(one) <= MAX_SHOWN else f"{one[:MAX_SHOWN]}…" for one in known[:SHOWN]]
-        more = f" … ({len(known)} texts)" if len(known) > SHOWN else ""
-        return " | ".join(texts) + more + missing
-    sizes = sorted({size for one in images if (size := read_size(one))})
-    shown = f" ({', '.join(sizes[:SHOWN])})" if sizes else ""
-    return f"{len(known)} image{'s' * (len(known) != 1)}{shown}{missing}"
+        texts = [text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…" for text in samples[:SHOWN]]
+        suffix = f" … ({len(samples)} texts)" if len(samples) > SHOWN else ""
+        return " | ".join(texts) + suffix + gap
+    sizes = sorted({size for image in images if (size := read_size(image))})
+    dimensions = f" ({', '.join(sizes[:SHOWN])})" if sizes else ""
+    return f"{len(samples)} image{'s' * (len(samples) != 1)}{dimensions}{gap}"
 
 
 def read_size(image: bytes) -> str:

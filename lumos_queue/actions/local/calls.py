@@ -61,10 +61,10 @@ async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> Re
     images: dict[str, str] = {}
     inputs = []
     for slot in expert.slots:
-        said = str(arguments[slot.name])
+        argument = str(arguments[slot.name])
         if slot.kind is Kind.IMAGE:
-            images[slot.name] = said = find_image(said, site.task, site.context)
-        inputs.append(Values(slot.kind, (said,)))
+            images[slot.name] = argument = find_image(argument, site.task, site.context)
+        inputs.append(Values(slot.kind, (argument,)))
     item = await _run(Run(expert, tuple(inputs), (0,)), site)
     if expert.output is Kind.TEXT:
         return Returned(item, images=images)
@@ -74,12 +74,12 @@ async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> Re
 async def _run(run: Run, site: CallSite) -> str:
     """The text, or the sha256 of the image, that came out."""
     try:
-        done = await site.experts.call(run, site.context)
+        execution = await site.experts.call(run, site.context)
     except ActionError as error:
         raise ActionError(_STATUSES.get(error.kind, "tool_error"), str(error)) from None
-    if not done.ok:
-        raise ActionError(_STATUSES.get(done.status, "tool_error"), done.message)
-    (value,) = done.values
+    if not execution.ok:
+        raise ActionError(_STATUSES.get(execution.status, "tool_error"), execution.message)
+    (value,) = execution.values
     (item,) = value["items"]
     if item is None:
         kind, _, message = str(value["problems"].get("0", "no value")).partition(": ")
@@ -89,18 +89,18 @@ async def _run(run: Run, site: CallSite) -> str:
 
 async def search(arguments: Arguments, site: CallSite) -> Returned:
     """The titles and texts of the articles that fit best."""
-    found = await search_articles(arguments["query"])
-    if not found:
+    articles = await search_articles(arguments["query"])
+    if not articles:
         raise ActionError("not_found", "no article has any of these words")
-    return Returned([{"title": one.title, "text": one.text} for one in found])
+    return Returned([{"title": article.title, "text": article.text} for article in articles])
 
 
 async def calculate(arguments: Arguments, site: CallSite) -> Returned:
     """The value of a formula, by the calculator of the maths domain: numbers are exact, nothing is evaluated."""
-    done = await site.maths.execute(Action(("R1",), "Calculator", arguments["formula"]), {})
-    if not done.ok:
-        raise ActionError("timeout" if done.status == "timeout" else "invalid_arguments", done.message)
-    return Returned(done.result)
+    execution = await site.maths.execute(Action(("R1",), "Calculator", arguments["formula"]), {})
+    if not execution.ok:
+        raise ActionError("timeout" if execution.status == "timeout" else "invalid_arguments", execution.message)
+    return Returned(execution.result)
 
 
 async def write_file(arguments: Arguments, site: CallSite) -> Returned:
@@ -112,16 +112,16 @@ async def write_file(arguments: Arguments, site: CallSite) -> Returned:
         )
     media_type = _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), "text/plain")
     digest = site.context.keep(text.encode(), media_type)
-    stored = {"name": name, "sha256": digest, "media_type": media_type}
-    return Returned(f"{name} is written: {len(text):,} characters", (stored,))
+    artifact = {"name": name, "sha256": digest, "media_type": media_type}
+    return Returned(f"{name} is written: {len(text):,} characters", (artifact,))
 
 
 async def compose_melody(arguments: Arguments, site: CallSite) -> Returned:
     """A melody in notation; its sound is kept as an artifact of the episode."""
     melody = await asyncio.to_thread(compose, arguments["text"])
     sound = site.context.keep(await asyncio.to_thread(melody.write_wav), "audio/wav")
-    stored = {"name": "melody.wav", "sha256": sound, "media_type": "audio/wav"}
-    return Returned(melody.write_abc(), (stored,))
+    artifact = {"name": "melody.wav", "sha256": sound, "media_type": "audio/wav"}
+    return Returned(melody.write_abc(), (artifact,))
 
 
 async def take_picture(arguments: Arguments, site: CallSite) -> Returned:

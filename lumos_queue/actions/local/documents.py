@@ -38,7 +38,7 @@ def _document(tool: str, api: str, description: str, **parameters: str) -> Docum
         "function_name": safe_name(api),
         "api_description": description,
         "required_parameters": [
-            {"name": name, "type": "STRING", "description": said} for name, said in parameters.items()
+            {"name": name, "type": "STRING", "description": text} for name, text in parameters.items()
         ],
         "optional_parameters": [],
     }
@@ -70,4 +70,4 @@ _ALL = (
     ),
     _document("webcam", TAKE_PICTURE, "takes a picture with the person's webcam"),
 )
-DOCUMENTS: Mapping[str, Document] = MappingProxyType({one["function_name"]: one for one in _ALL})
+DOCUMENTS: Mapping[str, Document] = MappingProxyType({document["function_name"]: document for document in _ALL})

@@ -25,19 +25,19 @@ _NAME = re.compile(r"\s*(?:image\s*:\s*)?([0-9a-f]{12,64})\s*+(?:\(.*\)\s*)?", r
 
 def write_image(digest: str, size: str = "", caption: str = "") -> str:
     """An image as models are shown it. `size`: `64x64`, where it is known; so the caption."""
-    known = ", ".join(filter(None, (size, " ".join(caption.split()))))
-    return f"image:{digest[:_LETTERS]}" + (f" ({known})" if known else "")
+    details = ", ".join(filter(None, (size, " ".join(caption.split()))))
+    return f"image:{digest[:_LETTERS]}" + (f" ({details})" if details else "")
 
 
-def find_image(said: str, task: Task, context: StepContext) -> str:
+def find_image(argument: str, task: Task, context: StepContext) -> str:
     """The sha256 of the image that an argument names. Raises ActionError of kind 'invalid_arguments'."""
-    known = dict.fromkeys([*_images_of_task(task), *_images_so_far(context)])
-    found = _NAME.fullmatch(said)
-    named = [digest for digest in known if digest.startswith(found[1])] if found else []
-    if len(named) != 1:
-        names = ", ".join(write_image(digest) for digest in known) or "none"
-        raise ActionError("invalid_arguments", f"'{said[:80]}' names no image; there are so far: {names[:400]}")
-    return named[0]
+    digests = dict.fromkeys([*_images_of_task(task), *_images_so_far(context)])
+    match = _NAME.fullmatch(argument)
+    matches = [digest for digest in digests if digest.startswith(match[1])] if match else []
+    if len(matches) != 1:
+        names = ", ".join(write_image(digest) for digest in digests) or "none"
+        raise ActionError("invalid_arguments", f"'{argument[:80]}' names no image; there are so far: {names[:400]}")
+    return matches[0]
 
 
 def camera_image(task: Task) -> str:
@@ -50,16 +50,22 @@ def camera_image(task: Task) -> str:
 def _images_of_task(task: Task, camera: bool = False) -> Iterator[str]:
     """Those in the channels that the task brings along; or those of its camera."""
     channels = task.inputs.get(CHANNELS)
-    for one in channels if isinstance(channels, list) else ():
-        if isinstance(one, Mapping) and one.get("kind") == Kind.IMAGE and (one.get("name") == CAMERA) is camera:
-            yield from filter(None, read_items(Kind.IMAGE, one.get("values")))
+    for channel in channels if isinstance(channels, list) else ():
+        if (
+            isinstance(channel, Mapping)
+            and channel.get("kind") == Kind.IMAGE
+            and (channel.get("name") == CAMERA) is camera
+        ):
+            yield from filter(None, read_items(Kind.IMAGE, channel.get("values")))
 
 
 def _images_so_far(context: StepContext) -> Iterator[str]:
     """Those that the calls so far have made, in a tree those on the path from its root."""
     for _, execution in context.done:
         for value in execution.values:
-            yield from (one["sha256"] for one in artifacts_of(value) if one["media_type"].startswith("image/"))
+            yield from (
+                artifact["sha256"] for artifact in artifacts_of(value) if artifact["media_type"].startswith("image/")
+            )
 
 
 def artifacts_of(value: Mapping[str, Any]) -> list[dict[str, str]]:

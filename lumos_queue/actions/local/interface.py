@@ -59,7 +59,7 @@ class LocalToolActions:
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
         check_option_names(tools, DOMAIN, OPTIONS)
         limit = {OBSERVATION: str(read_limit(tools))} if OBSERVATION in tools else {}
-        return prepare_experts(_without_limit(tools), needed=()) | limit
+        return prepare_experts(_without_limit(tools), required_names=()) | limit
 
     def begin(self, task: Task) -> LocalToolSession:
         return LocalToolSession(self, task)
@@ -84,14 +84,16 @@ class LocalToolSession(FunctionSession):
             raise ActionError("not_found", f"nothing here answers '{function.name}'")
         arguments = read_arguments(function, action.arguments, referable_values(action, context))
         site = CallSite(self._actions.experts, self._actions.maths, self._task, context)
-        returned = await run(arguments, site)
-        shown, value = observe(envelope("", returned.response)[:MAX_BODY], code_of("ok"), self._limit)
-        made: dict[str, Any] = {
+        output = await run(arguments, site)
+        observation, value = observe(envelope("", output.response)[:MAX_BODY], code_of("ok"), self._limit)
+        extra_fields: dict[str, Any] = {
             ARGUMENTS: arguments,
-            ARTIFACTS: [dict(one) for one in returned.artifacts],
-            IMAGES: dict(returned.images),
+            ARTIFACTS: [dict(artifact) for artifact in output.artifacts],
+            IMAGES: dict(output.images),
         }
-        return Execution("ok", shown, (value | {name: one for name, one in made.items() if one},))
+        return Execution(
+            "ok", observation, (value | {name: content for name, content in extra_fields.items() if content},)
+        )
 
 
 def _without_limit(tools: Mapping[str, str]) -> dict[str, str]:

@@ -33,5 +33,5 @@ def read_articles() -> tuple[LibraryArticle, ...]:
 async def search_articles(query: str) -> list[LibraryArticle]:
     """Those that fit the words best by BM25, the best first; none where no article has one of them."""
     articles = read_articles()
-    scores = await Lexical().scores(query, [join_title(one.title, one.text) for one in articles])
-    return [articles[place] for place in top_positions(scores, FOUND) if scores[place] > 0]
+    scores = await Lexical().scores(query, [join_title(article.title, article.text) for article in articles])
+    return [articles[position] for position in top_positions(scores, FOUND) if scores[position] > 0]

@@ -46,29 +46,29 @@ class Melody:
         for degree, units in (note for bar in self.bars for note in bar):
             semitones = 12 * (degree // 7) + scale[degree % 7]
             samples += _tone(_C4 * 2 ** (semitones / 12), round(RATE * SECONDS * units))
-        made = io.BytesIO()
-        with wave.open(made, "wb") as file:
+        buffer = io.BytesIO()
+        with wave.open(buffer, "wb") as file:
             file.setnchannels(1)
             file.setsampwidth(2)
             file.setframerate(RATE)
             file.writeframes(bytes(samples))
-        return made.getvalue()
+        return buffer.getvalue()
 
 
 def compose(text: str) -> Melody:
     """The melody of these words; equal words have equal melodies."""
     words = " ".join(text.split())
-    drawn = random.Random(words)
+    generator = random.Random(words)
     is_minor = any(word.strip(".,;:!?").lower() in _MINOR_WORDS for word in words.split())
     degree, bars = 0, []
     for number in range(BARS):
         notes = []
-        for units in drawn.choice(_RHYTHMS):
+        for units in generator.choice(_RHYTHMS):
             notes.append((degree, units))
-            degree = min(max(degree + drawn.choice((-2, -1, -1, 1, 1, 2)), 0), 9)
+            degree = min(max(degree + generator.choice((-2, -1, -1, 1, 1, 2)), 0), 9)
         bars.append(tuple(notes))
         if number == BARS - 2:
-            degree = drawn.choice((1, 4))
+            degree = generator.choice((1, 4))
     last = sum(units for _, units in bars[-1][:-1])
     bars[-1] = (*bars[-1][:-1], (0, UNITS - last))
     return Melody(words[:60], is_minor, tuple(bars))
@@ -83,7 +83,7 @@ def _write_note(note: tuple[int, int]) -> str:
 def _tone(frequency: float, samples: int) -> bytes:
     """A sine that fades, so that equal notes in a row can be told apart."""
     values = (
-        round(12_000 * math.exp(-3 * place / samples) * math.sin(2 * math.pi * frequency * place / RATE))
-        for place in range(samples)
+        round(12_000 * math.exp(-3 * index / samples) * math.sin(2 * math.pi * frequency * index / RATE))
+        for index in range(samples)
     )
     return struct.pack(f"<{samples}h", *values)

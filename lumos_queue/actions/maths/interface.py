@@ -70,18 +70,18 @@ class MathsActions:
 
     async def execute(self, action: Action, variables: Variables) -> Execution:
         """Run one action. Raises InfrastructureError when the child cannot work, never on account of the text."""
-        started = time.perf_counter()
+        start = time.perf_counter()
         try:
             values = await self._values(action, variables)
         except ActionError as error:
-            return Execution(error.kind, message=str(error), seconds=time.perf_counter() - started)
+            return Execution(error.kind, message=str(error), seconds=time.perf_counter() - start)
         except RecursionError:
             return Execution("too_large", message="the formula is nested too deeply")
         return Execution(
             "ok",
             result=", ".join(value["text"] for value in values),
             values=tuple(values),
-            seconds=time.perf_counter() - started,
+            seconds=time.perf_counter() - start,
         )
 
     async def close(self) -> None:
@@ -93,8 +93,8 @@ class MathsActions:
         if not action.variables:
             raise failure("unreadable", "no action could be read; expected for example: R1 = Calculator(2 + 3)")
         if action.name not in self.actions:
-            offered = ", ".join(sorted(name for name in self.actions if name))
-            raise failure("unknown_action", f"no action called '{action.name[:40]}'; there are {offered}")
+            choices = ", ".join(sorted(name for name in self.actions if name))
+            raise failure("unknown_action", f"no action called '{action.name[:40]}'; there are {choices}")
         if len(action.arguments) > MAX_TEXT:
             raise failure("too_large", f"arguments may have {MAX_TEXT} characters, these have {len(action.arguments)}")
         text = action.arguments.strip()
@@ -106,7 +106,7 @@ class MathsActions:
                 raise failure("too_large", f"a value's text may have {MAX_TEXT} characters")
         return values
 
-    async def _calculate(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+    async def _calculate(self, text: str, variables: Variables, variable_count: int) -> list[Value]:
         """Calculate the input formula."""
         (node, *bindings), decimal = read(text, variables)
         if bindings:
@@ -118,12 +118,12 @@ class MathsActions:
         if isinstance(node, tuple) and node[0] in RELATIONS:
             if isinstance(node[1], Fraction) and isinstance(node[2], Fraction):
                 return relation_value(node, decimal)
-            (left, rough), (right, rougher) = [await self._expand(side) for side in node[1:]]
-            return as_value((node[0], left, right), decimal or rough or rougher)
+            (left, is_approximate), (right, is_right_approximate) = [await self._expand(side) for side in node[1:]]
+            return as_value((node[0], left, right), decimal or is_approximate or is_right_approximate)
         if isinstance(node, tuple) and node[0] == "list":
             return as_value(node, decimal)
-        node, rough = await self._expand(node)
-        return as_value(node, decimal or rough)
+        node, is_approximate = await self._expand(node)
+        return as_value(node, decimal or is_approximate)
 
     async def _expand(self, node: Node) -> tuple[Node, bool]:
         """The node expanded, and whether numbers had to be approximated."""
@@ -139,7 +139,7 @@ class MathsActions:
             raise failure(reply["error"], reply.get("message", ""))
         return reply
 
-    async def _set_equation(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+    async def _set_equation(self, text: str, variables: Variables, variable_count: int) -> list[Value]:
         """Set up equations to be solved."""
         nodes, decimal = read(text, variables)
         for node in nodes:
@@ -147,7 +147,7 @@ class MathsActions:
                 raise failure("syntax", "SetEquation takes equations, for example: SetEquation(2x + 6 = 10)")
         return [as_value(flat(nodes), decimal)]
 
-    async def _define(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+    async def _define(self, text: str, variables: Variables, variable_count: int) -> list[Value]:
         """The thing defined, as it stands; words that are no formula are kept as text."""
         try:
             nodes, decimal = read(text, variables)
@@ -157,20 +157,20 @@ class MathsActions:
             return [{"kind": "text", "text": text}]
         return [as_value(flat(nodes), decimal)]
 
-    async def _alias(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+    async def _alias(self, text: str, variables: Variables, variable_count: int) -> list[Value]:
         if text in variables:
             return [dict(variables[text])]
-        return await self._define(text, variables, wanted)
+        return await self._define(text, variables, variable_count)
 
-    async def _count(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+    async def _count(self, text: str, variables: Variables, variable_count: int) -> list[Value]:
         """Count the elements of a list."""
         return [{"kind": "number", "text": str(count(text, variables))}]
 
-    async def _code(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+    async def _code(self, text: str, variables: Variables, variable_count: int) -> list[Value]:
         """Run pseudo-code or Python: see actions/code."""
-        return spread(await self._programs.run(text, variables), wanted)
+        return spread(await self._programs.run(text, variables), variable_count)
 
-    async def _solve_inequality(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+    async def _solve_inequality(self, text: str, variables: Variables, variable_count: int) -> list[Value]:
         """Solve inequalities for their one unknown; without any, the newest."""
         nodes, decimal = read(text or latest(variables, "inequality"), variables)
         relations = parts_of(nodes)
@@ -182,10 +182,10 @@ class MathsActions:
         reply = await self._ask(do="solve_inequality", relations=[to_json(n) for n in relations], unknown=unknowns[0])
         return [range_value(reply["pieces"], unknowns[0], decimal or reply["approximate"])]
 
-    async def _solve_equation(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+    async def _solve_equation(self, text: str, variables: Variables, variable_count: int) -> list[Value]:
         """Solve equations; without any, those set up last."""
         nodes, decimal = read(text, variables) if text else open_equations(variables)
-        equations, unknowns, asked = system(nodes)
+        equations, unknowns, targets = system(nodes)
         reply = await self._ask(do="solve", equations=[to_json(node) for node in equations], unknowns=unknowns)
-        rows = [[from_json(data) for data in row[: len(asked)]] for row in reply["solutions"]]
-        return assign(rows, asked, wanted, decimal or reply["approximate"])
+        rows = [[from_json(data) for data in row[: len(targets)]] for row in reply["solutions"]]
+        return assign(rows, targets, variable_count, decimal or reply["approximate"])

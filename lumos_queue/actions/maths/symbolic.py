@@ -113,8 +113,8 @@ def _roots(difference: Expression, unknown: sympy.Symbol) -> list[Expression]:
 
 def _solve_system(equations: list[Expression], unknowns: list[sympy.Symbol]) -> list[tuple[Expression, ...]]:
     """The real solutions, one row each."""
-    found = sympy.solve(equations, unknowns, dict=True)
-    rows = [tuple(sympy.simplify(row.get(unknown, unknown)) for unknown in unknowns) for row in found]
+    solutions = sympy.solve(equations, unknowns, dict=True)
+    rows = [tuple(sympy.simplify(row.get(unknown, unknown)) for unknown in unknowns) for row in solutions]
     if any(unknown in value.free_symbols for row in rows for value in row for unknown in unknowns):
         raise failure("no_solution", "the equations leave an unknown open")
     rows = [row for row in rows if all(value.is_real is not False and not value.has(S.ImaginaryUnit) for value in row)]
@@ -138,10 +138,10 @@ def _solve_inequality(request: dict[str, Any]) -> dict[str, Any]:
         if relation == S.false:
             return {"pieces": [], "approximate": False}
         if operator == "=":
-            found: sympy.Set = sympy.FiniteSet(*_roots(relation.lhs - relation.rhs, unknown))
+            solution: sympy.Set = sympy.FiniteSet(*_roots(relation.lhs - relation.rhs, unknown))
         else:
-            found = sympy.solve_univariate_inequality(relation, unknown, relational=False)
-        solutions = solutions.intersect(found)
+            solution = sympy.solve_univariate_inequality(relation, unknown, relational=False)
+        solutions = solutions.intersect(solution)
     notation = _Notation()
     pieces = [_piece(part, notation) for part in _intervals(solutions)]
     return {"pieces": pieces, "approximate": notation.approximate}
@@ -250,7 +250,7 @@ class _Notation:
         return self._chain("*", ([] if coefficient == 1 else [coefficient]) + factors)
 
     def _chain(self, operator: str, parts: list[Expression]) -> Node:
-        first, *others = map(self.node, parts)
-        for other in others:
-            first = (operator, first, other)
-        return first
+        chain, *operands = map(self.node, parts)
+        for operand in operands:
+            chain = (operator, chain, operand)
+        return chain

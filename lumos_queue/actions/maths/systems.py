@@ -27,22 +27,22 @@ def system(nodes: list[Node]) -> tuple[list[Node], list[str], list[str]]:
     than equations, the first are solved for.
     """
     parts = parts_of(nodes)
-    named = [node[1] for node in parts if isinstance(node, tuple) and node[0] == "name"]
+    target_names = [node[1] for node in parts if isinstance(node, tuple) and node[0] == "name"]
     parts = [node for node in parts if not (isinstance(node, tuple) and node[0] == "name")]
     if any(isinstance(node, tuple) and node[0] in RELATIONS - {"="} for node in parts):
         raise failure("syntax", "SolveEquation takes equations; use SolveInequality")
     equations = [node if isinstance(node, tuple) and node[0] == "=" else ("=", node, Fraction(0)) for node in parts]
     if not equations:
         raise failure("arity", "SolveEquation needs an equation, for example: SolveEquation(2x + 6 = 10)")
-    left = [node[1][1] for node in equations if isinstance(node[1], tuple) and node[1][0] == "name"]
-    every = sorted({name for node in equations for name in names(node)})
-    if not every:
+    left_names = [node[1][1] for node in equations if isinstance(node[1], tuple) and node[1][0] == "name"]
+    unknowns = sorted({name for node in equations for name in names(node)})
+    if not unknowns:
         raise failure("arity", "the equation has no unknown")
-    if named:
-        asked = list(dict.fromkeys(named))
-        order = asked + [unknown for unknown in every if unknown not in asked]
-        return equations, order[: max(len(equations), len(asked))], asked
-    order = left if len(left) == len(equations) and sorted(left) == every else every
+    if target_names:
+        targets = list(dict.fromkeys(target_names))
+        order = targets + [unknown for unknown in unknowns if unknown not in targets]
+        return equations, order[: max(len(equations), len(targets))], targets
+    order = left_names if len(left_names) == len(equations) and sorted(left_names) == unknowns else unknowns
     return equations, order[: len(equations)], order[: len(equations)]
 
 

@@ -44,8 +44,8 @@ _NO_ANSWER = re.compile(r"\W*no answer\b", re.IGNORECASE)
 
 def read_answer(reply: str) -> str:
     """The text behind the first `Answer: ` that begins a line, else the first line; '' when it gives no answer."""
-    found = _ANSWER.search(reply)
-    text = found[1] if found else next(iter(reply.strip().splitlines()), "")
+    match = _ANSWER.search(reply)
+    text = match[1] if match else next(iter(reply.strip().splitlines()), "")
     text = text.strip()
     return "" if _NO_ANSWER.match(text) or not text.strip(" .") else text[:MAX_ANSWER].rstrip()
 
@@ -59,8 +59,8 @@ async def answer_question(
     `No answer`: a value like any other, so that the episode goes on.
     """
     prompts = [("context", WITH_CONTEXT.format(question=question, context=facts[:MAX_CONTEXT]))] if facts else []
-    forced = question.endswith(YES_NO)
-    prompts.append(("model", (FORCED_YES_NO if forced else CLOSED_BOOK).format(question=question)))
+    is_yes_no = question.endswith(YES_NO)
+    prompts.append(("model", (FORCED_YES_NO if is_yes_no else CLOSED_BOOK).format(question=question)))
     for source, prompt in prompts:
         if answer := read_answer((await context.ask("qa", prompt)).text):
             return _value(question, answer, source)
@@ -71,17 +71,17 @@ async def answer_question(
 
 async def live_pages(query: str, context: StepContext) -> list[TextPage]:
     """What the tool `wikipedia` finds. Raises ActionError as it does."""
-    found = await context.call("wikipedia", query=query)
-    if not found.ok:
-        raise ActionError(found.status, found.message)
-    return [page_of(page) for page in found.values[0].get("pages") or ()]
+    execution = await context.call("wikipedia", query=query)
+    if not execution.ok:
+        raise ActionError(execution.status, execution.message)
+    return [page_of(page) for page in execution.values[0].get("pages") or ()]
 
 
 async def _answer_from_search(question: str, context: StepContext, ranker: Ranker) -> str:
     """The answer from the first pages that a search for the question finds; '' when they have none."""
     query = question.removesuffix(YES_NO).strip()
-    found = await context.call("search", query=f"{query} Wikipedia")
-    hits: Sequence[Any] = found.values[0].get("hits") or () if found.ok else ()
+    execution = await context.call("search", query=f"{query} Wikipedia")
+    hits: Sequence[Any] = execution.values[0].get("hits") or () if execution.ok else ()
     for hit in [hit for hit in hits if _on_wikipedia(hit)][:HITS]:
         try:
             pages = await live_pages(hit["url"], context)

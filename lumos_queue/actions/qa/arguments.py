@@ -33,8 +33,8 @@ def context_and_question(text: str, label: str, variables: Variables) -> tuple[l
     `[R1, R2], Question: q`, `R1, Question: q`, `R1, q` and `Question: q` are read. Variables in the question are
     replaced by their values. Raises ActionError.
     """
-    if found := _LABELS[label].search(text):
-        before, question = text[: found.start()], text[found.end() :]
+    if match := _LABELS[label].search(text):
+        before, question = text[: match.start()], text[match.end() :]
     elif first := _FIRST.fullmatch(text):
         before, question = first[1], first[2]
     else:
@@ -46,8 +46,8 @@ def context_and_question(text: str, label: str, variables: Variables) -> tuple[l
 
 
 def _context(text: str, variables: Variables) -> list[Mapping[str, Any] | str]:
-    bracketed = _BRACKETS.fullmatch(text)
-    inner = (bracketed[1] if bracketed else text).strip()
+    brackets = _BRACKETS.fullmatch(text)
+    inner = (brackets[1] if brackets else text).strip()
     if not inner:
         return []
     if _LIST.fullmatch(inner):
@@ -70,10 +70,10 @@ def inline_variables(text: str, variables: Variables) -> str:
     if _LIST.fullmatch(text.strip()):
         for name in text.split(","):
             value_of(name.strip(), variables)
-    found = replace_variables(text, lambda name: short_text(variables[name]) if name in variables else name)
-    if len(found) > MAX_QUESTION:
-        raise ActionError("too_large", f"with its variables the text has {len(found)} of {MAX_QUESTION} characters")
-    return " ".join(found.split())
+    line = replace_variables(text, lambda name: short_text(variables[name]) if name in variables else name)
+    if len(line) > MAX_QUESTION:
+        raise ActionError("too_large", f"with its variables the text has {len(line)} of {MAX_QUESTION} characters")
+    return " ".join(line.split())
 
 
 def short_text(value: Mapping[str, Any]) -> str:

@@ -60,16 +60,16 @@ def is_question(text: str) -> bool:
 def split(text: str, mark: re.Pattern[str]) -> tuple[list[str], list[str]]:
     """The parts of a text between marks outside of brackets, and the marks."""
     parts, marks, depth, start = [], [], 0, 0
-    at = 0
-    while at < len(text):
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
-        found = mark.match(text, at) if depth == 0 else None
-        if found:
-            parts.append(text[start:at].strip())
-            marks.append(found[0])
-            at = start = found.end()
+    position = 0
+    while position < len(text):
+        depth += {"(": 1, ")": -1}.get(text[position], 0)
+        match = mark.match(text, position) if depth == 0 else None
+        if match:
+            parts.append(text[start:position].strip())
+            marks.append(match[0])
+            position = start = match.end()
         else:
-            at += 1
+            position += 1
     return [*parts, text[start:].strip()], marks
 
 
@@ -80,10 +80,10 @@ class _Reader:
     async def whole(self, text: str, depth: int) -> Operand:
         if depth > MAX_DEPTH:
             raise ActionError("too_large", f"brackets may be nested {MAX_DEPTH} deep")
-        for mark, joined in ((_OR, any), (_AND, all)):
+        for mark, combine in ((_OR, any), (_AND, all)):
             parts, marks = split(text, mark)
             if marks:
-                return joined([await self._truth(part, depth) for part in parts])
+                return combine([await self._truth(part, depth) for part in parts])
         if negation := _NOT.match(text.strip()):
             return not await self._truth(text.strip()[negation.end() :], depth)
         parts, marks = split(text, _RELATION)
@@ -94,10 +94,10 @@ class _Reader:
         return all([await asyncio.to_thread(compare, left, mark, right) for left, mark, right in steps])
 
     async def _truth(self, text: str, depth: int) -> bool:
-        found = await self.whole(text, depth + 1)
-        if not isinstance(found, bool):
+        truth = await self.whole(text, depth + 1)
+        if not isinstance(truth, bool):
             raise Unclear(f"'{text[:60]}' is neither yes nor no")
-        return found
+        return truth
 
     async def _operand(self, text: str, depth: int) -> Operand:
         if not text:
@@ -105,30 +105,30 @@ class _Reader:
         if _is_bracket(text):
             return await self.whole(text[1:-1], depth + 1)
         if text in self._variables:
-            said = str(self._variables[text]["text"])
-            found = read_value(said)
-            return said if found is None else found
-        named = variables_in(text)
-        found = None if named else read_literal(text)
-        return await self._arithmetic(text, named) if found is None else found
+            stored_text = str(self._variables[text]["text"])
+            operand = read_value(stored_text)
+            return stored_text if operand is None else operand
+        names = variables_in(text)
+        operand = None if names else read_literal(text)
+        return await self._arithmetic(text, names) if operand is None else operand
 
-    async def _arithmetic(self, text: str, named: Sequence[str]) -> Operand:
+    async def _arithmetic(self, text: str, names: Sequence[str]) -> Operand:
         """What the maths actions make of a formula; a text without digits and variables stays a text."""
-        if not named and not any(letter.isdigit() for letter in text):
+        if not names and not any(letter.isdigit() for letter in text):
             return text
-        values = {name: self._quantity(name) for name in named}
+        values = {name: self._quantity(name) for name in names}
         if names_units(text) or any(value.unit for value in values.values()):
             return await asyncio.to_thread(evaluate, text, values)
         bare = {
             name: {"kind": "number", "text": show_number(value.number, decimal=True)} for name, value in values.items()
         }
-        done = await self._maths.execute(Action(("R",), "Calculator", text), bare)
-        if done.status in _UNREADABLE or (done.ok and done.values[0]["kind"] != "number"):
-            raise Unclear(done.message or f"'{text[:60]}' is no number")
-        if not done.ok:
-            raise ActionError(done.status, done.message)
-        if (number := parse_number(done.result)) is None:
-            raise Unclear(f"'{done.result[:60]}' is no number")
+        execution = await self._maths.execute(Action(("R",), "Calculator", text), bare)
+        if execution.status in _UNREADABLE or (execution.ok and execution.values[0]["kind"] != "number"):
+            raise Unclear(execution.message or f"'{text[:60]}' is no number")
+        if not execution.ok:
+            raise ActionError(execution.status, execution.message)
+        if (number := parse_number(execution.result)) is None:
+            raise Unclear(f"'{execution.result[:60]}' is no number")
         return Quantity(number)
 
     def _quantity(self, name: str) -> Quantity:
@@ -162,10 +162,10 @@ def compare(left: Operand, mark: str, right: Operand) -> bool:
         return (left == right) == (mark == "=")
     if isinstance(left, When) or isinstance(right, When):
         return _dates(_date(left), mark, _date(right))
-    found = {_holds(one, mark, other) for one, other in readings(left, right)}
-    if len(found) != 1:
+    answers = {_holds(left_number, mark, right_number) for left_number, right_number in readings(left, right)}
+    if len(answers) != 1:
         raise Unclear(f"a number of '{left.unit[:40]}' and one of '{right.unit[:40]}' were compared")
-    return found.pop()
+    return answers.pop()
 
 
 def _is_bracket(text: str) -> bool:
@@ -200,9 +200,13 @@ def _date(value: Quantity | When | bool) -> When:
     return When(int(value.number))
 
 
-def _dates(one: When, mark: str, other: When) -> bool:
+def _dates(left_date: When, mark: str, right_date: When) -> bool:
     """Compared as far as both dates go: June 4, 1990 is in 1990, but which of them is earlier is unknown."""
-    pairs = zip((one.year, one.month, one.day), (other.year, other.month, other.day), strict=True)
+    pairs = zip(
+        (left_date.year, left_date.month, left_date.day),
+        (right_date.year, right_date.month, right_date.day),
+        strict=True,
+    )
     for left, right in pairs:
         if left is None or right is None:
             if left is right or mark in ("=", "!="):
@@ -217,12 +221,12 @@ def _plain(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s]", " ", text.casefold()).split())
 
 
-def _value(found: Operand) -> dict[str, Any]:
-    if isinstance(found, bool):
-        return {"kind": "boolean", "text": "yes" if found else "no"}
-    if isinstance(found, Quantity):
-        return {"kind": "number", "text": show_quantity(found, show_number(found.number, decimal=True))}
-    if isinstance(found, When):
-        parts = [f"{abs(found.year):04}", *(f"{part:02}" for part in (found.month, found.day) if part)]
-        return {"kind": "date", "text": "-".join(parts) + (" BC" if found.year < 0 else "")}
-    raise Unclear(f"'{found[:60]}' is no number")
+def _value(operand: Operand) -> dict[str, Any]:
+    if isinstance(operand, bool):
+        return {"kind": "boolean", "text": "yes" if operand else "no"}
+    if isinstance(operand, Quantity):
+        return {"kind": "number", "text": show_quantity(operand, show_number(operand.number, decimal=True))}
+    if isinstance(operand, When):
+        parts = [f"{abs(operand.year):04}", *(f"{part:02}" for part in (operand.month, operand.day) if part)]
+        return {"kind": "date", "text": "-".join(parts) + (" BC" if operand.year < 0 else "")}
+    raise Unclear(f"'{operand[:60]}' is no number")

@@ -62,9 +62,11 @@ class Counted:
         """One line that names the first broken parts; '' when there are none."""
         if not self.broken:
             return ""
-        named = "; ".join(f"{one.where}: {one.problem}" for one in self.examples)
-        more = f"; and {self.broken - len(self.examples):,} more" if self.broken > len(self.examples) else ""
-        return f"{self.broken:,} places of '{self.path}' could not be read, {self.pages:,} pages could: {named}{more}"
+        examples = "; ".join(f"{part.where}: {part.problem}" for part in self.examples)
+        suffix = f"; and {self.broken - len(self.examples):,} more" if self.broken > len(self.examples) else ""
+        return (
+            f"{self.broken:,} places of '{self.path}' could not be read, {self.pages:,} pages could: {examples}{suffix}"
+        )
 
 
 def digest_of(path: Path) -> str:
@@ -147,8 +149,8 @@ def _lines(path: Path) -> Iterator[TextPage | UnreadablePart]:
                     line = stream.readline(MAX_LINE)
                 yield UnreadablePart(f"line {number}", f"longer than {MAX_LINE:,} bytes")
             elif line.strip():
-                found = _page(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
-                yield UnreadablePart(f"line {number}", found) if isinstance(found, str) else found
+                page = _page(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+                yield UnreadablePart(f"line {number}", page) if isinstance(page, str) else page
 
 
 def _page(line: bytes) -> TextPage | str:
@@ -167,8 +169,8 @@ def record_page(record: object) -> TextPage | str:
         return "expected an object"
     if not isinstance(record.get("title"), str) or not record["title"].strip():
         return "no 'title'"
-    found: Any = next((record[name] for name in TEXT_FIELDS if name in record), None)
-    texts: Iterable[Any] = [found] if isinstance(found, str) else found if isinstance(found, list) else ()
+    content: Any = next((record[name] for name in TEXT_FIELDS if name in record), None)
+    texts: Iterable[Any] = [content] if isinstance(content, str) else content if isinstance(content, list) else ()
     paragraphs = [storable(text)[0] for text in texts if isinstance(text, str) and text.strip()]
     if not paragraphs:
         return f"no text in any of {', '.join(TEXT_FIELDS)}"

@@ -30,8 +30,8 @@ _REDIRECT = re.compile(r"\s*#redirect\b", re.IGNORECASE)
 def dump_pages(path: Path) -> Iterator[TextPage | str]:
     """The articles; last, where the file is cut off or is not such a dump, a line that says what is wrong."""
     try:
-        with open_regular(path) as packed:
-            file = cast(IO[bytes], _Bounded(packed)) if path.suffix == ".bz2" else packed
+        with open_regular(path) as packed_file:
+            file = cast(IO[bytes], _Bounded(packed_file)) if path.suffix == ".bz2" else packed_file
             for _, record in read_elements(file, path, WHAT, "page"):
                 if page := _article(record):
                     yield page
@@ -44,14 +44,14 @@ def dump_pages(path: Path) -> Iterator[TextPage | str]:
 class _Bounded:
     """A bz2 file that stops unpacking when it comes to far more than text would."""
 
-    def __init__(self, packed: IO[bytes]):
-        self._packed, self._given = packed, 0
-        self._file = bz2.BZ2File(packed)
+    def __init__(self, packed_file: IO[bytes]):
+        self._packed_file, self._unpacked_bytes = packed_file, 0
+        self._file = bz2.BZ2File(packed_file)
 
     def read(self, size: int) -> bytes:
         data = self._file.read(size)
-        self._given += len(data)
-        if self._given > MAX_RATIO * self._packed.tell() + SLACK:
+        self._unpacked_bytes += len(data)
+        if self._unpacked_bytes > MAX_RATIO * self._packed_file.tell() + SLACK:
             raise OSError(f"it unpacks to more than {MAX_RATIO} times its size, as no text does")
         return data
 

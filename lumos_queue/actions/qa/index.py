@@ -59,8 +59,8 @@ class Index:
     def load(cls, folder: Path) -> Index:
         """The index that `build` wrote to the folder; takes little memory however large it is."""
         texts = sqlite3.connect(f"{(folder / 'texts.db').as_uri()}?mode=ro", uri=True, check_same_thread=False)
-        there = (folder / "words").is_dir()
-        return cls(texts, bm25().load(folder / "words", mmap=True, show_progress=False) if there else None)
+        has_words = (folder / "words").is_dir()
+        return cls(texts, bm25().load(folder / "words", mmap=True, show_progress=False) if has_words else None)
 
     def pages(self, query: str, count: int = PAGES) -> list[TextPage]:
         """The pages that a query names, and else those whose paragraphs fit it best.
@@ -68,8 +68,8 @@ class Index:
         `Ann, Bob` names two pages when there are pages called Ann and Bob. A query that names pages finds these alone.
         """
         with self._lock:
-            if named := titles_in(query, self._pages_called):
-                return [self._page(number, ()) for number in named]
+            if numbers := titles_in(query, self._pages_called):
+                return [self._page(number, ()) for number in numbers]
             hits: dict[int, list[int]] = {}
             for position in self._rank(query, PARAGRAPHS):
                 hits.setdefault(self._page_of(position), []).append(position)
@@ -86,10 +86,10 @@ class Index:
     def _rank(self, query: str, count: int) -> Iterator[int]:
         """At most so many paragraphs with a word of the query, the best first."""
         scores = score(self._words, query, self._count)
-        wanted = min(count, int(np.count_nonzero(scores)))
-        if not wanted:
+        limit = min(count, int(np.count_nonzero(scores)))
+        if not limit:
             return iter(())
-        top = np.argpartition(-scores, wanted - 1)[:wanted]
+        top = np.argpartition(-scores, limit - 1)[:limit]
         return iter(top[np.lexsort((top, -scores[top]))].tolist())
 
     def _pages_called(self, title: str) -> list[int]:
@@ -102,21 +102,21 @@ class Index:
     def _page(self, number: int, hits: Sequence[int]) -> TextPage:
         """The page with as many of its paragraphs as a value may hold: those that were hit, then from the beginning."""
         title, facts = self._texts.execute("SELECT title, facts FROM page WHERE id = ?", (number,)).fetchone()
-        kept: dict[int, str] = {}
+        paragraphs: dict[int, str] = {}
         room = MAX_PAGE
         for position in hits:
-            kept[position] = self._paragraph(position)[1]
-            room -= len(kept[position])
+            paragraphs[position] = self._paragraph(position)[1]
+            room -= len(paragraphs[position])
             if room < 0:
                 break
-        found = self._texts.execute("SELECT id, text FROM paragraph WHERE page = ? ORDER BY id", (number,))
-        for position, text in found:
+        rows = self._texts.execute("SELECT id, text FROM paragraph WHERE page = ? ORDER BY id", (number,))
+        for position, text in rows:
             if room < 0:
                 break
-            if position not in kept:
-                kept[position] = text
+            if position not in paragraphs:
+                paragraphs[position] = text
                 room -= len(text)
-        return TextPage(title, [kept[position] for position in sorted(kept)], facts)
+        return TextPage(title, [paragraphs[position] for position in sorted(paragraphs)], facts)
 
     def _paragraph(self, number: int) -> tuple[str, str]:
         return self._texts.execute(

@@ -68,10 +68,10 @@ class QaActions:
             raise unknown("source of knowledge", source, ("local", "live"))
         if source == "live" and "corpus" in tools:
             raise SpecError("knowledge=live asks Wikipedia and never looks into corpus=PATH: leave one of the two out.")
-        prepared = prepare_ranker(tools)
+        options = prepare_ranker(tools)
         if "corpus" in tools:
-            prepared |= prepare_corpus(from_launch(Path(tools["corpus"]).expanduser()), read_settings().home)
-        return prepared
+            options |= prepare_corpus(from_launch(Path(tools["corpus"]).expanduser()), read_settings().home)
+        return options
 
     def begin(self, task: Task) -> QaSession:
         return QaSession(self, task)
@@ -87,7 +87,7 @@ class QaSession(ActionSession):
 
     def __init__(self, actions: QaActions, task: Task):
         self._actions, self._task = actions, task
-        self._own: Index | None = None
+        self._own_index: Index | None = None
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
         """Also answers to ParagraphRetrieval, as the paper calls ParagraphRetrieve."""
@@ -96,8 +96,8 @@ class QaSession(ActionSession):
         return await super().execute(action, context)
 
     async def close(self) -> None:
-        if self._own is not None:
-            self._own.close()
+        if self._own_index is not None:
+            self._own_index.close()
 
     @action("KnowledgeQuery(query)")
     async def KnowledgeQuery(self, text: str, context: StepContext) -> Value:
@@ -132,13 +132,17 @@ class QaSession(ActionSession):
     async def QA(self, text: str, context: StepContext) -> Value:
         """Given context, answer the given query."""
         facts, question = context_and_question(text, "Question", context.variables)
-        joined = "\n".join(full_text(value) for value in facts)
+        facts_text = "\n".join(full_text(value) for value in facts)
         if context.final:
-            asked = f"{question} {YES_NO}" if context.final.answer_by == "yes/no" else self._task.question.strip()
-            found = await answer_question(joined, asked, context, self._actions.ranker, search=False)
-            if context.final.answer_by == "yes/no" or found["answer"] != NO_ANSWER:
-                return found
-        return await answer_question(joined, question, context, self._actions.ranker, self._actions.live)
+            final_question = (
+                f"{question} {YES_NO}" if context.final.answer_by == "yes/no" else self._task.question.strip()
+            )
+            final_answer = await answer_question(
+                facts_text, final_question, context, self._actions.ranker, search=False
+            )
+            if context.final.answer_by == "yes/no" or final_answer["answer"] != NO_ANSWER:
+                return final_answer
+        return await answer_question(facts_text, question, context, self._actions.ranker, self._actions.live)
 
     @action("")
     async def Conclude(self, text: str, context: StepContext) -> Value:
@@ -157,31 +161,31 @@ class QaSession(ActionSession):
     @action("Calculator(formula)")
     async def Calculator(self, text: str, context: StepContext) -> Value:
         """Calculate the input formula."""
-        why = ""
+        reason = ""
         try:
             value = await calculate(text, context.variables, self._actions.maths)
         except Unclear as error:
-            value, why = None, str(error)
+            value, reason = None, str(error)
         if context.final and context.final.answer_by == "yes/no" and context.final.subgoal:
             return await self._ask_yes_or_no(text, context, context.final.subgoal, value)
         if value is None:
-            return await self._ask_for_result(text, context, why)
+            return await self._ask_for_result(text, context, reason)
         return {**value, "question": inline_variables(text, context.variables), "answer": value["text"]}
 
     @action("Code(pseudo_code)")
     async def Code(self, text: str, context: StepContext) -> Value:
         """Generate a Python function that corresponds to the pseudo code."""
-        found = await self._actions.code.run(text, context.variables)
-        truth = {"True": "yes", "False": "no"}.get(found["text"])
-        return {"kind": "boolean", "text": truth} if truth else found
+        output = await self._actions.code.run(text, context.variables)
+        truth = {"True": "yes", "False": "no"}.get(output["text"])
+        return {"kind": "boolean", "text": truth} if truth else output
 
-    async def _ask_for_result(self, text: str, context: StepContext, why: str) -> Value:
+    async def _ask_for_result(self, text: str, context: StepContext, reason: str) -> Value:
         """What a model makes of a formula that cannot be read, as in the original; the value says so."""
-        shown = inline_variables(text, context.variables)
-        question = f"Is it true that {shown}? {YES_NO}" if is_question(text) else f"What is the result of {shown}?"
+        formula = inline_variables(text, context.variables)
+        question = f"Is it true that {formula}? {YES_NO}" if is_question(text) else f"What is the result of {formula}?"
         prompt = WITH_CONTEXT.format(question=question, context="\n".join([text, *_variable_lines(text, context)]))
         answer = read_answer((await context.ask("qa", prompt)).text) or NO_ANSWER
-        return {"kind": "model", "text": answer, "question": question, "answer": answer, "why": why}
+        return {"kind": "model", "text": answer, "question": question, "answer": answer, "why": reason}
 
     async def _ask_yes_or_no(self, text: str, context: StepContext, subgoal: str, value: Value | None) -> Value:
         """Yes or no to the question of the last subgoal, from its formula and what that comes to."""
@@ -192,13 +196,13 @@ class QaSession(ActionSession):
     async def _index(self) -> Index:
         if self._actions.library is not None:
             return await self._actions.library.index()
-        if self._own is None:
-            given = self._task.inputs.get(PARAGRAPHS)
-            if not given:
+        if self._own_index is None:
+            records = self._task.inputs.get(PARAGRAPHS)
+            if not records:
                 raise ActionError("no_corpus", "there is nothing to look in: give --tool corpus=PATH")
-            pages = [page for item in given if isinstance(page := record_page(item), TextPage)]
-            self._own = await asyncio.to_thread(Index.build, pages)
-        return self._own
+            pages = [page for item in records if isinstance(page := record_page(item), TextPage)]
+            self._own_index = await asyncio.to_thread(Index.build, pages)
+        return self._own_index
 
 
 def _variable_lines(text: str, context: StepContext) -> list[str]:

@@ -40,14 +40,14 @@ class Library:
     def __init__(self, path: Path, digest: str, home: Path):
         """Raises SpecError when neither the corpus nor its index is on this machine."""
         self._path, self._digest, self._folder = path, digest, _index_folder(home, digest)
-        self._opening = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._index: Index | None = None
         if not self._folder.is_dir():
             check_form(path)
 
     async def index(self) -> Index:
         """Raises InfrastructureError when the index must be made first and the corpus is no longer the same."""
-        async with self._opening:
+        async with self._lock:
             if self._index is None:
                 self._index = await asyncio.to_thread(self._open)
             return self._index
@@ -55,10 +55,10 @@ class Library:
     def _open(self) -> Index:
         if not self._folder.is_dir():
             try:
-                found = digest_of(self._path)
-                if found != self._digest:
+                digest = digest_of(self._path)
+                if digest != self._digest:
                     raise SpecError(
-                        f"'{self._path}' has the sha256 {found[:12]}…, expected {self._digest[:12]}… as submitted."
+                        f"'{self._path}' has the sha256 {digest[:12]}…, expected {self._digest[:12]}… as submitted."
                     )
                 _build(self._path, self._folder, self._digest)
             except SpecError as error:
@@ -83,13 +83,13 @@ def _build(path: Path, folder: Path, digest: str) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=folder.parent))
     try:
-        counted = Counted(path)
-        Index.build(counted, part).close()
-        if not counted.pages:
-            raise SpecError(f"Nothing in '{path}' can be read. Expected {FORMATS}. {counted.warning}".rstrip())
+        corpus = Counted(path)
+        Index.build(corpus, part).close()
+        if not corpus.pages:
+            raise SpecError(f"Nothing in '{path}' can be read. Expected {FORMATS}. {corpus.warning}".rstrip())
         if digest_of(path) != digest:
             raise SpecError(f"'{path}' was changed while it was read. Try again when nothing writes to it.")
-        (part / _WARNING).write_text(counted.warning, encoding="utf-8")
+        (part / _WARNING).write_text(corpus.warning, encoding="utf-8")
         try:
             os.rename(part, folder)
         except OSError:

@@ -28,15 +28,15 @@ def page_of(value: object) -> TextPage:
         raise ActionError("bad_reply", "expected a page with a title and paragraphs")
     paragraphs = [text for text in value.get("paragraphs") or () if isinstance(text, str)]
     table = value.get("table")
-    shown = tidy(table) if isinstance(table, str) else ""
-    return TextPage(tidy(value["title"])[:MAX_TITLE], tidy_paragraphs(paragraphs), shown)
+    table_text = tidy(table) if isinstance(table, str) else ""
+    return TextPage(tidy(value["title"])[:MAX_TITLE], tidy_paragraphs(paragraphs), table_text)
 
 
 def pages_value(pages: Iterable[TextPage]) -> dict[str, Any]:
     """The value of a KnowledgeQuery. Its text names the pages, as the LUMOS annotations do."""
-    held = [_cut_page(page) for page in pages]
-    text = ", ".join(f"WikipediaPage({page['title']})" for page in held)
-    return {"kind": "pages", "text": text, "pages": held}
+    pages_json = [_cut_page(page) for page in pages]
+    text = ", ".join(f"WikipediaPage({page['title']})" for page in pages_json)
+    return {"kind": "pages", "text": text, "pages": pages_json}
 
 
 def tidy(text: str) -> str:
@@ -50,11 +50,11 @@ def tidy_paragraphs(paragraphs: Iterable[str]) -> list[str]:
 
 
 def _cut_page(page: TextPage) -> dict[str, Any]:
-    kept, room = [], MAX_PAGE
+    paragraphs, room = [], MAX_PAGE
     for paragraph in page.paragraphs:
         room -= len(paragraph)
-        if room < 0 and kept:
+        if room < 0 and paragraphs:
             break
-        kept.append(paragraph)
-    found: dict[str, Any] = {"title": page.title, "paragraphs": kept}
-    return {**found, "table": page.table} if page.table else found
+        paragraphs.append(paragraph)
+    content: dict[str, Any] = {"title": page.title, "paragraphs": paragraphs}
+    return {**content, "table": page.table} if page.table else content

@@ -24,11 +24,11 @@ async def evidence(pages: Sequence[TextPage], query: str, ranker: Ranker) -> dic
     if not passages and not table:
         raise ActionError("no_pages", "there is no paragraph to choose from: KnowledgeQuery found no page with text")
     scores = await ranker.scores(query, [join_title(*passage) for passage in passages]) if passages else []
-    chosen = [passages[position] for position in top_positions(scores, EVIDENCES)]
+    selection = [passages[position] for position in top_positions(scores, EVIDENCES)]
     lines = [f"Reference Table: {table}"] if table else []
-    lines += [f"Evidence {number}: {_show(*passage)}" for number, passage in enumerate(chosen, start=1)]
-    found = [{"title": title, "text": text} for title, text in chosen]
-    return {"kind": "evidence", "text": "\n".join(lines), "evidence": found}
+    lines += [f"Evidence {number}: {_show(*passage)}" for number, passage in enumerate(selection, start=1)]
+    records = [{"title": title, "text": text} for title, text in selection]
+    return {"kind": "evidence", "text": "\n".join(lines), "evidence": records}
 
 
 def _show(title: str, text: str) -> str:

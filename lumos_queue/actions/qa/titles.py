@@ -22,28 +22,28 @@ def key_of(title: str) -> str:
     if address := _ADDRESS.fullmatch(title.strip()):
         title = unquote(address[1])
     title = unicodedata.normalize("NFKD", title.replace("_", " ")).casefold()
-    kept = "".join(letter for letter in title if not unicodedata.combining(letter))
-    return " ".join(kept.strip(_QUOTES).rstrip(".").split())
+    letters = "".join(letter for letter in title if not unicodedata.combining(letter))
+    return " ".join(letters.strip(_QUOTES).rstrip(".").split())
 
 
-def titles_in(query: str, named: Callable[[str], list[int]]) -> list[int]:
+def titles_in(query: str, find_pages: Callable[[str], list[int]]) -> list[int]:
     """The pages that a query names: the whole of it, or its parts between commas (`Ann, Washington, D.C.` has two).
 
     Empty unless every part belongs to a title: a question that begins with a title is not the title.
     """
-    if whole := named(query):
+    if whole := find_pages(query):
         return whole
     parts = query.split(", ")
     if not 1 < len(parts) <= MAX_TITLES:
         return []
-    found: list[int] = []
+    numbers: list[int] = []
     first = 0
     while first < len(parts):
         for last in range(len(parts), first, -1):
-            if pages := named(", ".join(parts[first:last])):
-                found += pages
+            if pages := find_pages(", ".join(parts[first:last])):
+                numbers += pages
                 first = last
                 break
         else:
             return []
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(numbers))

@@ -35,26 +35,26 @@ def names_units(text: str) -> bool:
 def evaluate(text: str, values: Mapping[str, Quantity]) -> Quantity:
     """The value of a formula of `+ - * /` and brackets. Raises Unclear, and ActionError for a division by zero."""
     reader = _Formula(_tokens(text), values)
-    found = reader.sum()
+    quantity = reader.sum()
     if reader.has_more():
         raise Unclear(f"'{text[:60]}' cannot be read")
-    return found
+    return quantity
 
 
 def _tokens(text: str) -> list[str]:
     tokens, start = [], 0
-    for found in _OPERATOR.finditer(text):
-        tokens += [text[start : found.start()].strip(), _SPELLINGS.get(found[0].strip(), found[0].strip())]
-        start = found.end()
+    for match in _OPERATOR.finditer(text):
+        tokens += [text[start : match.start()].strip(), _SPELLINGS.get(match[0].strip(), match[0].strip())]
+        start = match.end()
     return [token for token in [*tokens, text[start:].strip()] if token]
 
 
 class _Formula:
     def __init__(self, tokens: list[str], values: Mapping[str, Quantity]):
-        self._tokens, self._values, self._at = tokens, values, 0
+        self._tokens, self._values, self._position = tokens, values, 0
 
     def has_more(self) -> bool:
-        return self._at < len(self._tokens)
+        return self._position < len(self._tokens)
 
     def sum(self) -> Quantity:
         return self._join("+-", self._product, _add)
@@ -63,26 +63,26 @@ class _Formula:
         return self._join("*/", self._unary, _multiply)
 
     def _join(self, marks: str, part: Callable[[], Quantity], join: Callable) -> Quantity:
-        found = part()
-        while self.has_more() and self._tokens[self._at] in marks:
+        quantity = part()
+        while self.has_more() and self._tokens[self._position] in marks:
             mark = self._next()
-            found = join(found, mark, part())
-        return found
+            quantity = join(quantity, mark, part())
+        return quantity
 
     def _unary(self) -> Quantity:
         signs = 0
-        while self.has_more() and self._tokens[self._at] in "+-":
+        while self.has_more() and self._tokens[self._position] in "+-":
             signs += self._next() == "-"
-        found = self._atom()
-        return Quantity(-found.number, found.unit) if signs % 2 else found
+        quantity = self._atom()
+        return Quantity(-quantity.number, quantity.unit) if signs % 2 else quantity
 
     def _atom(self) -> Quantity:
         token = self._next()
         if token == "(":
-            found = self.sum()
+            quantity = self.sum()
             if self._next() != ")":
                 raise Unclear("a bracket is not closed")
-            return found
+            return quantity
         value = self._values.get(token) if _VARIABLE.fullmatch(token) else read_value(token)
         if not isinstance(value, Quantity):
             raise Unclear(f"'{token[:60]}' is no number")
@@ -91,44 +91,44 @@ class _Formula:
     def _next(self) -> str:
         if not self.has_more():
             raise Unclear("an operand is missing")
-        self._at += 1
-        return self._tokens[self._at - 1]
+        self._position += 1
+        return self._tokens[self._position - 1]
 
 
-def _add(one: Quantity, mark: str, other: Quantity) -> Quantity:
-    left, right = _in_one_unit(one, other)
-    unit = one.unit or other.unit
-    if (not one.unit or not other.unit) and unit and measures_time(unit):
-        bare = other if one.unit else one
+def _add(left: Quantity, mark: str, right: Quantity) -> Quantity:
+    left_number, right_number = _in_one_unit(left, right)
+    unit = left.unit or right.unit
+    if (not left.unit or not right.unit) and unit and measures_time(unit):
+        bare = right if left.unit else left
         if bare.number.denominator == 1 and 1000 <= abs(bare.number) <= 2999:  # a year
-            if bare is other or not same_unit(unit, "year"):
+            if bare is right or not same_unit(unit, "year"):
                 raise Unclear(f"a number and {unit[:40]} were added")
             unit = ""
-    return Quantity(left + right if mark == "+" else left - right, unit)
+    return Quantity(left_number + right_number if mark == "+" else left_number - right_number, unit)
 
 
-def _in_one_unit(one: Quantity, other: Quantity) -> tuple[Fraction, Fraction]:
-    units = (one.unit, other.unit)
-    found = readings(one, other)
-    if len(found) != 1 or (not same_unit(*units) and any(map(is_temperature, units))):
-        raise Unclear(f"a number of '{one.unit[:40]}' and one of '{other.unit[:40]}' do not go together")
-    return found[0]
+def _in_one_unit(left: Quantity, right: Quantity) -> tuple[Fraction, Fraction]:
+    units = (left.unit, right.unit)
+    numbers = readings(left, right)
+    if len(numbers) != 1 or (not same_unit(*units) and any(map(is_temperature, units))):
+        raise Unclear(f"a number of '{left.unit[:40]}' and one of '{right.unit[:40]}' do not go together")
+    return numbers[0]
 
 
-def _multiply(one: Quantity, mark: str, other: Quantity) -> Quantity:
-    if mark == "/" and not other.number:
+def _multiply(left: Quantity, mark: str, right: Quantity) -> Quantity:
+    if mark == "/" and not right.number:
         raise ActionError("division_by_zero", "division by zero")
-    if mark == "/" and one.unit and other.unit and not (other.unit == "%" != one.unit):
-        left, right = _in_one_unit(one, other)
-        return Quantity(left / right)
-    one, other = _hundredths(one), _hundredths(other)
-    if other.unit and (one.unit or mark == "/"):
-        raise Unclear(f"'{one.unit[:40]}' and '{other.unit[:40]}' were multiplied or divided")
-    number = one.number * other.number if mark == "*" else one.number / other.number
-    return Quantity(number, one.unit or other.unit)
+    if mark == "/" and left.unit and right.unit and not (right.unit == "%" != left.unit):
+        left_number, right_number = _in_one_unit(left, right)
+        return Quantity(left_number / right_number)
+    left, right = _hundredths(left), _hundredths(right)
+    if right.unit and (left.unit or mark == "/"):
+        raise Unclear(f"'{left.unit[:40]}' and '{right.unit[:40]}' were multiplied or divided")
+    number = left.number * right.number if mark == "*" else left.number / right.number
+    return Quantity(number, left.unit or right.unit)
 
 
-def _hundredths(one: Quantity) -> Quantity:
-    if is_temperature(one.unit):
+def _hundredths(quantity: Quantity) -> Quantity:
+    if is_temperature(quantity.unit):
         raise Unclear("a temperature was multiplied or divided")
-    return Quantity(one.number / 100) if one.unit == "%" else one
+    return Quantity(quantity.number / 100) if quantity.unit == "%" else quantity

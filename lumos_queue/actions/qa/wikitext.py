@@ -34,8 +34,8 @@ _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
 def paragraphs_of(text: str) -> list[str]:
     """The paragraphs and the items of lists, without markup, headings and what is too short to say anything."""
     text = _ITEM.sub("\n\n", _HEADING.sub("\n\n", _without(_noteless(text), _TEMPLATE)))
-    found = (" ".join(_readable(part).split()) for part in _BLANK_LINES.split(text))
-    return [one for one in found if len(one.split()) >= MIN_WORDS]
+    paragraphs = (" ".join(_readable(part).split()) for part in _BLANK_LINES.split(text))
+    return [paragraph for paragraph in paragraphs if len(paragraph.split()) >= MIN_WORDS]
 
 
 def facts_of(text: str) -> str:
@@ -56,8 +56,8 @@ def _pairs(box: str) -> str:
     """An infobox's `| name = value` fields; a `|` within a link separates none."""
     lines = _readable(_without(box, _TEMPLATE)).split("\n|")
     pairs = (line.partition("=") for line in lines)
-    named = (f"{name.strip(' |')}: {' '.join(value.split())}" for name, _, value in pairs if value.strip())
-    return "; ".join(named)[:MAX_FACTS]
+    facts = (f"{name.strip(' |')}: {' '.join(value.split())}" for name, _, value in pairs if value.strip())
+    return "; ".join(facts)[:MAX_FACTS]
 
 
 def _noteless(text: str) -> str:
@@ -81,16 +81,16 @@ def _without(text: str, mark: re.Pattern[str]) -> str:
 
     What is never closed reaches to the end.
     """
-    kept, depth, start = [], 0, 0
-    for found in mark.finditer(text):
-        if found[1]:
+    parts, depth, start = [], 0, 0
+    for match in mark.finditer(text):
+        if match[1]:
             if not depth:
-                kept.append(text[start : found.start()])
+                parts.append(text[start : match.start()])
             depth += 1
         elif depth:
             depth -= 1
-            start = found.end()
-    return "".join(kept) + ("" if depth else text[start:])
+            start = match.end()
+    return "".join(parts) + ("" if depth else text[start:])
 
 
 def _linkless(text: str) -> str:

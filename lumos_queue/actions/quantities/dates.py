@@ -47,10 +47,10 @@ def read_date(text: str) -> When | None:
 
 
 def _in_digits(text: str) -> When | None:
-    if found := _YEAR_FIRST.fullmatch(text):
-        year, month, day = found[1], found[2] or found[4], found[5]
-    elif found := _YEAR_LAST.fullmatch(text):
-        year, month, day = found[5], found[1] or found[2], found[4]
+    if match := _YEAR_FIRST.fullmatch(text):
+        year, month, day = match[1], match[2] or match[4], match[5]
+    elif match := _YEAR_LAST.fullmatch(text):
+        year, month, day = match[5], match[1] or match[2], match[4]
         if day and int(month) > 12:
             month, day = day, month
         elif day and int(day) <= 12 and day != month:
@@ -64,14 +64,14 @@ def _in_digits(text: str) -> When | None:
     return When(int(year), int(month), int(day) if day else None)
 
 
-def _with_month(plain: str, shown: str, year: int) -> When | None:
+def _with_month(plain: str, year_text: str, year: int) -> When | None:
     """Read by dateutil, which takes missing parts from another date: it is asked twice, with different ones."""
-    before, _, after = plain.rpartition(shown)
+    before, _, after = plain.rpartition(year_text)
     rest = " ".join(re.sub(r"\b(?:of|the)\b", " ", f"{before}2000{after}", flags=re.IGNORECASE).split()).strip(" ,.")
     try:
-        one, two = (dates.parse(rest, default=datetime(1904, month, month)) for month in (3, 5))
+        first, second = (dates.parse(rest, default=datetime(1904, month, month)) for month in (3, 5))
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError):  # dateutil raises no specific error
         return None
-    if (one.year, one.hour, one.minute) != (2000, 0, 0) or one.month != two.month:
+    if (first.year, first.hour, first.minute) != (2000, 0, 0) or first.month != second.month:
         return None
-    return When(year, one.month, one.day if one.day == two.day else None)
+    return When(year, first.month, first.day if first.day == second.day else None)

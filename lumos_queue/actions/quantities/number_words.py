@@ -42,16 +42,16 @@ def read_spelled(text: str) -> tuple[Fraction | None, str]:
 
     Words go on as long as they make one number: `nineteen ninety` ends after nineteen.
     """
-    total, group, before, smallest, at = 0, None, "", 0, 0
-    while found := _WORD.match(text, at):
-        word = found[1].lower()
+    total, group, before, smallest, position = 0, None, "", 0, 0
+    while match := _WORD.match(text, position):
+        word = match[1].lower()
         if word == "and" and before in ("hundred", "scale"):
-            following = _WORD.match(text, found.end())
-            if not following or following[1].lower() not in _SMALL | _TENS:
+            next_match = _WORD.match(text, match.end())
+            if not next_match or next_match[1].lower() not in _SMALL | _TENS:
                 break
-        elif word in ("a", "an") and not at:
-            following = _WORD.match(text, found.end())
-            if not following or following[1].lower() not in SCALES:
+        elif word in ("a", "an") and not position:
+            next_match = _WORD.match(text, match.end())
+            if not next_match or next_match[1].lower() not in SCALES:
                 break
             group, before = 1, "small"
         elif word in _SMALL and (before in ("", "hundred", "scale") or (before == "tens" and 0 < _SMALL[word] < 10)):
@@ -64,5 +64,5 @@ def read_spelled(text: str) -> tuple[Fraction | None, str]:
             total, group, before, smallest = total + group * SCALES[word], None, "scale", SCALES[word]
         else:
             break
-        at = found.end()
-    return (Fraction(total + (group or 0)), text[at:]) if at else (None, text)
+        position = match.end()
+    return (Fraction(total + (group or 0)), text[position:]) if position else (None, text)

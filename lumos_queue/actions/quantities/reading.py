@@ -71,11 +71,11 @@ def read_value(text: str) -> Quantity | When | bool | None:
 
 def read_quantity(text: str) -> Quantity | None:
     """`1,083 feet`, `$2.5 million`, `25%`, `three apples`, `-4 °C`."""
-    found = _NUMERAL.fullmatch(text)
+    match = _NUMERAL.fullmatch(text)
     number: Fraction | None
     currency = ""
-    if found and any(digit.isdigit() for digit in found["number"]):
-        number, rest, currency = parse_number(found["number"]), found["rest"], found["currency"] or ""
+    if match and any(digit.isdigit() for digit in match["number"]):
+        number, rest, currency = parse_number(match["number"]), match["rest"], match["currency"] or ""
         if _ORDINAL.match(rest):  # the 19th, the 1990s
             return None
     else:
@@ -94,10 +94,10 @@ def read_quantity(text: str) -> Quantity | None:
 
 def _unit(text: str, currency: str) -> str | None:
     """The unit a text is, with its currency; None when it may be something else. Brackets are left out."""
-    found = _UNIT.fullmatch(text)
-    if not found or (found["aside"] and not found[1]):
+    match = _UNIT.fullmatch(text)
+    if not match or (match["aside"] and not match[1]):
         return None
-    unit = found[1] or ""
+    unit = match[1] or ""
     if unit.casefold() in _PER_CENT:
         unit = "%"
     words = [word.casefold() for word in re.findall(r"[^\W\d_]+", unit)]
@@ -122,10 +122,10 @@ def _is_short_unit(unit: str, words: list[str]) -> bool:
     return True
 
 
-def show_quantity(found: Quantity, number: str) -> str:
+def show_quantity(quantity: Quantity, number: str) -> str:
     """A number's text with its unit, as `read_value` reads it: `8 miles`, `$5`, `25%`."""
-    sign, _, rest = found.unit.partition(" ")
+    sign, _, rest = quantity.unit.partition(" ")
     if sign and sign in CURRENCIES:
         minus = "-" if number.startswith("-") else ""
         return f"{minus}{sign}{number.removeprefix('-')} {rest}".rstrip()
-    return f"{number}{'' if found.unit in ('', '%') else ' '}{found.unit}"
+    return f"{number}{'' if quantity.unit in ('', '%') else ' '}{quantity.unit}"

@@ -58,30 +58,34 @@ _WORD = re.compile(r"°?\s?[^\W\d_²³]+|[²³]")
 _BESIDE_BARE = {"%": (Fraction(1), Fraction(1, 100)), "m": (Fraction(1), Fraction(10**6))}
 
 
-def readings(one: Quantity, other: Quantity) -> list[tuple[Fraction, Fraction]]:
+def readings(first: Quantity, second: Quantity) -> list[tuple[Fraction, Fraction]]:
     """The two numbers in one unit, once for each thing that the units may mean.
 
     Unchanged when the unit is the same or missing on one side. None at all when the units are different and one of them
     is not known, or they measure different things.
     """
-    if same_unit(one.unit, other.unit):
-        return [(one.number, other.number)]
-    if not one.unit or not other.unit:
-        left, right = (_BESIDE_BARE.get(unit, (Fraction(1),)) for unit in (one.unit, other.unit))
-        return [(one.number * first, other.number * second) for first in left for second in right]
-    found = []
-    for left in _units(one.unit):
-        for right in _units(other.unit):
-            if not left.is_compatible_with(right):
+    if same_unit(first.unit, second.unit):
+        return [(first.number, second.number)]
+    if not first.unit or not second.unit:
+        left_factors, right_factors = (_BESIDE_BARE.get(unit, (Fraction(1),)) for unit in (first.unit, second.unit))
+        return [
+            (first.number * left_factor, second.number * right_factor)
+            for left_factor in left_factors
+            for right_factor in right_factors
+        ]
+    pairs = []
+    for first_unit in _units(first.unit):
+        for second_unit in _units(second.unit):
+            if not first_unit.is_compatible_with(second_unit):
                 return []
             measure = _registry().Quantity
-            found.append((one.number, Fraction(measure(other.number, right).to(left).magnitude)))
-    return found
+            pairs.append((first.number, Fraction(measure(second.number, second_unit).to(first_unit).magnitude)))
+    return pairs
 
 
-def same_unit(one: str, other: str) -> bool:
+def same_unit(first: str, second: str) -> bool:
     """Whether two units have one name, be it in the singular or in the plural."""
-    return _singular(one.casefold().rstrip(".")) == _singular(other.casefold().rstrip("."))
+    return _singular(first.casefold().rstrip(".")) == _singular(second.casefold().rstrip("."))
 
 
 def is_open(unit: str) -> bool:
@@ -91,12 +95,12 @@ def is_open(unit: str) -> bool:
 
 def measures_time(unit: str) -> bool:
     """Whether it is a known unit of time."""
-    return any(found.is_compatible_with("year") for found in _units(unit))
+    return any(candidate.is_compatible_with("year") for candidate in _units(unit))
 
 
 def is_temperature(unit: str) -> bool:
     """Whether it is a known unit of temperature, whose numbers cannot be added or multiplied."""
-    return any(found.is_compatible_with("kelvin") for found in _units(unit))
+    return any(candidate.is_compatible_with("kelvin") for candidate in _units(unit))
 
 
 def _singular(text: str) -> str:
@@ -114,19 +118,21 @@ def _registry() -> Any:
 def _units(text: str) -> tuple[Any, ...]:
     """What a unit may be in pint: `metres tall`, `square miles`, `km/h`, `miles per hour`; () when it is not known."""
     words = [word.replace(" ", "") for word in _WORD.findall(re.sub(r"/|\ban?\b", " per ", text.casefold()))]
-    end = next((at for at, word in enumerate(words) if at and word in BEHIND_A_UNIT), len(words))
+    end = next((index for index, word in enumerate(words) if index and word in BEHIND_A_UNIT), len(words))
     words = words[:end]
     if "per" not in words:
         return _powers(words)
-    at = words.index("per")
-    return _without_temperatures(over / under for over in _powers(words[:at]) for under in _powers(words[at + 1 :]))
+    index = words.index("per")
+    return _without_temperatures(
+        over / under for over in _powers(words[:index]) for under in _powers(words[index + 1 :])
+    )
 
 
 def _powers(words: list[str]) -> tuple[Any, ...]:
     power = 1
-    for at in (0, -1):
-        if len(words) > 1 and words[at] in _POWERS:
-            power, words = _POWERS[words[at]], words[1:] if at == 0 else words[:-1]
+    for index in (0, -1):
+        if len(words) > 1 and words[index] in _POWERS:
+            power, words = _POWERS[words[index]], words[1:] if index == 0 else words[:-1]
             break
     units = _find_units("_".join(words))
     return _without_temperatures(unit**power for unit in units) if power > 1 else units

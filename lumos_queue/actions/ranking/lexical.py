@@ -52,8 +52,8 @@ def stop_words() -> frozenset[str]:
 
 def words(text: str) -> list[str]:
     """The words of a text or a query that count, in lower case."""
-    ignored = stop_words()
-    return [word for word in _WORD.findall(text.lower()) if word not in ignored]
+    ignored_words = stop_words()
+    return [word for word in _WORD.findall(text.lower()) if word not in ignored_words]
 
 
 def weighed_words(title: str, text: str) -> list[str]:
@@ -64,30 +64,30 @@ def weighed_words(title: str, text: str) -> list[str]:
 class Lexicon:
     """Words to numbers, each new word the next one."""
 
-    def __init__(self, known: Mapping[str, int] | None = None):
-        self.numbers: dict[str, int] = dict(known or {})
+    def __init__(self, numbers: Mapping[str, int] | None = None):
+        self.numbers: dict[str, int] = dict(numbers or {})
 
-    def number_words(self, some: Iterable[str]) -> array:
+    def number_words(self, tokens: Iterable[str]) -> array:
         """The numbers of the words; 4 bytes each, as there are very many."""
         numbers = self.numbers
-        return array("i", [numbers.setdefault(word, len(numbers)) for word in some])
+        return array("i", [numbers.setdefault(word, len(numbers)) for word in tokens])
 
 
 def index(documents: list[array], lexicon: Lexicon) -> BM25 | None:
     """The BM25 index of documents given as word numbers; None when there is no word at all."""
     if not lexicon.numbers:
         return None
-    made = bm25()()
-    made.index((documents, lexicon.numbers), create_empty_token=False, show_progress=False)
-    return made
+    word_index = bm25()()
+    word_index.index((documents, lexicon.numbers), create_empty_token=False, show_progress=False)
+    return word_index
 
 
 def score(index: BM25 | None, query: str, count: int) -> np.ndarray:
     """The scores of the `count` documents of an index, float32; all 0 where the query shares no word with them."""
-    known = index.get_tokens_ids(words(query)) if index is not None else []
-    if index is None or not known:
+    word_ids = index.get_tokens_ids(words(query)) if index is not None else []
+    if index is None or not word_ids:
         return np.zeros(count, np.float32)
-    return index.get_scores_from_ids(known)
+    return index.get_scores_from_ids(word_ids)
 
 
 class Lexical:

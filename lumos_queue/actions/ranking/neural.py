@@ -37,13 +37,13 @@ class Neural:
         self._kind, self._folder = kind, folder
         self._model: Any = None
         self._tokenizer: Any = None
-        self._closed = threading.Event()
+        self._close_event = threading.Event()
         # One thread: two forward passes at once would only slow each other down.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"rank {folder.name}")
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """Logits. Raises SpecError when the folder cannot be loaded, InfrastructureError when the model fails."""
-        if self._closed.is_set():
+        if self._close_event.is_set():
             raise InfrastructureError(f"the ranker {self.name} is closed")
         if not texts:
             return []
@@ -51,7 +51,7 @@ class Neural:
 
     async def close(self) -> None:
         """Stop after the forward pass that is running; what waits fails with InfrastructureError."""
-        self._closed.set()
+        self._close_event.set()
         await asyncio.to_thread(self._thread.shutdown)
         self._model = self._tokenizer = None
 
@@ -64,21 +64,21 @@ class Neural:
             if self._model is None:
                 self._load()
             rows = [self._row(query, text) for text in texts]
-            found = [0.0] * len(rows)
+            scores = [0.0] * len(rows)
             with torch.inference_mode():
                 for positions in _batches(rows):
-                    if self._closed.is_set():
+                    if self._close_event.is_set():
                         raise InfrastructureError(f"the ranker {self.name} was closed")
                     logits = self._logits([rows[position] for position in positions])
                     for position, logit in zip(positions, logits, strict=True):
-                        found[position] = logit
+                        scores[position] = logit
         except LumosError:
             raise
         except Exception as error:  # memory, say
             raise InfrastructureError(f"the ranker {self.name} failed: " + str(error).partition("\n")[0]) from None
-        if not all(map(math.isfinite, found)):
+        if not all(map(math.isfinite, scores)):
             raise SpecError(f"'{self._folder}' gives scores that are not numbers: its weights are damaged.")
-        return found
+        return scores
 
     def _load(self) -> None:
         import torch
@@ -103,26 +103,36 @@ class Neural:
         except Exception as error:  # an untrusted folder can make the two libraries raise anything
             reason = str(error).partition("\n")[0]
             raise SpecError(f"'{self._folder}' cannot be loaded as a {self._kind}: {reason}") from None
-        if missing := sorted(report["missing_keys"]):
-            raise SpecError(f"'{self._folder}' is not a {self._kind}: it has no weights for '{missing[0]}'.")
+        if missing_names := sorted(report["missing_keys"]):
+            raise SpecError(f"'{self._folder}' is not a {self._kind}: it has no weights for '{missing_names[0]}'.")
         if self._kind != "dpr" and model.config.num_labels != 1:
             raise SpecError(f"'{self._folder}' has {model.config.num_labels} outputs, expected 1: a score.")
         self._model, self._tokenizer = model.eval(), tokenizer
         tokenizer.model_max_length = 10**9  # pairs are cut below; no warning on the terminal
-        known = getattr(model.config, "max_position_embeddings", MAX_LENGTH + 2)
+        position_count = getattr(model.config, "max_position_embeddings", MAX_LENGTH + 2)
         # RoBERTa counts positions from its padding id + 1: two fewer tokens than it has positions.
-        self._most = min(MAX_LENGTH, known - 2 if "roberta" in model.config.model_type else known)
+        self._max_length = min(
+            MAX_LENGTH, position_count - 2 if "roberta" in model.config.model_type else position_count
+        )
 
     def _row(self, query: str, text: str) -> dict[str, list[int]]:
         """Token ids of one pair, and segment ids where the model has them; cut, not padded."""
-        read = self._tokenizer
+        tokenizer = self._tokenizer
         if self._kind == "dpr":
             # [CLS] query [SEP] title [SEP] text, as the reader was trained (transformers, DPRReaderTokenizer).
             title, body = split_title(text)
-            start = [read.cls_token_id, *self._ids(query), read.sep_token_id, *self._ids(title), read.sep_token_id]
-            return {"input_ids": [*start, *self._ids(body)][: self._most]}
+            start = [
+                tokenizer.cls_token_id,
+                *self._ids(query),
+                tokenizer.sep_token_id,
+                *self._ids(title),
+                tokenizer.sep_token_id,
+            ]
+            return {"input_ids": [*start, *self._ids(body)][: self._max_length]}
         pair = (query, text) if self._kind == "cross-encoder" else (text, query)
-        row = read(*pair, truncation="longest_first", max_length=self._most)  # as sentence-transformers cuts pairs
+        row = tokenizer(
+            *pair, truncation="longest_first", max_length=self._max_length
+        )  # as sentence-transformers cuts pairs
         return {name: row[name] for name in ("input_ids", "token_type_ids") if name in row}
 
     def _ids(self, text: str) -> list[int]:
@@ -134,15 +144,15 @@ class Neural:
 
         width = max(len(row["input_ids"]) for row in rows)
         padding = {"input_ids": self._tokenizer.pad_token_id, "token_type_ids": 0}
-        given = {
+        inputs = {
             name: torch.tensor([row[name] + [padding[name]] * (width - len(row[name])) for row in rows])
             for name in rows[0]
         }
-        given["attention_mask"] = torch.tensor(
+        inputs["attention_mask"] = torch.tensor(
             [[1] * len(row["input_ids"]) + [0] * (width - len(row["input_ids"])) for row in rows]
         )
-        done = self._model(**given)
-        return (done.relevance_logits if self._kind == "dpr" else done.logits[:, 0]).tolist()
+        output = self._model(**inputs)
+        return (output.relevance_logits if self._kind == "dpr" else output.logits[:, 0]).tolist()
 
 
 def _batches(rows: list[dict[str, list[int]]]) -> Iterator[list[int]]:

@@ -48,10 +48,10 @@ def prepare_ranker(tools: Mapping[str, str]) -> dict[str, str]:
 def open_prepared(tools: Mapping[str, str]) -> Ranker:
     """The ranker that prepared options name. Raises SpecError also when its weights have changed since submission."""
     _, folder = _read(tools.get("ranker", ""))
-    expected = tools.get("ranker_sha256", "")
-    if folder is not None and expected and (found := _digest(folder, _state(folder))) != expected:
+    stored_sha256 = tools.get("ranker_sha256", "")
+    if folder is not None and stored_sha256 and (sha256 := _digest(folder, _state(folder))) != stored_sha256:
         raise SpecError(
-            f"The weights in '{folder}' have the sha256 {found[:12]}…, expected {expected[:12]}… as submitted."
+            f"The weights in '{folder}' have the sha256 {sha256[:12]}…, expected {stored_sha256[:12]}… as submitted."
         )
     return open_ranker(tools.get("ranker", ""))
 
@@ -66,7 +66,7 @@ def _read(spec: str) -> tuple[str, Path | None]:
     """Name and folder; the folder is None where no weights are needed."""
     name, path = split_ranker(spec)
     if not RANKERS.knows(name) or (RANKERS.is_built_in(name) and (name == DEFAULT) == bool(path)):
-        forms = (one if one == DEFAULT else f"{one}:DIR" for one in RANKERS)
+        forms = (ranker if ranker == DEFAULT else f"{ranker}:DIR" for ranker in RANKERS)
         raise unknown("ranker", spec, (*forms, *RANKERS.plugin_names))
     if bool(RANKERS.load(name).published) != bool(path):
         form = (
