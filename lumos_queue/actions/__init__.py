@@ -1,1 +1,1 @@
-"""What agents can do: each domain's actions, and how they are described to the grounder."""
+"""The actions of each domain, and their descriptions for the grounder."""

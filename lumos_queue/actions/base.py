@@ -1,4 +1,4 @@
-"""What every action interface offers, on one screen."""
+"""The protocols of action interfaces, their sessions and their local tools."""
 
 from __future__ import annotations
 
@@ -8,54 +8,57 @@ from typing import Any, Protocol
 from lumos_queue.episode import StepContext, Variables
 from lumos_queue.records import Action, Execution, Task
 
-#: Answers a Call from within this project: gets its arguments, how many equal calls of the episode came before, and the
-#: context, through which it may ask models. What it was asked is in the status, as with a call outside.
+#: A function of this project that answers a Call. It gets the call's arguments, the number of equal calls that came
+#: before in the episode, and the context, through which it may ask models. The status of the execution reports errors.
 LocalTool = Callable[[Mapping[str, Any], int, StepContext], Awaitable[Execution]]
 
 
 class Session(Protocol):
-    """The world of one episode: a shop, a copy of a database, the pages that were found; or nothing at all."""
+    """The state of one episode: a shop, a copy of a database, the pages that a search returned, or no state."""
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Run one action. What it asks or calls outside goes through `context`, where it is recorded.
+        """Run one action. Questions to models and calls of servers go through `context`, which records them.
 
-        A world that has seen fewer actions than `context.done` was resumed: it first carries those out again, and
-        raises Diverged when they do not give what is recorded.
-        Never raises on account of the action's text: what the model did wrong is in the execution's status.
+        A session that has run fewer actions than `context.done` was resumed: it first repeats those actions, and
+        raises Diverged if their results differ from the recorded ones.
+        An error in the action's text raises nothing: the execution's status reports it.
         """
         ...
 
     async def close(self) -> None:
-        """Give back what this episode holds."""
+        """Release the resources of this episode."""
         ...
 
 
 class ActionInterface(Protocol):
     """The actions of one domain, as a job uses them.
 
-    One that answers calls itself, from records or a generator, has `local_tools`: name to LocalTool.
+    An interface that answers calls itself, from records or a generator, has `local_tools`: name to LocalTool.
     """
 
     domain: str  #: names the dialogue's domain, e.g. 'maths'
     roles: tuple[str, ...]  #: of the models that its actions ask, e.g. 'qa'
-    defaults: Mapping[str, str]  #: what its options are when they are not given, for reports
+    defaults: Mapping[str, str]  #: name of an option to its default, for reports
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        """The domain's options, checked at submission: absolute paths, each file's sha256 beside it. Or SpecError."""
+        """Return the domain's options, checked at submission, with absolute paths and the sha256 of each file.
+
+        Raises SpecError for an option that cannot be used.
+        """
         ...
 
     def begin(self, task: Task) -> Session:
-        """The world of an episode of this task, which comes without gold. Cheap: what is slow waits for an action."""
+        """Return the session of an episode of this task, which has no gold. Slow steps wait for the first action."""
         ...
 
     async def close(self) -> None:
-        """End the helper processes this interface started."""
+        """End the helper processes that this interface started."""
         ...
 
 
 class StatelessActions(ActionInterface, Protocol):
-    """An interface whose actions depend on nothing but the variables, so that they can run outside any episode."""
+    """An interface whose actions depend only on the variables, so that they can run outside an episode."""
 
     async def execute(self, action: Action, variables: Variables) -> Execution:
         """Run one action. `variables` maps `R1` to the JSON value of the execution that set it."""
@@ -72,4 +75,4 @@ class Stateless:
         return await self._actions.execute(action, context.variables)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the session has no resources."""

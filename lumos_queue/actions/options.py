@@ -8,7 +8,7 @@ from lumos_queue.errors import SpecError, unknown
 
 
 def check_option_names(tools: Mapping[str, str], domain: str, descriptions: Mapping[str, str] | None = None) -> None:
-    """Raises SpecError for an option that the domain does not have. `known` maps each name to what it means."""
+    """Raises SpecError for an option that the domain does not have. `descriptions`: name to meaning."""
     for name in tools:
         if descriptions and name not in descriptions:
             raise unknown(f"tool option of domain '{domain}'", name, descriptions)

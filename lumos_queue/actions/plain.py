@@ -31,4 +31,4 @@ class PlainActions:
         return self._session()
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no resources to release."""

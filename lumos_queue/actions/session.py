@@ -1,4 +1,4 @@
-"""Actions as methods: what sessions of action interfaces have in common.
+"""Actions as methods: the base class of sessions.
 
 class ExampleSession(ActionSession):
     @action("VQA(Image_Context, Query)")
@@ -24,7 +24,7 @@ MAX_RESULT = 60_000  #: characters of a value's text
 
 
 def action(signature: str) -> Callable:
-    """Mark a method as an action of the name it has. `signature` is how prompts show it; '': it is not shown.
+    """Mark a method as the action of its name. `signature` is the text in prompts; '': prompts leave the action out.
 
     >>> import lumos_queue as lq
     >>> class Words(lq.ActionSession):
@@ -42,7 +42,7 @@ def action(signature: str) -> Callable:
 
 
 def public_actions(session: type) -> dict[str, Callable]:
-    """The actions that prompts show, of a class of sessions: name to method, in the order of the class."""
+    """Return the actions of a class of sessions that prompts show: name to method, in the order of the class."""
     return {name: method for name, method in _all_actions(session).items() if method.signature}  # type: ignore[attr-defined]
 
 
@@ -54,7 +54,7 @@ def _all_actions(session: type) -> dict[str, Callable]:
 
 
 def describe(session: type) -> str:
-    """The action list as prompts show it: the names, and each signature with its docstring's first line."""
+    """Return the action list for prompts: the names, and each signature with its docstring's first line."""
     actions = public_actions(session)
     names = ", ".join(f"'{name}'" for name in actions)
     lines = [
@@ -65,7 +65,7 @@ def describe(session: type) -> str:
 
 
 class ActionSession:
-    """Finds the method of an action, and turns what it returns or raises into an execution.
+    """Runs actions as methods: a returned value or a raised ActionError becomes an execution.
 
     >>> import lumos_queue as lq
     >>> class Words(lq.ActionSession):
@@ -73,12 +73,12 @@ class ActionSession:
     ...     async def Reverse(self, text, context):
     ...         '''Write a text backwards.'''
     ...         if not text:
-    ...             raise lq.ActionError("empty", "there is no text")  # the model is told, and the episode goes on
+    ...             raise lq.ActionError("empty", "there is no text")  # is sent to the model; the episode continues
     ...         return {"kind": "text", "text": text[::-1]}
     """
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Raises InfrastructureError and EpisodeError as the models and servers behind an action do; never more."""
+        """Run one action. Raises only InfrastructureError and EpisodeError, of the models and servers that it uses."""
         start = time.perf_counter()
         try:
             values = await self._values(action, context)
@@ -91,10 +91,10 @@ class ActionSession:
         return Execution("ok", result, tuple(values), seconds=time.perf_counter() - start)
 
     async def close(self) -> None:
-        """Nothing is held, unless a subclass says otherwise."""
+        """Release the session's resources; a subclass without any inherits this method."""
 
     async def alias(self, text: str, context: StepContext) -> Value:
-        """`R2 = (R1)`: the same value; any other text is refused."""
+        """Return the value of a variable, as for `R2 = (R1)`. Raises ActionError for any other text."""
         if text in context.variables:
             return dict(context.variables[text])
         raise ActionError("unreadable", f"neither an action nor a variable that is set: '{text[:80]}'")

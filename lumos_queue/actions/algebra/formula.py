@@ -1,12 +1,12 @@
-"""A formula's text to a node, by precedence climbing; variables enter as values, never as text.
+"""Parse a formula's text to a node, by precedence climbing; variables enter as values, never as text.
 
-Loosest first: relations, sums, products (also where no sign is written: `2x`, `3(4+1)`), signs, powers, `%` and `!`.
-`7//2` is 3, rounded down. `1/2x` is half of x: a product without a sign binds no tighter, except letters side by
-side (`1/xy`).
+The operators, the loosest first: relations, sums, products (also without a sign: `2x`, `3(4+1)`), signs, powers, `%`
+and `!`. `7//2` is 3, rounded down. `1/2x` is half of x: a product without a sign binds no tighter, except letters side
+by side (`1/xy`).
 
 The rules for rationales (rationales/maths/expressions.py) have another parser: they need the operations as written, one
-action each, and refuse whatever is not plain arithmetic, while here numbers are evaluated at once, unknowns, units and
-words are read, and a model is told what is wrong.
+action each, and refuse everything except plain arithmetic. This parser evaluates numbers at once, reads unknowns, units
+and words, and sends errors to the model.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HUNDREDTH = Fraction(1, 100)
 
 
 def read(text: str, variables: Variables) -> tuple[list[Node], bool]:
-    """The formulas of a text, separated by commas, and whether decimals were seen in it or in its variables.
+    """Return the formulas of a text, separated by commas, and whether the text or its variables have decimals.
 
     `x-7y, where x=1` gives two formulas. Raises ActionError.
     """
@@ -38,7 +38,7 @@ def read(text: str, variables: Variables) -> tuple[list[Node], bool]:
 
 
 def value_node(value: Mapping[str, Any]) -> tuple[Node, bool]:
-    """The node of a stored value, and whether its text has decimals."""
+    """Return the node of a stored value, and whether its text has decimals. Raises ActionError for a plain text."""
     kind, text = value.get("kind"), str(value.get("text", ""))
     if kind == "number" and text.isascii() and text.isdigit() and len(text) < 19:
         return Fraction(int(text)), False
@@ -235,10 +235,10 @@ def _is_long(*words: str) -> bool:
 
 
 def bind(node: Node, arguments: list[Node], sources: Sequence[Mapping[str, Any]] = ()) -> Node:
-    """The node with its unknowns bound by `n=5`, or by position.
+    """Return the node with its unknowns bound by `n=5`, or by position.
 
-    By position, a value that solves an unknown of the node (its source says which) is bound to that one; otherwise
-    the unknowns are taken in alphabetical order.
+    By position, a value that solves an unknown of the node (its source names it) is bound to that unknown; otherwise
+    the unknowns are bound in alphabetical order. Raises ActionError.
     """
     return require_size(_bind_arguments(node, arguments, sources))
 

@@ -31,6 +31,6 @@ MAX_POWER = 1_000  #: of a whole-numbered exponent
 
 
 def failure(kind: str, message: str) -> ActionError:
-    """The error of one of the KINDS."""
+    """Return the error of one of the KINDS."""
     assert kind in KINDS, kind
     return ActionError(kind, message)

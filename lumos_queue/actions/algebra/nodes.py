@@ -1,4 +1,4 @@
-"""Formulas as trees that evaluate themselves: whatever holds only numbers is an exact Fraction at once.
+"""Formulas as trees that evaluate themselves: a formula of numbers alone is an exact Fraction at once.
 
 A node is a Fraction or a tuple: ('name', 'x'), (operator, left, right) with one of + - * / ^ = < > <= >=,
 ('call', function, argument, …) or ('list', node, …). Nodes go to the child process as JSON (`to_json`).
@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 from lumos_queue.actions.algebra.kinds import MAX_BITS, MAX_NODES, MAX_POWER, failure
 
-Node: TypeAlias = Any  #: a Fraction or a tuple as above; the shape is looked at, not declared
+Node: TypeAlias = Any  #: a Fraction or a tuple as above; its type is not declared
 RELATIONS = frozenset({"=", "<", ">", "<=", ">="})
 
 
 def combine(operator: str, left: Node, right: Node) -> Node:
-    """`left operator right`: a number if both are numbers; per side if one is an equation.
+    """Return `left operator right`: a number if both are numbers; combined per side if one is an equation.
 
     Raises ActionError of kind division_by_zero, too_large or not_a_number.
     """
@@ -56,7 +56,7 @@ def _arithmetic(operator: str, left: Fraction, right: Fraction) -> Node:
 
 
 def require_bits(value: Fraction) -> Fraction:
-    """The value itself; raises ActionError of kind too_large when it needs more than MAX_BITS."""
+    """Return the value. Raises ActionError of kind too_large if it needs more than MAX_BITS."""
     if value.numerator.bit_length() > MAX_BITS or value.denominator.bit_length() > MAX_BITS:
         raise failure("too_large", f"a number needs more than {MAX_BITS} bits")
     return value
@@ -78,7 +78,7 @@ def _power(base: Fraction, exponent: Fraction) -> Node:
 
 
 def exact_root(value: Fraction, degree: int) -> Fraction | None:
-    """The real root when it is a fraction, else None."""
+    """Return the real root if it is a fraction, else None."""
     if value < 0:
         if degree % 2 == 0:
             return None
@@ -116,7 +116,7 @@ def _per_side(operator: str, left: Node, right: Node, sides: tuple[bool, bool]) 
 
 
 def call(function: str, arguments: list[Node]) -> Node:
-    """A function of its arguments, evaluated if they are numbers and the result is exactly one."""
+    """Return a function of its arguments: a number if they are numbers and the result is exact. Raises ActionError."""
     if len(arguments) == 1 and isinstance(arguments[0], tuple) and arguments[0][0] == "list":
         arguments = list(arguments[0][1:])
     if any(isinstance(node, tuple) and (node[0] == "list" or _is_relation(node)) for node in arguments):
@@ -155,7 +155,7 @@ def _factorial(value: Fraction) -> Fraction:
 
 
 def _round(value: Fraction, decimals: Fraction = Fraction(0)) -> Fraction:
-    """Half away from zero, to `places` decimals."""
+    """Round half away from zero, to so many decimals."""
     (count,) = _whole(decimals)
     if not -20 <= count <= 20:
         raise failure("too_large", "rounding is offered to 20 places")
@@ -182,7 +182,7 @@ _NUMERIC = {
 
 
 def substitute(node: Node, bindings: Mapping[str, Node]) -> Node:
-    """The node with names replaced by nodes, evaluated anew."""
+    """Return the node with names replaced by nodes, evaluated again."""
     if isinstance(node, Fraction):
         return node
     if node[0] == "name":
@@ -196,7 +196,7 @@ def substitute(node: Node, bindings: Mapping[str, Node]) -> Node:
 
 
 def names(node: Node) -> Iterator[str]:
-    """The unknowns, in order of appearance; some more than once."""
+    """Yield the unknowns in order of appearance, with repetitions."""
     if isinstance(node, tuple):
         if node[0] == "name":
             yield node[1]
@@ -206,7 +206,7 @@ def names(node: Node) -> Iterator[str]:
 
 
 def require_size(node: Node) -> Node:
-    """The node itself; raises ActionError of kind too_large past MAX_NODES.
+    """Return the node. Raises ActionError of kind too_large if it has more than MAX_NODES parts.
 
     Values filled into values can double a formula with every step, so its parts are counted before they are walked.
     """
@@ -221,7 +221,7 @@ def require_size(node: Node) -> Node:
 
 
 def to_json(node: Node) -> str | list[Any]:
-    """The node as lists and texts; a number is `p/q`."""
+    """Return the node as lists and texts; a number is `p/q`."""
     if isinstance(node, Fraction):
         return str(node)
     if node[0] == "name":
@@ -232,7 +232,7 @@ def to_json(node: Node) -> str | list[Any]:
 
 
 def from_json(data: str | list[Any]) -> Node:
-    """The node `to_json` wrote; raises ActionError of kind too_large for a number past the limits."""
+    """Return the node that `to_json` wrote. Raises ActionError of kind too_large for a number beyond the limits."""
     if isinstance(data, str):
         return require_bits(Fraction(data))
     if data[0] == "name":

@@ -18,7 +18,7 @@ _BEGINS_WITH_WORD = re.compile(r"([^\W\d_]{1,2})(?![\w(])|\(|sqrt\(")
 
 
 def show(node: Node, decimal: bool) -> str:
-    """The node's text; numbers as decimals where `decimal` and they end, else as fractions."""
+    """Return the node's text. A number with finitely many decimals is written so if `decimal`, else as a fraction."""
     return _show(node, decimal)[0]
 
 

@@ -1,10 +1,10 @@
-"""A formula's text to tokens, in one pass.
+"""Split a formula's text into tokens, in one pass.
 
-Readings that a formula leaves open, and how they are settled:
+Ambiguous notations are read as follows:
 
 - `x` is times between two numbers (`5 x 3`, `5x3`) or where a bracket follows ` x `; else the unknown x.
-- `%` is per cent when it touches what is before it and not what comes after (`25% of 80`), or when nothing that
-  could be divided by follows (`25%)`); else the remainder (`7 % 3`, `7%3`).
+- `%` is per cent when it touches the text before it and not the text after it (`25% of 80`), or when no
+  divisor follows (`25%)`); else the remainder (`7 % 3`, `7%3`).
 - A word after a number, a letter or a bracket is its unit and is dropped (`5 red apples`, `12 cm`, `60 miles/hour`,
   `25 (cents)`); units are never converted. `dozen`, `hundred`, `thousand`, `million` and `billion` multiply.
 - One letter is an unknown (`5 m`), two letters are a product (`xy`), as are three that touch a number (`2xyz`); a
@@ -60,14 +60,14 @@ _OPERAND = re.compile(r"\s*(?![xX]\s*[0-9])(?!of\b|times\b|plus\b|minus\b)[\w(.]
 _BRACKETED_UNIT = re.compile(r" +\( *[^\W\d_]{3,}(?:[ /]+[^\W\d_]{2,})* *\)")
 _PER = re.compile(r"\s*/\s*([^\W\d_]+)(?![\w(])")
 
-#: What can precede an operator.
+#: Tokens that can precede an operator.
 _ENDS = frozenset({"number", "reference", "name", "run", ")", "%", "!", "unit"})
 
 Token = tuple[str, Any]
 
 
 def tokenise(text: str) -> tuple[list[Token], bool]:
-    """The tokens of a formula, with an ('end', None) behind them, and whether a decimal point was seen.
+    """Return the tokens of a formula, with an ('end', None) behind them, and whether it has a decimal point.
 
     Kinds: number (a Fraction), reference and call (a variable's name), function, name, run (letters to multiply), and
     the operators as themselves. Raises ActionError of kind too_large or syntax.
@@ -80,7 +80,7 @@ def tokenise(text: str) -> tuple[list[Token], bool]:
     tokens: list[Token] = []
     position, last, decimal = 0, "", False
     while True:
-        match = cast(re.Match, _TOKEN.match(text, position))  # `other` matches what nothing else does
+        match = cast(re.Match, _TOKEN.match(text, position))  # the group `other` matches any character
         kind = cast(str, match.lastgroup)
         word: str = match[kind]
         position = match.end()
@@ -139,7 +139,7 @@ def _mixed_number(word: str) -> Fraction:
 
 
 def _name(text: str, match: re.Match, last: str, tokens: list[Token]) -> tuple[int, str]:
-    """Settle what a word means; returns the position behind it and the kind of token it leaves."""
+    """Add the tokens of a word; return the position behind it and the kind of the last token."""
     word, start, end = match["name"], match.start("name"), match.end()
     after_operand = last in _ENDS
     if word[0] in "xX" and after_operand and (times := _TIMES.match(text, start)):
@@ -174,7 +174,7 @@ def _name(text: str, match: re.Match, last: str, tokens: list[Token]) -> tuple[i
 
 
 def _skip_per_unit(text: str, position: int, words: frozenset[str] | None) -> int:
-    """The position behind `/hour`, when that is what comes next; `known` holds the words that count, None for any."""
+    """Return the position behind a next `/hour`, else `position`. `words`: the units that count; None: any."""
     per = _PER.match(text, position)
     if per and (len(per[1]) > 1) and (per[1] in words if words else True):
         return per.end()

@@ -1,1 +1,1 @@
-"""Code: what a model wrote to be run, in pseudo-code or Python, inside an interpreter without access to its host."""
+"""The action Code: a model's pseudo-code or Python runs in an interpreter without access to its host."""

@@ -1,6 +1,6 @@
-"""Checks added to a program: it cannot compare texts by size, nor take any text for yes.
+"""Checks added to a program: it can neither compare texts by size nor use a text as a truth value.
 
-Variables may be what a model answered. `yes` and `no` come as truth values: a comparison with the word means them.
+Variables may be answers of a model. `yes` and `no` are truth values, also in a comparison with the word.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def _alike(left, right):
 
 
 def add_checks(tree: ast.Module, variables: Collection[str], unsure: Collection[str], pseudo: bool) -> str:
-    """The program's source with its checks in front.
+    """Return the program's source with its checks in front.
 
-    `unsure` variables are per cent, or `m`: compared with a bare number they are refused (ActionError, not_a_number).
+    `unsure`: variables in per cent or `m`. Comparing one with a bare number raises ActionError of kind not_a_number.
     In `pseudo` code equal texts may differ in case and a full stop, sums of floats are equal to their decimals, and
     the words yes and no are truth values.
     """

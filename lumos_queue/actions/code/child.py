@@ -1,4 +1,4 @@
-"""The child process of Code: pseudo-code to Python, and Python to monty. The only module that imports monty."""
+"""The child process of Code: it translates pseudo-code to Python, and runs it in monty, which only it imports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_PRINTED = 60_000  #: bytes
 MAX_ITEMS = 10_000  #: of lists and objects of a result, all together
 MAX_RESULT = 200_000  #: characters of a result's texts, all together
 
-#: What is left to a host's handler is refused, as there is none. random.seed(0) still gives numbers: always the same.
+#: Calls of a host's handler are refused, because there is none. random.seed(0) works: the numbers are always the same.
 _NOTHING_OUTSIDE: pydantic_monty.OSPolicy = {"datetime": "call_host", "random_start": "call_host", "sleep": "zero"}
 
 #: Exceptions of the program to kinds of errors, the first that fits.
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def handle(request: dict[str, Any], pool: pydantic_monty.Monty) -> dict[str, Any]:
-    """One request: `result` as values.as_value takes it, or `error` with `message`."""
+    """Answer one request: `result` for values.as_value, or `error` with `message`."""
     try:
         inputs = request["inputs"]
         functions = [_function(name, variable) for name, variable in inputs.items() if _is_expression(variable)]
@@ -105,7 +105,7 @@ def _plain(data: Any) -> Any:
 
 
 class _Result:
-    """A program's value as JSON; counts what it has taken."""
+    """Converts a program's value to JSON, and counts its items and characters."""
 
     def __init__(self):
         self.items = self.characters = 0

@@ -2,12 +2,12 @@
 
 What isolation covers. The code never reaches CPython: `monty`, an interpreter of a subset of Python written in Rust,
 runs it in a separate process that is started for this one program and discarded after it. That interpreter has no
-files, no environment, no network, no processes and no classes of its host, and imports only what it brings along
-(math, re, datetime and the like). What differs from run to run is refused: clocks (time.time(), datetime.now()) and
-random numbers without a seed. It counts memory and depth of recursion; the kernel limits it as well:
+files, no environment, no network, no processes and no classes of its host, and imports only its own
+modules (math, re, datetime and the like). It refuses clocks (time.time(), datetime.now()) and random numbers without a
+seed, because they differ from run to run. It counts memory and depth of recursion; the kernel limits it as well:
 processor time (RLIMIT_CPU), address space (RLIMIT_AS) and no writing of files (RLIMIT_FSIZE), inherited from the
-`Sandbox` that holds both the interpreter and what speaks to it. So a fault of the interpreter costs a child process,
-which is replaced, and gives an execution whose status is 'crashed'.
+`Sandbox` that holds the interpreter and its parent process. A fault of the interpreter ends a child process, which is
+replaced, and gives an execution whose status is 'crashed'.
 
 What it does not cover. Code that escapes from the interpreter has this user's rights, files and network: the
 processes have no namespaces and no system call filter. Processor time is counted in whole seconds, rounded up.
@@ -41,11 +41,11 @@ class CodeRunner:
         self._sandbox = sandbox or Sandbox("lumos_queue.actions.code.child")
 
     async def run(self, text: str, variables: Variables) -> dict[str, Any]:
-        """The value of a program: a JSON object with `kind` (number, text or list; a list has `items`) and `text`.
+        """Run a program and return its value, with `kind` (number, text, list), `text` and, of a list, `items`.
 
-        `text` is pseudo-code (`If R8 > 0, R8, -R8`), a Python expression, or Python with functions: of these the last
-        one, or the one called Code, is called with the variables that its parameters name, or, where no
-        variable is named anywhere, with all of them in order when there are as many. How texts enter: see values.py.
+        `text` is pseudo-code (`If R8 > 0, R8, -R8`), a Python expression, or Python with functions. The function Code,
+        or else the last one, is called with the variables that its parameters name. If the text names no variable, it
+        is called with all variables in order, provided that their number fits. See values.py for texts.
         Raises ActionError of kind syntax, undefined_variable, arity, division_by_zero, not_a_number (different
         units), refused (files, environment, network, processes, clocks, random numbers), timeout, memory, too_large,
         crashed or failed (any other error of the program, comparing texts by size among them); InfrastructureError when

@@ -1,9 +1,8 @@
-"""Pseudo-code to Python: `If R8 > 0, R8, -R8`, `Max(R1, R2)`, `If R1 = 3 and R2 ≥ 4 then yes else no`.
+"""Translate pseudo-code to Python: `If R8 > 0, R8, -R8`, `Max(R1, R2)`, `If R1 = 3 and R2 ≥ 4 then yes else no`.
 
-What is Python already stays as it is. Of the rest one form is read: a condition with two values, separated by commas
-or by then, else, otherwise and colons; each value may be such a form again. In a condition `=` compares, and
-alone behind a variable that is set; `^` is a power, outside of functions; words that are one of the two values are a
-text, unless they name a variable.
+Python stays unchanged. Any other text must have one form: a condition with two values, separated by commas or by then,
+else, otherwise and colons; each value may have this form, too. `=` compares in a condition, and alone behind a variable
+that is set; `^` is a power, outside of functions; words in place of a value are a text, unless they name a variable.
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ FORM = "write Python, or: If condition, value, other value"
 
 
 def program(text: str, variables: Collection[str], by_order: bool, unsure: Collection[str] = ()) -> str:
-    """Python whose last expression is the program's value.
+    """Return Python whose last expression is the program's value.
 
-    `by_order`: a function may be called with all variables in order, whatever its parameters are called; `unsure`: see
-    checks.py. Raises ActionError of kind syntax, arity, not_a_number or too_large.
+    `by_order`: a function may be called with all variables in order, whatever the names of its parameters; `unsure`:
+    see checks.py. Raises ActionError of kind syntax, arity, not_a_number or too_large.
     """
     try:
         return _program(text, variables, by_order, unsure)
@@ -70,7 +69,7 @@ def _program(text: str, variables: Collection[str], by_order: bool, unsure: Coll
 
 
 def _is_comparison(tree: ast.Module, variables: Collection[str]) -> bool:
-    """Whether it is `R1 = …` alone, of a variable that has a value: nothing could come of assigning another one."""
+    """Whether the text is only `R1 = …` of a variable with a value: assigning another value would have no effect."""
     statement = tree.body[0] if len(tree.body) == 1 else None
     return isinstance(statement, ast.Assign) and all(
         isinstance(to, ast.Name) and to.id in variables for to in statement.targets
@@ -94,7 +93,7 @@ def _expression(text: str, variables: Collection[str]) -> ast.Module:
 
 
 def _is_form(text: str, tree: ast.Module) -> bool:
-    """Whether `If (c), a, b` or `If(c, a, b)` is all there is, which Python reads as a call, and not part of more."""
+    """Whether the text is only `If (c), a, b` or `If(c, a, b)`, which Python reads as a call."""
     value = tree.body[0].value  # type: ignore[attr-defined]
     return bool(_IF.match(text)) and isinstance(value, ast.Call | ast.Tuple)
 
@@ -111,7 +110,7 @@ def _is_one_expression(tree: ast.Module) -> bool:
 
 
 def _plain(text: str) -> str:
-    """One spelling for one meaning, outside of quotes."""
+    """Replace other spellings by those of Python, outside of quotes."""
     parts = _QUOTED.split(text.translate(_QUOTES))
     for index in range(0, len(parts), 2):
         parts[index] = parts[index].translate(_SPELLINGS).replace("^", "**")
@@ -121,7 +120,7 @@ def _plain(text: str) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    """The text cut at separators outside of brackets and quotes, without empty pieces."""
+    """Split the text at separators outside of brackets and quotes; drop empty pieces."""
     text = _ELIF.sub("else if", text)
     pieces, depth, quote, start, position = [], 0, "", 0, 0
     while position < len(text):
@@ -144,7 +143,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _value(pieces: list[str], variables: Collection[str]) -> tuple[str, list[str]]:
-    """The Python of the value that begins the pieces, and the pieces behind it."""
+    """Return the Python of the first value, and the remaining pieces."""
     if not pieces:
         raise ActionError("arity", f"a value is missing; {FORM}")
     first, rest = pieces[0], pieces[1:]
@@ -173,7 +172,7 @@ def _branch(text: str, variables: Collection[str]) -> str:
 
 
 def _use_double_equals(text: str) -> str:
-    """The condition with `==` for `=`, but for `=` in the brackets of a call."""
+    """Replace `=` by `==` in a condition, except in the brackets of a call."""
     characters, calls = [], []
     for index, character in enumerate(text):
         if character == "(":
@@ -190,7 +189,7 @@ def _use_double_equals(text: str) -> str:
 
 
 class _Aliases(ast.NodeTransformer):
-    """`If(c, a, b)` to Python's own form, so that only one value is worked out; `Max` to `max`, whatever its case."""
+    """Replaces `If(c, a, b)` by Python's form, so that only one value is computed, and `Max` by `max` in any case."""
 
     def __init__(self, variables: Collection[str]):
         self.variables = variables
@@ -208,7 +207,7 @@ class _Aliases(ast.NodeTransformer):
 
 
 def _with_value(tree: ast.Module, variables: Collection[str], by_order: bool) -> str:
-    """The program, ending with an expression that is its value."""
+    """Return the program with its value as the last expression."""
     if not tree.body:
         raise ActionError("arity", f"the program is empty; {FORM}")
     last = tree.body[-1]

@@ -1,11 +1,10 @@
-"""Values between executions and a running program.
+"""Convert values between executions and a running program.
 
-A number goes in as an int, or as the float next to it; so does a text that says one, without its unit
-(`$2.5 million`, `330 metres`) and per cent as hundredths; yes, no, true and false go in as truth values, other texts as
-they are. What comes out as a float is read back as exactly as can be: as the variable it equals; as its decimal of up
-to 15 digits; else as a fraction of a small denominator within a few roundings of it, which undoes
-0.1 + 0.2 = 0.30000000000000004 and finds 1/3; else as its shortest decimal. A truth value is a text, True or False, as
-the other maths actions have it.
+A number becomes an int or the nearest float, and so does a text of a number, without its unit (`$2.5 million`,
+`330 metres`); per cent become hundredths. yes, no, true and false become truth values; other texts stay unchanged.
+A float that a program returns becomes the variable that it equals; its decimal of up to 15 digits; else a fraction of
+a small denominator within a few roundings of it, which undoes 0.1 + 0.2 = 0.30000000000000004 and recovers 1/3; else
+its shortest decimal. A truth value becomes the text True or False, as in the other maths actions.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ from lumos_queue.scoring.numbers import parse_number, show_number
 
 MAX_DENOMINATOR = 10_000
 NEAR = 2.0**-49  #: of a float: about eight times the distance to the next one
-CHANCE = 1e-3  #: probability that a float is so near a fraction without being meant
+CHANCE = 1e-3  #: probability that a float is so near a fraction by accident
 DECIMALS = 15  #: digits that a float holds for certain
 
 _NUMERAL = re.compile(r"[-−]?[0-9][0-9,]*(?:\.[0-9]+)?(?:/[0-9]+)?")  #: a text that is a bare number
-#: The functions of formulas that Python's `math` calls otherwise, or has as builtins.
+#: The functions of formulas that have another name in Python's `math`, or are builtins.
 _FUNCTIONS = {"abs": "abs", "min": "min", "max": "max", "ln": "math.log", "pi": "math.pi"}
 
 
 def as_inputs(values: Variables) -> dict[str, Any]:
-    """Stored values as JSON for the child. Raises ActionError of kind not_a_number when they have different units.
+    """Return stored values as JSON for the child. Raises ActionError of kind not_a_number if their units differ.
 
-    A bare number goes with any unit but per cent, and `m`, which may be million.
+    A bare number goes with any unit except per cent and `m`, which may be million.
     """
     quantities = [(name, quantity) for name, value in values.items() for quantity in _quantities(value)]
     for index, (name, quantity) in enumerate(quantities):
@@ -54,12 +53,12 @@ def as_inputs(values: Variables) -> dict[str, Any]:
 
 
 def unsure_names(values: Variables) -> list[str]:
-    """The variables whose unit leaves open what a bare number beside them means."""
+    """Return the variables whose unit makes a bare number beside them ambiguous."""
     return [name for name, value in values.items() if any(is_open(quantity.unit) for quantity in _quantities(value))]
 
 
 def _quantities(value: Mapping[str, Any]) -> Iterator[Quantity]:
-    """The numbers that a value's texts say."""
+    """Yield the numbers in a value's texts."""
     if value.get("kind") == "expression":
         return
     for item in value["items"] if "items" in value else [value.get("text", "")]:
@@ -76,10 +75,10 @@ def _read(text: str) -> Quantity | When | bool | None:
 
 
 def as_input(value: Mapping[str, Any]) -> Any:
-    """A stored value as JSON for the child: plain JSON, or an object.
+    """Return a stored value as JSON for the child: plain JSON, or an object.
 
-    {"over": a, "under": b} is a fraction; {"python": "n-2", "of": ["n"]} an expression in its unknowns, which enters as
-    a function of them in the order of the alphabet.
+    {"over": a, "under": b} is a fraction; {"python": "n-2", "of": ["n"]} an expression, which becomes a
+    function of its unknowns in alphabetical order.
     """
     kind, text = value.get("kind"), str(value.get("text", ""))
     if kind in ("list", "solution") or "items" in value:
@@ -125,7 +124,7 @@ def _python(node: Node) -> str:
 
 
 def exact_numbers(values: Iterable[Mapping[str, Any]]) -> dict[float, Fraction]:
-    """The fractions among the variables, and their negatives, by the float that represents each in a program."""
+    """Return the fractions among the variables, and their negatives, by the float that represents each in a program."""
     fractions = {}
     for value in values:
         data = as_input(value)
@@ -137,7 +136,7 @@ def exact_numbers(values: Iterable[Mapping[str, Any]]) -> dict[float, Fraction]:
 
 
 def as_value(result: Any, exact: Mapping[float, Fraction]) -> dict[str, Any]:
-    """The stored value of what the child replied: {"int": …}, {"float": …}, text, truth value, list or object."""
+    """Return the stored value of a child's reply: {"int": …}, {"float": …}, text, truth value, list or object."""
     if isinstance(result, dict) and ("int" in result or "float" in result):
         return {"kind": "number", "text": _text(result, exact)}
     if isinstance(result, list):
@@ -147,7 +146,7 @@ def as_value(result: Any, exact: Mapping[float, Fraction]) -> dict[str, Any]:
 
 
 def spread(value: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """A value for each of so many variables: the items of a list of that length, else the value itself."""
+    """Return a value for each of `count` variables: the items of a list of that length, else only the value itself."""
     items = value.get("items", ())
     if count == 1 or len(items) != count:
         return [value]

@@ -1,7 +1,7 @@
 """The domain experts: runs of expert models on the images and texts of a task.
 
-An action names an expert and, as a JSON list, where its inputs are: channels of the task, or variables. Each makes one
-recorded call, which is answered from an equal one where there was one (reuse.py), with a row of its own all the same.
+An action names an expert and, as a JSON list, its inputs: channels of the task, or variables. Each action makes one
+recorded call with its own row; an equal earlier call, if there is one, gives the results (reuse.py).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ LIVE, ORACLE = "live", "oracle"  #: provenances of runs that were made
 
 
 class Host(Protocol):
-    """What runs experts: experts/host.py here, experts/backends/remote_server.py elsewhere."""
+    """Runs experts: experts/host.py on this machine, experts/backends/remote_server.py on others."""
 
     async def run(self, facts: BackendFacts, inputs: Sequence[Sequence[bytes]]) -> Results:
-        """A result for each sample. Raises ActionError when the expert cannot be loaded at all."""
+        """Return a result for each sample. Raises ActionError if the expert cannot be loaded."""
         ...
 
 
@@ -50,7 +50,7 @@ class ExpertActions:
     def __init__(
         self, tools: Mapping[str, str] | None = None, settings: Settings | None = None, host: Host | None = None
     ):
-        """Without settings nothing is looked up in a database. Raises SpecError as `open_experts` does."""
+        """Without settings, no database is searched for recorded runs. Raises SpecError as `open_experts` does."""
         self._tools = dict(tools or {})
         self.facts = open_experts(self._tools)
         self.local_tools: Mapping[str, LocalTool] = {EXPERT: self._answer}
@@ -66,7 +66,7 @@ class ExpertActions:
         return ExpertSession(self, task)
 
     async def close(self) -> None:
-        """Stop what is under way. The processes of experts are shared by all that this process does."""
+        """Stop active runs. The processes of experts stay: all jobs of this process share them."""
         await self._runs.close()
         await self._remote.close()
         if self._recorded_runs is not None:
@@ -76,12 +76,12 @@ class ExpertActions:
         return expert.name in self.facts and self.facts[expert.name].fidelity == Fidelity.ORACLE
 
     def originals_of(self, task: Task) -> Originals | None:
-        """The originals of a task's generated inputs; None where it was not generated."""
+        """Return the originals of a task's generated inputs; None if the task was not generated."""
         is_generated = task.benchmark in ORIGINALS and bool(task.inputs.get("sources"))
         return ORIGINALS.load(task.benchmark) if is_generated else None
 
     async def call(self, run: Run, context: StepContext) -> Execution:
-        """Make the call of a run, which is recorded. Its value has an item for each of the run's samples."""
+        """Make the recorded call of a run. Its value has an item for each sample. Raises ActionError."""
         if (facts := self.facts.get(run.expert.name)) is None:
             why = explain_missing(run.expert.name, self._tools)
             remedy = f"give --tool {run.expert.option}=…" + (f" ({why})" if why else "")
@@ -113,7 +113,7 @@ class ExpertActions:
         return _keep(run, results, provenance, context)
 
     async def _find_recorded(self, key: str, run: Run, context: StepContext) -> Results | None:
-        """What the database has of an equal call; None where it has none that can be used, with all its bytes."""
+        """Return the results of an equal call in the database; None if there is none, or not with all its bytes."""
         execution = await self._recorded_runs.find(key) if self._recorded_runs is not None else None
         if execution is None or len(execution.values) != 1 or execution.values[0].get("problems"):
             return None
@@ -140,7 +140,7 @@ _CURRENT_RUN: ContextVar[tuple[BackendFacts, Run]] = ContextVar("run of an exper
 
 
 def _arguments(facts: BackendFacts, run: Run) -> dict[str, Any]:
-    """What the result depends on: the expert, its backend, its inputs; of an oracle, where they come from."""
+    """Return everything that affects the result: expert, backend, inputs and, for an oracle, their origins."""
     inputs = [[values.digest_of(sample) for sample in run.samples] for values in run.inputs]
     arguments: dict[str, Any] = {"expert": run.expert.name, "digest": facts.digest, "inputs": inputs}
     if facts.fidelity == Fidelity.ORACLE:
@@ -159,7 +159,7 @@ async def _load(values: Values, sample: int, context: StepContext) -> bytes:
 
 
 def _keep(run: Run, results: Results, provenance: str, context: StepContext) -> Execution:
-    """The results as a value: images are kept for this episode, whoever made them."""
+    """Return the results as a value. Images are stored for this episode, also those of earlier runs."""
     items: list[str | None] = []
     problems: dict[int, str] = {}
     for index, output in enumerate(results):

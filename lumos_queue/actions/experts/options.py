@@ -1,7 +1,7 @@
 """Which backend runs each expert: `--tool experts=own`, and `--tool image-denoising=package:opencv` for one of them.
 
-Without an option an expert is run by the checkpoint that OpenAGI's paper names. What is not there is said at
-submission; the experts that no task needs may be missing, and their runs say so.
+Without an option, the checkpoint that OpenAGI's paper names runs an expert. Missing experts are reported at submission.
+Experts that no task needs may be missing: their runs report it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from lumos_queue.experts.catalogue import EXPERTS, PLANNABLE
 DOMAIN, ALL, DIGEST = "experts", "experts", "experts_sha256"
 DEFAULT = "hf"
 ORACLE = "oracle:"
-KINDS = (DEFAULT, "own", "oracle")  #: what may be said without a URL
+KINDS = (DEFAULT, "own", "oracle")  #: choices without a URL
 NEEDED = tuple(name for name in PLANNABLE if name != "Text Generation")
 _BY_OPTION = {expert.option: expert for expert in EXPERTS.values()}
 OPTIONS = {
-    ALL: "what runs all experts: hf, the paper's checkpoints (default); own, rules of our own; "
-    "own:FOLDER, what `lumos train experts` trained; oracle, which measures planning alone",
+    ALL: "what runs all experts: hf, the paper's checkpoints (default); own, built-in rules; "
+    "own:FOLDER, networks of `lumos train experts`; oracle, which measures planning alone",
     **{
         option: f"what runs {expert.name}: oracle:, own:, own:FOLDER, package:NAME, hf:ID or http://HOST:PORT"
         for option, expert in _BY_OPTION.items()
@@ -33,7 +33,7 @@ Resolve = Callable[[str, str], BackendFacts]  #: gets an expert's name and a URL
 
 
 def resolve_backend(expert: str, url: str) -> BackendFacts:
-    """The facts of an expert's backend. Raises SpecError: 'not run: needs …'."""
+    """Return the facts of an expert's backend. Raises SpecError: 'not run: needs …'."""
     if url == ORACLE:
         return oracle_facts(EXPERTS[expert])
     from lumos_queue.experts.backends.registry import resolve
@@ -44,9 +44,9 @@ def resolve_backend(expert: str, url: str) -> BackendFacts:
 def prepare_experts(
     tools: Mapping[str, str], resolve: Resolve = resolve_backend, required_names: Collection[str] = NEEDED
 ) -> dict[str, str]:
-    """The options, checked, and one digest of the backends of all experts that there are.
+    """Return the checked options, with one digest of the backends of all available experts.
 
-    Raises SpecError, also where one that is `needed` is missing.
+    Raises SpecError, also if an expert of `required_names` is missing.
     """
     check_option_names(tools, DOMAIN, OPTIONS)
     facts, reasons = _resolve_all(tools, resolve)
@@ -58,15 +58,15 @@ def prepare_experts(
 
 
 def find_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, BackendFacts]:
-    """The facts of the experts that there are, by canonical name. Raises SpecError."""
+    """Return the facts of the available experts, by canonical name. Raises SpecError."""
     check_option_names(tools, DOMAIN, OPTIONS)
     return _resolve_all(tools, resolve)[0]
 
 
 def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, BackendFacts]:
-    """The facts of the experts of prepared options, by canonical name; none of options that were not prepared.
+    """Return the facts of the experts of prepared options, by canonical name; {} for options that were not prepared.
 
-    Raises SpecError when one is missing here, or is not the one that was submitted.
+    Raises SpecError if an expert is missing on this machine, or differs from the submitted one.
     """
     if DIGEST not in tools:
         return {}
@@ -80,7 +80,7 @@ def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -
 
 
 def explain_missing(expert: str, tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> str:
-    """Why there is no backend of an expert: `not run: needs …`; '' where there is one."""
+    """Return why there is no backend of an expert: `not run: needs …`; '' if there is one."""
     try:
         resolve(expert, _url(EXPERTS[expert].option, tools))
     except SpecError as error:
@@ -89,7 +89,7 @@ def explain_missing(expert: str, tools: Mapping[str, str], resolve: Resolve = re
 
 
 def _resolve_all(tools: Mapping[str, str], resolve: Resolve) -> tuple[dict[str, BackendFacts], dict[str, str]]:
-    """The experts that there are, by name, and why the others are not. Raises SpecError for one with its own option."""
+    """Return the facts of available experts and the reasons of missing ones. Raises SpecError for an option."""
     for option, choice in tools.items():
         if (option == ALL or option in _BY_OPTION) and ":" not in choice and choice not in KINDS:
             raise SpecError(f"--tool {option}={choice[:40]} is not known: expected {', '.join(KINDS)}, or a URL.")
@@ -106,7 +106,7 @@ def _resolve_all(tools: Mapping[str, str], resolve: Resolve) -> tuple[dict[str, 
 
 
 def _count_missing(reasons: Mapping[str, str]) -> str:
-    """How many experts are missing, and why the first is: a server that is down gives the same reason for each."""
+    """Return the number of missing experts and the first reason: if a server is down, all have the same reason."""
     if not reasons:
         return ""
     name, why = next(iter(reasons.items()))
@@ -114,7 +114,7 @@ def _count_missing(reasons: Mapping[str, str]) -> str:
 
 
 def _url(option: str, tools: Mapping[str, str]) -> str:
-    """The URL of one expert's backend, from its own option or that for all."""
+    """Return the URL of one expert's backend, from its own option or the option for all."""
     choice = tools.get(option) or tools.get(ALL, DEFAULT)
     if ":" in choice:
         return choice

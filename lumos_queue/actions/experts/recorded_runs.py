@@ -1,4 +1,4 @@
-"""Runs of experts that the database has recorded, of whatever job."""
+"""Runs of experts that the database has recorded, of any job."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lumos_queue.settings import Settings
 
 
 class RecordedRuns:
-    """Looks calls up by their digest. The database is opened by the first."""
+    """Looks up calls by their digest. The first look-up opens the database."""
 
     def __init__(self, settings: Settings):
         self._database = LazyDatabase(settings.database, settings.lease_seconds)  # look-ups run in threads
 
     async def find(self, command: str) -> Execution | None:
-        """What an equal call gave that succeeded. Raises InfrastructureError when the database cannot be read."""
+        """Return the execution of an equal call that succeeded. Raises InfrastructureError if the database is unreadable."""
         try:
             return await asyncio.to_thread(self._find, command)
         except DBAPIError as error:

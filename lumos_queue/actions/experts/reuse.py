@@ -1,7 +1,7 @@
-"""An expert is run once on the same input: what equal runs gave before answers, of this process or of the database.
+"""Run an expert once on the same input: results of equal runs of this process or in the database are used again.
 
-A run is named by its call's digest: the expert, its backend's digest and the digests of its inputs. Runs under way are
-waited for. Only runs without a problem are used again: a process that ran out of memory may have it the next time.
+The key of a run is its call's digest: the expert, its backend's digest and the digests of its inputs. An active equal
+run is waited for. Only results without a problem are reused: a process that ran out of memory may succeed next time.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from lumos_queue.experts.problems import Problem
 
 Results = Sequence[bytes | Problem]  #: one for each sample
-MAX_BYTES = 64 << 20  #: of results that are kept in memory
-RECORDED = "recorded"  #: the provenance of a result that an equal run gave before
+MAX_BYTES = 64 << 20  #: of results in memory
+RECORDED = "recorded"  #: the provenance of a result of an equal earlier run
 
 
 class ReusedRuns:
@@ -26,7 +26,7 @@ class ReusedRuns:
         self._bytes = 0
 
     async def find_or_run(self, key: str, run: Callable[[], Awaitable[tuple[Results, str]]]) -> tuple[Results, str]:
-        """The results of the call with this digest, and their provenance. `run` looks elsewhere, or runs the expert."""
+        """Return the call's results and their provenance. `run` searches the database, or runs the expert."""
         if (cached_results := self._cache.get(key)) is not None:
             self._cache.move_to_end(key)
             return cached_results, RECORDED
@@ -39,7 +39,7 @@ class ReusedRuns:
         return await asyncio.shield(task)  # an episode that is cancelled does not end it for the others
 
     async def close(self) -> None:
-        """Stop what is under way."""
+        """Cancel active runs."""
         active_runs = list(self._active_runs.values())
         for task in active_runs:
             task.cancel()

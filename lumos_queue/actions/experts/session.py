@@ -1,4 +1,4 @@
-"""One episode's runs of experts: which values an action names, and what came of them."""
+"""One episode's runs of experts, from the inputs that an action names to the value of its results."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class ExpertRunner(Protocol):
 
 
 class ExpertSession:
-    """It keeps nothing: values are in the task and in the variables."""
+    """A session without state: values are in the task and in the variables."""
 
     def __init__(self, actions: ExpertRunner, task: Task):
         self._actions, self._task = actions, task
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Raises InfrastructureError as backends' servers and the database do; never because of what was planned."""
+        """Run one action. Raises InfrastructureError of servers and the database; never because of the plan."""
         start = time.perf_counter()
         try:
             value = await self._run(action, context)
@@ -64,7 +64,7 @@ class ExpertSession:
         return Execution("ok", value["text"], (value,), seconds=time.perf_counter() - start)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the session has no resources."""
 
     async def _run(self, action: Action, context: StepContext) -> Mapping[str, Any]:
         if action.name not in EXPERTS:
@@ -91,7 +91,7 @@ class ExpertSession:
     async def _collect(
         self, execution: Execution, run: Run, items: list[str | None], problems: dict[int, str], context: StepContext
     ) -> Sequence[bytes]:
-        """Put what a call gave where its samples are; returns the images."""
+        """Put a call's outputs at the positions of its samples; return the first image."""
         if not execution.ok:
             raise ActionError(execution.status, execution.message)
         (outputs,) = execution.values
@@ -105,7 +105,7 @@ class ExpertSession:
         return () if first is None else [await context.load(first)]
 
     def _find(self, name: str, context: StepContext) -> Values:
-        """The value of a variable, else of a channel of the task."""
+        """Return the value of a variable, else of a channel of the task."""
         if name in context.variables:
             return read_values(context.variables[name])
         if any(name in action.variables and not execution.ok for action, execution in context.done):
@@ -120,7 +120,7 @@ class ExpertSession:
         raise ActionError("undefined_variable", f"neither a channel of the task nor a variable: '{name[:80]}'")
 
     def _follow(self, run: Run, items: Sequence[str | None]) -> tuple[Any, ...]:
-        """The origins of an oracle's outputs; those of other experts have none."""
+        """Return the origins of an oracle's outputs; outputs of other experts have none."""
         if run.originals is None or not self._actions.is_oracle(run.expert):
             return ()
         output_origins: list[Any] = [None] * len(items)
@@ -132,7 +132,7 @@ class ExpertSession:
 
 
 def _read_names(expert: Expert, arguments: str) -> tuple[str, ...]:
-    """One name for each slot. Raises ActionError for other arguments."""
+    """Return one name for each slot. Raises ActionError for other arguments."""
     try:
         names = read_json(arguments) if len(arguments) <= MAX_ARGUMENTS else None
     except ValueError:
@@ -154,7 +154,7 @@ def _check_inputs(expert: Expert, inputs: Sequence[Values]) -> None:
 
 
 def _inherit(sample: int, names: Sequence[str], inputs: Sequence[Values]) -> str:
-    """Why a sample was not run."""
+    """Return why a sample was not run."""
     name, value = next(
         (name, slot_values)
         for name, slot_values in zip(names, inputs, strict=True)

@@ -1,7 +1,7 @@
-"""What experts take and give: a list of images or texts, one for each sample of the task.
+"""Inputs and outputs of experts: a list of images or texts, one for each sample of the task.
 
-In memory and in rows an image is the sha256 of its artifact. A sample that has no value has a problem instead, and is
-left out of what comes later; the others go on.
+In memory and in rows an image is the sha256 of its artifact. A sample without a value has a problem instead, and later
+runs leave it out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lumos_queue.experts.originals import Origin, read_origin
 MAX_SAMPLES = 1000
 MAX_CHARACTERS = 60_000  #: of one text
 MAX_ALL_CHARACTERS = 2_000_000  #: of the texts of one value together
-MAX_SHOWN = 300  #: characters of one text that a person is shown
+MAX_SHOWN = 300  #: characters of one text in the display for people
 SHOWN = 3  #: texts
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -28,7 +28,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """One for each sample, in the order of the task's samples."""
+    """Images or texts, one for each sample, in the order of the task's samples."""
 
     kind: Kind
     items: tuple[str | None, ...]  #: sha256 of images, or texts; None where there is a problem
@@ -36,7 +36,7 @@ class Values:
     origins: tuple[Origin | None, ...] = ()  #: of the values, where experts are oracles; else ()
 
     def as_json(self, text: str) -> dict[str, Any]:
-        """The value of a variable. `text` is what a person is shown of it."""
+        """Return the value of a variable. `text` is its display for people."""
         problems = {str(sample): problem for sample, problem in sorted(self.problems.items())}
         document: dict[str, Any] = {
             "kind": "values",
@@ -50,14 +50,14 @@ class Values:
         return document
 
     def digest_of(self, sample: int) -> str:
-        """sha256 of the bytes of a sample that has a value."""
+        """Return the sha256 of the bytes of a sample that has a value."""
         item = self.items[sample]
         assert item is not None
         return item if self.kind is Kind.IMAGE else hashlib.sha256(item.encode()).hexdigest()
 
 
 def read_items(kind: Kind, items: object) -> tuple[str | None, ...]:
-    """The items of a channel or a variable. Raises ActionError for what is not a list of such values, or too large."""
+    """Return the items of a channel or a variable. Raises ActionError for anything but a list of them, or too many."""
     if not isinstance(items, list) or not items:
         raise ActionError("bad_value", "a list of images or texts was expected")
     if len(items) > MAX_SAMPLES:
@@ -72,7 +72,7 @@ def read_items(kind: Kind, items: object) -> tuple[str | None, ...]:
 
 
 def read_values(value: Mapping[str, Any]) -> Values:
-    """The value of a variable, as `as_json` wrote it. Raises ActionError for another one."""
+    """Return the Values that `as_json` wrote as a variable's value. Raises ActionError for any other value."""
     if value.get("kind") != "values" or value.get("type") not in tuple(Kind):
         raise ActionError("wrong_type", "the variable holds no images or texts of samples")
     kind = Kind(value["type"])
@@ -82,7 +82,7 @@ def read_values(value: Mapping[str, Any]) -> Values:
 
 
 def check_sizes(texts: Sequence[str]) -> None:
-    """Raises ActionError where a text, or all of them, are longer than a value may be."""
+    """Raises ActionError if a text, or all texts together, are too long for a value."""
     longest, total = max(map(len, texts), default=0), sum(map(len, texts))
     if longest > MAX_CHARACTERS or total > MAX_ALL_CHARACTERS:
         raise ActionError(
@@ -93,7 +93,7 @@ def check_sizes(texts: Sequence[str]) -> None:
 
 
 def show(values: Values, images: Sequence[bytes] = ()) -> str:
-    """A line for people: `10 images (64x64)`, or the first texts. `images`: the bytes of those that have a value."""
+    """Return a line for people: `10 images (64x64)`, or the first texts. `images`: the bytes of images with a value."""
     samples = [sample for sample in values.items if sample is not None]
     gap = f"; {len(values.items) - len(samples)} without a value" if len(samples) < len(values.items) else ""
     if values.kind is Kind.TEXT:
@@ -106,7 +106,7 @@ def show(values: Values, images: Sequence[bytes] = ()) -> str:
 
 
 def read_size(image: bytes) -> str:
-    """`256x128` of a PNG, from its header; '' of anything else."""
+    """Return `256x128` for a PNG, from its header; '' for anything else."""
     if not image.startswith(_PNG) or len(image) < 24:
         return ""
     width, height = struct.unpack_from(">II", image, 16)

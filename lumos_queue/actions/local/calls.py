@@ -1,4 +1,4 @@
-"""What the functions that run here do: from checked arguments to what they returned, and the artifacts they made."""
+"""The functions that run on this machine: from checked arguments to a response and artifacts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from lumos_queue.records import Action, Task
 
 PNG = "image/png"
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}")
-_MEDIA_TYPES = {"md": "text/markdown", "csv": "text/csv"}  #: by a file name's ending; others are plain text
-#: The status of a run of an expert that gave nothing, by the kind of the problem; of any other kind 'tool_error'.
+_MEDIA_TYPES = {"md": "text/markdown", "csv": "text/csv"}  #: by a file name's ending; all other files are plain text
+#: The kind of a problem of an expert's run to the status of the call; 'tool_error' for other kinds.
 _STATUSES = {BAD_INPUT: "invalid_arguments", TIMEOUT: "timeout", "not_run": "not_run"}
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """Where a call is made: the experts and the calculator of its job, its task, and its step."""
+    """The surroundings of a call: the experts and the calculator of its job, its task, and its step."""
 
     experts: ExpertActions
     maths: MathsActions
@@ -43,7 +43,7 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a call gave."""
+    """The response and the artifacts of a call."""
 
     response: Any  #: JSON
     artifacts: tuple[Mapping[str, str], ...] = ()  #: each with name, sha256 and media_type
@@ -53,11 +53,11 @@ class Returned:
 Arguments = Mapping[str, Any]
 LocalFunction = Callable[
     [Arguments, CallSite], Awaitable[Returned]
-]  #: raises ActionError, whose message a model is shown
+]  #: raises ActionError, whose message is sent to the model
 
 
 async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> Returned:
-    """Run an expert on one sample: the call is recorded, and answered from an equal one where there was one."""
+    """Run an expert on one sample. The call is recorded; an equal earlier call, if there is one, gives the result."""
     images: dict[str, str] = {}
     inputs = []
     for slot in expert.slots:
@@ -72,7 +72,7 @@ async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> Re
 
 
 async def _run(run: Run, site: CallSite) -> str:
-    """The text, or the sha256 of the image, that came out."""
+    """Return the text, or the sha256 of the image, that the expert gave."""
     try:
         execution = await site.experts.call(run, site.context)
     except ActionError as error:
@@ -88,7 +88,7 @@ async def _run(run: Run, site: CallSite) -> str:
 
 
 async def search(arguments: Arguments, site: CallSite) -> Returned:
-    """The titles and texts of the articles that fit best."""
+    """Return the titles and texts of the articles that fit best."""
     articles = await search_articles(arguments["query"])
     if not articles:
         raise ActionError("not_found", "no article has any of these words")
@@ -96,7 +96,7 @@ async def search(arguments: Arguments, site: CallSite) -> Returned:
 
 
 async def calculate(arguments: Arguments, site: CallSite) -> Returned:
-    """The value of a formula, by the calculator of the maths domain: numbers are exact, nothing is evaluated."""
+    """Return the value of a formula, by the calculator of the maths domain: numbers are exact, and no code is run."""
     execution = await site.maths.execute(Action(("R1",), "Calculator", arguments["formula"]), {})
     if not execution.ok:
         raise ActionError("timeout" if execution.status == "timeout" else "invalid_arguments", execution.message)
@@ -104,7 +104,7 @@ async def calculate(arguments: Arguments, site: CallSite) -> Returned:
 
 
 async def write_file(arguments: Arguments, site: CallSite) -> Returned:
-    """Keep a text as an artifact of the episode."""
+    """Store a text as an artifact of the episode."""
     name, text = arguments["name"], arguments["text"]
     if not _FILE_NAME.fullmatch(name):
         raise ActionError(
@@ -117,7 +117,7 @@ async def write_file(arguments: Arguments, site: CallSite) -> Returned:
 
 
 async def compose_melody(arguments: Arguments, site: CallSite) -> Returned:
-    """A melody in notation; its sound is kept as an artifact of the episode."""
+    """Return a melody in notation; its sound is stored as an artifact of the episode."""
     melody = await asyncio.to_thread(compose, arguments["text"])
     sound = site.context.keep(await asyncio.to_thread(melody.write_wav), "audio/wav")
     artifact = {"name": "melody.wav", "sha256": sound, "media_type": "audio/wav"}
@@ -125,7 +125,7 @@ async def compose_melody(arguments: Arguments, site: CallSite) -> Returned:
 
 
 async def take_picture(arguments: Arguments, site: CallSite) -> Returned:
-    """The image that the task's camera sees."""
+    """Return the image that the task's camera sees."""
     digest = camera_image(site.task)
     return Returned(write_image(digest, await _size(digest, site)), (_image("webcam", digest),))
 

@@ -1,4 +1,4 @@
-"""The documents of functions that run here, as ToolBench writes those of APIs: what a task's `functions` lists.
+"""The documents of functions that run on this machine, in ToolBench's form, for a task's input `functions`.
 
 Task(…, inputs={"functions": local_functions("search", "text_to_image_generation"), "channels": […]})
 """
@@ -14,7 +14,7 @@ from lumos_queue.errors import unknown
 from lumos_queue.experts.base import Expert, Kind
 from lumos_queue.experts.catalogue import EXPERTS
 
-CATEGORY = "Local"  #: of all of them: what a session here answers
+CATEGORY = "Local"  #: of all documents: sessions of this domain answer it
 SEARCH, CALCULATOR, WRITE_FILE, TAKE_PICTURE = "search", "calculator", "write_file", "take_picture"
 COMPOSE_MELODY = "compose_melody"
 _IMAGE = "an image by its name, such as image:0123456789ab"
@@ -22,7 +22,7 @@ Document = dict[str, Any]
 
 
 def local_functions(*names: str) -> list[Document]:
-    """The documents of these functions, of all where none is named. Raises SpecError for an unknown name."""
+    """Return the documents of these functions, or of all if no name is given. Raises SpecError for an unknown name."""
     for name in names:
         if name not in DOCUMENTS:
             raise unknown("local function", name, DOCUMENTS)
@@ -30,7 +30,7 @@ def local_functions(*names: str) -> list[Document]:
 
 
 def _document(tool: str, api: str, description: str, **parameters: str) -> Document:
-    """`parameters`: the name of each argument, a text, and what is said of it."""
+    """`parameters`: the name of each argument, a text, to its description."""
     return {
         "category_name": CATEGORY,
         "tool_name": tool,

@@ -1,7 +1,7 @@
-"""How models name images: `image:3fa2b1c07d5e (64x64, a cat)`, of which the first part is enough as an argument.
+"""Names of images for models: `image:3fa2b1c07d5e (64x64, a cat)`. The first part is enough as an argument.
 
-The number is the beginning of the artifact's sha256, so that the same image has the same name wherever it was made, in
-whatever order, and no name depends on what else an episode did (spec/sum2act.md 5).
+The digits begin the artifact's sha256, so that an image has the same name wherever and whenever it is made, and no name
+depends on other steps of an episode (spec/sum2act.md 5).
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from lumos_queue.experts.base import Kind
 from lumos_queue.records import Task
 
 CHANNELS = "channels"  #: the task's input that lists its images: name, kind, values; as in the domain experts
-CAMERA = "camera"  #: the channel that is what the camera sees: known to an episode when it has been looked through
-ARTIFACTS = "artifacts"  #: in the value of a call: what it made, each with name, sha256 and media_type
+CAMERA = "camera"  #: the channel of the camera: an episode knows its image after taking a picture
+ARTIFACTS = "artifacts"  #: in the value of a call: its artifacts, each with name, sha256 and media_type
 _LETTERS = 12  #: of the sha256
 _NAME = re.compile(r"\s*(?:image\s*:\s*)?([0-9a-f]{12,64})\s*+(?:\(.*\)\s*)?", re.DOTALL)
 
 
 def write_image(digest: str, size: str = "", caption: str = "") -> str:
-    """An image as models are shown it. `size`: `64x64`, where it is known; so the caption."""
+    """Return the name of an image for models. `size`: `64x64`, or '' if unknown; `caption`: a text, or ''."""
     details = ", ".join(filter(None, (size, " ".join(caption.split()))))
     return f"image:{digest[:_LETTERS]}" + (f" ({details})" if details else "")
 
 
 def find_image(argument: str, task: Task, context: StepContext) -> str:
-    """The sha256 of the image that an argument names. Raises ActionError of kind 'invalid_arguments'."""
+    """Return the sha256 of the image that an argument names. Raises ActionError of kind 'invalid_arguments'."""
     digests = dict.fromkeys([*_images_of_task(task), *_images_so_far(context)])
     match = _NAME.fullmatch(argument)
     matches = [digest for digest in digests if digest.startswith(match[1])] if match else []
@@ -41,14 +41,14 @@ def find_image(argument: str, task: Task, context: StepContext) -> str:
 
 
 def camera_image(task: Task) -> str:
-    """The sha256 of what the task's camera sees. Raises ActionError where it has none."""
+    """Return the sha256 of the camera's image. Raises ActionError if the task has no camera."""
     for digest in _images_of_task(task, camera=True):
         return digest
     raise ActionError("tool_error", "there is no camera here")
 
 
 def _images_of_task(task: Task, camera: bool = False) -> Iterator[str]:
-    """Those in the channels that the task brings along; or those of its camera."""
+    """Yield the images in the task's channels, or those of its camera."""
     channels = task.inputs.get(CHANNELS)
     for channel in channels if isinstance(channels, list) else ():
         if (
@@ -60,7 +60,7 @@ def _images_of_task(task: Task, camera: bool = False) -> Iterator[str]:
 
 
 def _images_so_far(context: StepContext) -> Iterator[str]:
-    """Those that the calls so far have made, in a tree those on the path from its root."""
+    """Yield the images that earlier calls made; in a tree, the calls on the path from its root."""
     for _, execution in context.done:
         for value in execution.values:
             yield from (
@@ -69,5 +69,5 @@ def _images_so_far(context: StepContext) -> Iterator[str]:
 
 
 def artifacts_of(value: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The artifacts that the value of a call names: a list of name, sha256 and media_type."""
+    """Return the artifacts that the value of a call names: a list of name, sha256 and media_type."""
     return list(value.get(ARTIFACTS, ()))

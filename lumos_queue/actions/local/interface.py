@@ -1,8 +1,7 @@
-"""The domain local_tools: functions that a task documents, and that run here (documents.py).
+"""The domain local_tools: functions that a task documents, and that run on this machine (documents.py).
 
-Each is answered by this machine: experts by the backends that the options name, as recorded calls, and anything else
-from what is in the project. What a function makes, an image or a file, is an artifact of the episode, named in the
-call's value.
+The backends that the options name run experts, as recorded calls; this project's code runs all other functions. An
+image or a file that a function makes is an artifact of the episode, and is named in the call's value.
 """
 
 from __future__ import annotations
@@ -31,15 +30,17 @@ from lumos_queue.settings import Settings
 
 DOMAIN = "local_tools"
 OBSERVATION = "observation"
-OPTIONS = {**EXPERT_OPTIONS, OBSERVATION: f"characters of an answer that a model is shown (default {SHOWN:,})"}
-#: In the value of a call: its arguments as they were read, with what references stood for; and argument to the sha256
-#: of the image that it named.
+OPTIONS = {**EXPERT_OPTIONS, OBSERVATION: f"characters of an answer that are sent to the model (default {SHOWN:,})"}
+#: Keys of a call's value: its arguments, with references replaced by their values; and argument to the sha256 of the
+#: image that it named.
 ARGUMENTS, IMAGES = "arguments", "images"
 
 
 class LocalToolActions:
-    """Answers calls of a task's functions here. Experts that are not there are no reason to refuse a job: their calls
-    say `not run: needs …` to the model."""
+    """Answers calls of a task's functions on this machine.
+
+    A job may lack experts: their calls answer `not run: needs …` to the model.
+    """
 
     domain = DOMAIN
     roles: tuple[str, ...] = ()
@@ -65,13 +66,13 @@ class LocalToolActions:
         return LocalToolSession(self, task)
 
     async def close(self) -> None:
-        """End the calculator's processes. Those of experts are shared by all that this process does."""
+        """End the calculator's processes. The processes of experts stay: all jobs of this process share them."""
         await self.experts.close()
         await self.maths.close()
 
 
 class LocalToolSession(FunctionSession):
-    """It keeps nothing: images are in the task and in what calls returned."""
+    """A session without state: images are in the task and in the values of calls."""
 
     def __init__(self, actions: LocalToolActions, task: Task):
         super().__init__(task, actions.limit)

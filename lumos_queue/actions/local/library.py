@@ -1,4 +1,4 @@
-"""A small library to search in: articles that were written for this project, about places and people that are not.
+"""A small library to search: articles written for this project, about places and people that do not exist.
 
 `articles.jsonl`: one object with `title` and `text` a line.
 """
@@ -25,13 +25,13 @@ class LibraryArticle:
 
 @cache
 def read_articles() -> tuple[LibraryArticle, ...]:
-    """All articles, read once in a process."""
+    """Return all articles, read once in a process."""
     rows = map(read_json, _FILE.read_text(encoding="utf-8").splitlines())
     return tuple(LibraryArticle(row["title"], row["text"]) for row in rows)
 
 
 async def search_articles(query: str) -> list[LibraryArticle]:
-    """Those that fit the words best by BM25, the best first; none where no article has one of them."""
+    """Return the articles that fit the words best by BM25, the best first; [] if no article has any of the words."""
     articles = read_articles()
     scores = await Lexical().scores(query, [join_title(article.title, article.text) for article in articles])
     return [articles[position] for position in top_positions(scores, FOUND) if scores[position] > 0]

@@ -1,4 +1,4 @@
-"""A melody by rule: eight bars that follow from the words alone, as notation and as sound. No model composes here.
+"""A melody by rule: eight bars that follow from the words alone, as notation and as sound. No model is used.
 
 The words choose the mode (sad ones minor), the rhythm and the steps of a walk over the scale that ends on its first
 note. The notation is ABC, which programs for scores read; the sound is a WAV of plain sine tones.
@@ -34,13 +34,13 @@ class Melody:
     bars: tuple[tuple[tuple[int, int], ...], ...]
 
     def write_abc(self) -> str:
-        """In ABC notation, in C."""
+        """Return the melody in ABC notation, in C."""
         bars = " | ".join(" ".join(map(_write_note, bar)) for bar in self.bars)
         head = f"X:1\nT:{self.title}\nM:4/4\nL:1/8\nK:{'Cm' if self.is_minor else 'C'}"
         return f"{head}\n{bars} |]"
 
     def write_wav(self) -> bytes:
-        """As sound: mono, 16 bits, RATE samples a second."""
+        """Return the sound as WAV: mono, 16 bits, RATE samples a second."""
         scale = _MINOR if self.is_minor else _MAJOR
         samples = bytearray()
         for degree, units in (note for bar in self.bars for note in bar):
@@ -56,7 +56,7 @@ class Melody:
 
 
 def compose(text: str) -> Melody:
-    """The melody of these words; equal words have equal melodies."""
+    """Return the melody of these words; equal words have equal melodies."""
     words = " ".join(text.split())
     generator = random.Random(words)
     is_minor = any(word.strip(".,;:!?").lower() in _MINOR_WORDS for word in words.split())
@@ -81,7 +81,7 @@ def _write_note(note: tuple[int, int]) -> str:
 
 
 def _tone(frequency: float, samples: int) -> bytes:
-    """A sine that fades, so that equal notes in a row can be told apart."""
+    """Return a sine that fades, so that equal notes in a row are separate."""
     values = (
         round(12_000 * math.exp(-3 * index / samples) * math.sin(2 * math.pi * frequency * index / RATE))
         for index in range(samples)

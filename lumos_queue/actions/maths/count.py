@@ -14,7 +14,7 @@ _DOTS = re.compile(r"\.{2,}|…")
 
 
 def count(text: str, variables: Variables) -> int:
-    """How many elements the list has. Raises ActionError."""
+    """Return the number of elements of the list. Raises ActionError."""
     text = text.strip().strip("[]{}").strip()
     if text in variables:
         value = variables[text]

@@ -1,4 +1,4 @@
-"""The maths actions. Numbers are worked out here in microseconds; symbols go to sympy in a child process."""
+"""The maths actions. Numbers are computed here in microseconds; symbols go to sympy in a child process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MathsActions:
     """Calculator, SetEquation, SolveEquation, SolveInequality, Count, Define, Code and aliases.
 
     Values are JSON objects with `kind` and `text`: number, expression, equation, inequality, text; list and solution
-    also have `items`; what solves an unknown also has `symbols`.
+    also have `items`; a solution of an unknown also has `symbols`.
     """
 
     domain = "maths"
@@ -114,7 +114,7 @@ class MathsActions:
         return [await self._simplify(node, decimal)]
 
     async def _simplify(self, node: Node, decimal: bool) -> Value:
-        """The value of a node, expanded by the child unless it is a number or an unknown."""
+        """Return the value of a node, expanded by the child unless it is a number or an unknown."""
         if isinstance(node, tuple) and node[0] in RELATIONS:
             if isinstance(node[1], Fraction) and isinstance(node[2], Fraction):
                 return relation_value(node, decimal)
@@ -126,14 +126,14 @@ class MathsActions:
         return as_value(node, decimal or is_approximate)
 
     async def _expand(self, node: Node) -> tuple[Node, bool]:
-        """The node expanded, and whether numbers had to be approximated."""
+        """Return the node expanded, and whether numbers had to be approximated."""
         if isinstance(node, Fraction) or node[0] == "name":
             return node, False
         reply = await self._ask(do="expand", node=to_json(node))
         return from_json(reply["node"]), reply["approximate"]
 
     async def _ask(self, **request: Any) -> dict[str, Any]:
-        """The child's reply; raises the ActionError it names."""
+        """Return the child's reply. Raises the ActionError that it names."""
         reply = await self._sandbox.call(request, self._seconds)
         if "error" in reply:
             raise failure(reply["error"], reply.get("message", ""))

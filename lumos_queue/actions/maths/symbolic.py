@@ -1,7 +1,7 @@
 """The child process of the maths actions: nodes to sympy and back. The only module that imports sympy.
 
-sympy objects are built from nodes, function by function from the tables below; the only text sympy sees is a symbol's
-name. Unknowns are real: roots that are not are left out.
+sympy objects are built from nodes, function by function from the tables below; the only text that sympy gets is
+a symbol's name. Unknowns are real: complex roots are left out.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def handle(request: dict[str, Any]) -> dict[str, Any]:
-    """One request: expand, solve or solve_inequality. An error is a reply with `error` (one of KINDS) and `message`."""
+    """Answer one request: expand, solve or solve_inequality. Errors: `error` (one of KINDS), `message`."""
     try:
         return _REQUESTS[request["do"]](request)
     except ActionError as error:
@@ -241,7 +241,7 @@ class _Notation:
         raise failure("unsolved", f"sympy's {type(value).__name__} has no notation here")
 
     def _product(self, value: Expression) -> Node:
-        """A coefficient, then the other factors, over what they are divided by."""
+        """Return the coefficient and the other factors, over their divisors."""
         coefficient, rest = value.as_coeff_Mul()
         over, under = sympy.fraction(rest)
         if under != 1:

@@ -1,4 +1,4 @@
-"""What SolveEquation and SolveInequality are asked to solve: which equations, for which unknowns, in which order."""
+"""The equations or inequalities to solve, their unknowns, and the order of the unknowns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lumos_queue.actions.algebra.nodes import RELATIONS, Node, names
 
 
 def parts_of(nodes: list[Node]) -> list[Node]:
-    """The nodes with every list replaced by its items."""
+    """Return the nodes with every list replaced by its items."""
     return [part for node in nodes for part in (node[1:] if isinstance(node, tuple) and node[0] == "list" else (node,))]
 
 
@@ -20,11 +20,11 @@ def flat(nodes: list[Node]) -> Node:
 
 
 def system(nodes: list[Node]) -> tuple[list[Node], list[str], list[str]]:
-    """The equations of SolveEquation's arguments, the unknowns to solve for, and those whose values are asked for.
+    """Return the equations of SolveEquation's arguments, the unknowns to solve for, and those whose values it returns.
 
-    Their order: unknowns named as separate arguments (`x+y=3, x`) come first, and only they are asked for; else,
-    when each left side is one unknown (`y = 2x, x = 3`), their order; else the alphabet. When there are more unknowns
-    than equations, the first are solved for.
+    The order of unknowns: those named as separate arguments (`x+y=3, x`) come first, and only their values are in the
+    result; else, if each left side is one unknown (`y = 2x, x = 3`), the order of these; else alphabetical. With more
+    unknowns than equations, the first ones are solved for. Raises ActionError.
     """
     parts = parts_of(nodes)
     target_names = [node[1] for node in parts if isinstance(node, tuple) and node[0] == "name"]
@@ -47,7 +47,7 @@ def system(nodes: list[Node]) -> tuple[list[Node], list[str], list[str]]:
 
 
 def _newest_first(variables: Variables) -> list[str]:
-    """The names of the variables, the newest first."""
+    """Return the names of the variables, the newest first."""
     return sorted((name for name in variables if name[1:].isdigit()), key=lambda name: -int(name[1:]))
 
 
@@ -59,7 +59,7 @@ def latest(variables: Variables, kind: str) -> str:
 
 
 def open_equations(variables: Variables) -> tuple[list[Node], bool]:
-    """The newest equations: the last one, and earlier ones while there are more unknowns than equations."""
+    """Return the newest equations: the last one, and earlier ones while there are more unknowns than equations."""
     nodes: list[Node] = []
     decimal = False
     for name in _newest_first(variables):
