@@ -20,7 +20,7 @@ class RecordedRuns:
         self._database = LazyDatabase(settings.database, settings.lease_seconds)  # look-ups run in threads
 
     async def find(self, command: str) -> Execution | None:
-        """Return the execution of an equal call that succeeded. Raises InfrastructureError if the database is unreadable."""
+        """Return the execution of an equal call that succeeded. Raises InfrastructureError if reading fails."""
         try:
             return await asyncio.to_thread(self._find, command)
         except DBAPIError as error:

@@ -32,7 +32,7 @@ FORCED_YES_NO = (
 YES_NO = "Must answer yes/no."  #: the end of a question that must be answered with yes or no
 NO_ANSWER = "No answer"
 MAX_CONTEXT = 20_000  #: characters
-MAX_ADDRESS = 2_000  #: characters of a hit's address; splitting takes the square of what is not ASCII
+MAX_ADDRESS = 2_000  #: characters of a hit's address; splitting takes quadratic time outside ASCII
 MAX_ANSWER = 300  #: characters; the model was asked for one brief entity
 HITS = 3  #: of a search
 
@@ -43,7 +43,7 @@ _NO_ANSWER = re.compile(r"\W*no answer\b", re.IGNORECASE)
 
 
 def read_answer(reply: str) -> str:
-    """The text behind the first `Answer: ` that begins a line, else the first line; '' when it gives no answer."""
+    """Return the text behind the first `Answer: ` that begins a line, else the first line; '' if it has no answer."""
     match = _ANSWER.search(reply)
     text = match[1] if match else next(iter(reply.strip().splitlines()), "")
     text = text.strip()
@@ -53,10 +53,10 @@ def read_answer(reply: str) -> str:
 async def answer_question(
     facts: str, question: str, context: StepContext, ranker: Ranker, search: bool
 ) -> dict[str, Any]:
-    """The value of a QA: kind 'answer' with `question`, `answer` and `source`, which says what answered.
+    """Return the value of a QA: kind 'answer' with `question`, `answer` and `source` (context, model, search, none).
 
-    `search` says whether the last resort may be tried: Wikipedia, live or recorded. No answer at all is
-    `No answer`: a value like any other, so that the episode goes on.
+    `search`: whether Wikipedia, live or recorded, is searched if the model has no answer. Without any answer, the value
+    is `No answer`, so that the episode continues.
     """
     prompts = [("context", WITH_CONTEXT.format(question=question, context=facts[:MAX_CONTEXT]))] if facts else []
     is_yes_no = question.endswith(YES_NO)
@@ -70,7 +70,7 @@ async def answer_question(
 
 
 async def live_pages(query: str, context: StepContext) -> list[TextPage]:
-    """What the tool `wikipedia` finds. Raises ActionError as it does."""
+    """Return the pages that the tool `wikipedia` finds. Raises its failure as ActionError."""
     execution = await context.call("wikipedia", query=query)
     if not execution.ok:
         raise ActionError(execution.status, execution.message)
@@ -78,7 +78,7 @@ async def live_pages(query: str, context: StepContext) -> list[TextPage]:
 
 
 async def _answer_from_search(question: str, context: StepContext, ranker: Ranker) -> str:
-    """The answer from the first pages that a search for the question finds; '' when they have none."""
+    """Return the answer from the first pages that a search for the question finds; '' if they have none."""
     query = question.removesuffix(YES_NO).strip()
     execution = await context.call("search", query=f"{query} Wikipedia")
     hits: Sequence[Any] = execution.values[0].get("hits") or () if execution.ok else ()

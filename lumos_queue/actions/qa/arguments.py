@@ -1,6 +1,6 @@
 """The arguments of QA actions as models write them, and values as text inside other text.
 
-Separators are literal; the first one counts, so that what a question says cannot change where it begins.
+Separators are literal; the first one counts, so that the text of a question cannot move its beginning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FIRST = re.compile(rf"(\[[^\]]*\]|{_VARIABLE})\s*,\s*(\S.*)", re.DOTALL)
 
 
 def context_and_question(text: str, label: str, variables: Variables) -> tuple[list[Mapping[str, Any] | str], str]:
-    """The values (or, where none is named, the words) before `, Question: `, and the question behind it.
+    """Return the values (or words, if no variable is named) before `, Question: `, and the question behind it.
 
     `[R1, R2], Question: q`, `R1, Question: q`, `R1, q` and `Question: q` are read. Variables in the question are
     replaced by their values. Raises ActionError.
@@ -56,16 +56,16 @@ def _context(text: str, variables: Variables) -> list[Mapping[str, Any] | str]:
 
 
 def value_of(name: str, variables: Variables) -> Mapping[str, Any]:
-    """Raises ActionError for a variable that is not set."""
+    """Return the value of a variable. Raises ActionError if it is not set."""
     if name not in variables:
         raise ActionError("undefined_variable", f"{name} has not been set")
     return variables[name]
 
 
 def inline_variables(text: str, variables: Variables) -> str:
-    """The text on one line, whole variables replaced by their values. Raises ActionError.
+    """Return the text on one line, whole variables replaced by their values. Raises ActionError.
 
-    A text that is one variable needs its value; in other texts a word may just look like one (`R2-D2`).
+    A text of variables alone needs their values; in other texts a word may only look like a variable (`R2-D2`).
     """
     if _LIST.fullmatch(text.strip()):
         for name in text.split(","):
@@ -77,14 +77,14 @@ def inline_variables(text: str, variables: Variables) -> str:
 
 
 def short_text(value: Mapping[str, Any]) -> str:
-    """A value as a part of a sentence: short and without a closing full stop."""
+    """Return a value as a part of a sentence: short and without a closing full stop."""
     if value.get("kind") == "pages":
         return ", ".join(page.title for page in pages_in(value))[:MAX_INLINE]
     return " ".join(str(value["text"]).split())[:MAX_INLINE].rstrip(".")
 
 
 def full_text(value: Mapping[str, Any] | str) -> str:
-    """A value as context for a question: of pages all their text, of an answer also what was asked."""
+    """Return a value as context for a question: all text of pages, an answer with its question."""
     if isinstance(value, str):
         return value
     if "question" in value and "answer" in value:
@@ -96,5 +96,5 @@ def full_text(value: Mapping[str, Any] | str) -> str:
 
 
 def pages_in(value: Mapping[str, Any]) -> Sequence[TextPage]:
-    """The pages that a value of kind 'pages' holds."""
+    """Return the pages that a value of kind 'pages' holds."""
     return [page_of(page) for page in value.get("pages") or ()]

@@ -1,6 +1,6 @@
 """Calculator for complex QA: comparisons of numbers, dates and truths, joined by and, or, not; arithmetic.
 
-The text is taken apart before variables enter, so that what a value says (`-`, `=`, `R1`) is never an operator.
+The text is split before variables are replaced, so that a value's text (`-`, `=`, `R1`) is never an operator.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RELATIONS = {"≥": ">=", "=>": ">=", "≤": "<=", "=<": "<=", "≠": "!=", "<>
 _OR, _AND = re.compile(r"\bor\b|\|\|", re.IGNORECASE), re.compile(r"\band\b|&&", re.IGNORECASE)
 _RELATION = re.compile(r">=|<=|=>|=<|==|!=|<>|[≥≤≠=<>]")
 _NOT = re.compile(r"not\b\s*", re.IGNORECASE)
-#: Of digits and operators alone: a date only where it is a whole one of ISO 8601, as `2020 - 1` is 2019.
+#: Digits and operators alone: a date only in the full form of ISO 8601, because `2020 - 1` is 2019.
 _ONLY_NUMBERS = re.compile(r"[-−–+*/×÷.,()\s0-9]+")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DAY_FIRST = re.compile(r"[0-9]{1,2}([-/])[0-9]{1,2}\1[0-9]{4}")
@@ -40,10 +40,10 @@ Operand = Quantity | When | bool | str
 
 
 async def calculate(text: str, variables: Variables, maths: MathsActions) -> dict[str, Any]:
-    """The value: kind 'boolean' (`yes`, `no`), 'number' or 'date'. Raises Unclear, and ActionError.
+    """Return the value: kind 'boolean' (`yes`, `no`), 'number' or 'date'. Raises Unclear, and ActionError.
 
     A number has its unit behind it, so that it is known when the text is read again. A plain whole number beside a date
-    is a year. Equal texts are equal; whether others mean the same is Unclear.
+    is a year. Equal texts are equal; comparing other texts raises Unclear.
     """
     if len(text) > MAX_TEXT:
         raise ActionError("too_large", f"a formula may have {MAX_TEXT} characters, this has {len(text)}")
@@ -58,7 +58,7 @@ def is_question(text: str) -> bool:
 
 
 def split(text: str, mark: re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """The parts of a text between marks outside of brackets, and the marks."""
+    """Return the parts of a text between marks outside of brackets, and the marks."""
     parts, marks, depth, start = [], [], 0, 0
     position = 0
     while position < len(text):
@@ -113,7 +113,7 @@ class _Reader:
         return await self._arithmetic(text, names) if operand is None else operand
 
     async def _arithmetic(self, text: str, names: Sequence[str]) -> Operand:
-        """What the maths actions make of a formula; a text without digits and variables stays a text."""
+        """Compute a formula by the maths actions; a text without digits and variables stays a text."""
         if not names and not any(letter.isdigit() for letter in text):
             return text
         values = {name: self._quantity(name) for name in names}
@@ -139,7 +139,7 @@ class _Reader:
 
 
 def read_literal(text: str) -> Quantity | When | bool | None:
-    """What an operand without variables says, as it is written in a formula; None where it may be arithmetic."""
+    """Return the value of an operand without variables; None if it may be arithmetic. Raises Unclear."""
     if not _ONLY_NUMBERS.fullmatch(text):
         return read_value(text)
     if _ISO_DATE.fullmatch(text):
@@ -150,7 +150,7 @@ def read_literal(text: str) -> Quantity | When | bool | None:
 
 
 def compare(left: Operand, mark: str, right: Operand) -> bool:
-    """Whether the relation holds. Raises Unclear where it makes no sense, or cannot be known."""
+    """Whether the relation holds. Raises Unclear if it makes no sense, or cannot be known."""
     mark = _RELATIONS.get(mark, mark)
     if isinstance(left, str) or isinstance(right, str):
         if isinstance(left, str) and isinstance(right, str) and _plain(left) == _plain(right) and mark in ("=", "!="):
@@ -201,7 +201,7 @@ def _date(value: Quantity | When | bool) -> When:
 
 
 def _dates(left_date: When, mark: str, right_date: When) -> bool:
-    """Compared as far as both dates go: June 4, 1990 is in 1990, but which of them is earlier is unknown."""
+    """Compare the parts that both dates have: June 4, 1990 equals 1990, but neither is earlier."""
     pairs = zip(
         (left_date.year, left_date.month, left_date.day),
         (right_date.year, right_date.month, right_date.day),

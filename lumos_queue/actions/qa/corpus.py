@@ -1,4 +1,4 @@
-"""A file or a folder as pages: text files, JSON lines, or a dump of Wikipedia. What cannot be read costs only itself.
+"""A file or a folder as pages: text files, JSON lines, or a dump of Wikipedia. Unreadable parts are skipped.
 
 - a folder: each `.txt` and `.md` file is a page, blank lines between its paragraphs; the title is its name without the
   ending, or its path in the folder where another file has that name too
@@ -40,7 +40,7 @@ class UnreadablePart:
 
 
 class Counted:
-    """The pages of a corpus, one by one, and what was wrong with the rest once they are through."""
+    """Iterates over the pages of a corpus; counts them and the parts that cannot be read."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -70,7 +70,7 @@ class Counted:
 
 
 def digest_of(path: Path) -> str:
-    """sha256 of a corpus: of the file's bytes, or of the folder's file names with theirs. Raises SpecError."""
+    """Return the sha256 of a corpus: of the file's bytes, or of a folder's file names and digests. Raises SpecError."""
     if not path.is_dir():
         return _digest_of_file(path)
     hasher = hashlib.sha256()
@@ -82,7 +82,7 @@ def digest_of(path: Path) -> str:
 
 
 def check_form(path: Path) -> None:
-    """Raises SpecError when there is nothing at the path, or something of another form."""
+    """Raises SpecError if there is no file or folder at the path, or one of another form."""
     if not path.exists():
         raise SpecError(f"No corpus at '{path}'. Expected {FORMATS}.")
     if path.is_dir():
@@ -101,7 +101,7 @@ def _digest_of_file(path: Path) -> str:
 
 
 def _text_files(folder: Path) -> list[Path]:
-    """In the order of their names; what is outside the folder (by a link) is left out."""
+    """Return the text files in the order of their names, without links to files outside the folder."""
     root = folder.resolve()
     files = (file for file in folder.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
     return sorted(file for file in files if file.resolve().is_relative_to(root))
@@ -164,7 +164,7 @@ def _page(line: bytes) -> TextPage | str:
 
 
 def record_page(record: object) -> TextPage | str:
-    """The page of one object with a title and a text; or what is wrong with it."""
+    """Return the page of one object with a title and a text, or a line with the problem."""
     if not isinstance(record, Mapping):
         return "expected an object"
     if not isinstance(record.get("title"), str) or not record["title"].strip():

@@ -1,7 +1,7 @@
 """The articles of a Wikipedia dump (pages-articles, `.xml` or `.xml.bz2`), one by one, however large the file is.
 
-The XML is read by expat as for the benchmarks: no document types, so no entities, and nothing is fetched. A page is
-held in memory while it is read, nothing else. Redirects and pages that are not articles are skipped.
+The XML is read by expat as for the benchmarks: no document types, so no entities, and nothing is fetched. Only one
+page at a time is in memory. Redirects and pages that are not articles are skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REDIRECT = re.compile(r"\s*#redirect\b", re.IGNORECASE)
 
 
 def dump_pages(path: Path) -> Iterator[TextPage | str]:
-    """The articles; last, where the file is cut off or is not such a dump, a line that says what is wrong."""
+    """Yield the articles; last, if the file is cut off or is not such a dump, a line with the problem."""
     try:
         with open_regular(path) as packed_file:
             file = cast(IO[bytes], _Bounded(packed_file)) if path.suffix == ".bz2" else packed_file
@@ -42,7 +42,7 @@ def dump_pages(path: Path) -> Iterator[TextPage | str]:
 
 
 class _Bounded:
-    """A bz2 file that stops unpacking when it comes to far more than text would."""
+    """A bz2 file that raises OSError when it unpacks to far more than any text would."""
 
     def __init__(self, packed_file: IO[bytes]):
         self._packed_file, self._unpacked_bytes = packed_file, 0

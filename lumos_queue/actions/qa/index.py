@@ -1,7 +1,7 @@
-"""Pages that can be searched: their texts in SQLite, BM25 over their paragraphs. In memory, or kept in a folder.
+"""Pages that can be searched: their texts in SQLite, BM25 over their paragraphs. In memory, or in a folder.
 
 A paragraph is the unit that is ranked (with its page's title, see actions/ranking/lexical.py); a page is as good as
-its best paragraph. A folder holds `texts.db` and bm25s's own files, which are mapped into memory and not read.
+its best paragraph. A folder holds `texts.db` and bm25s's own files, which are mapped into memory instead of read.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from bm25s import BM25
 
 PAGES = 5  #: how many pages a query finds (as the original took five search hits)
-PARAGRAPHS = 200  #: how many paragraphs are looked at for them
-FORMAT = 2  #: part of a cached index's name: count it up when words, weights, titles or tables change
+PARAGRAPHS = 200  #: how many paragraphs are ranked for them
+FORMAT = 2  #: part of a cached index's name: increase it when words, weights, titles or tables change
 _TABLES = """
 CREATE TABLE page (id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE, key TEXT NOT NULL, facts TEXT NOT NULL);
 CREATE INDEX page_by_key ON page (key);
@@ -43,7 +43,7 @@ class Index:
 
     @classmethod
     def build(cls, pages: Iterable[TextPage], folder: Path | None = None) -> Index:
-        """The index of some pages; pages of the same title are one. With a folder, it is also written there."""
+        """Build the index of some pages; pages of the same title become one. A folder gets a copy of it."""
         texts = sqlite3.connect(folder / "texts.db" if folder else ":memory:", check_same_thread=False)
         texts.executescript(_TABLES)
         lexicon, documents = Lexicon(), list[array]()
@@ -57,15 +57,15 @@ class Index:
 
     @classmethod
     def load(cls, folder: Path) -> Index:
-        """The index that `build` wrote to the folder; takes little memory however large it is."""
+        """Return the index that `build` wrote to the folder. It takes little memory, however large it is."""
         texts = sqlite3.connect(f"{(folder / 'texts.db').as_uri()}?mode=ro", uri=True, check_same_thread=False)
         has_words = (folder / "words").is_dir()
         return cls(texts, bm25().load(folder / "words", mmap=True, show_progress=False) if has_words else None)
 
     def pages(self, query: str, count: int = PAGES) -> list[TextPage]:
-        """The pages that a query names, and else those whose paragraphs fit it best.
+        """Return the pages that a query names; if it names none, those whose paragraphs fit it best.
 
-        `Ann, Bob` names two pages when there are pages called Ann and Bob. A query that names pages finds these alone.
+        `Ann, Bob` names two pages if there are pages called Ann and Bob.
         """
         with self._lock:
             if numbers := titles_in(query, self._pages_called):
@@ -76,7 +76,7 @@ class Index:
             return [self._page(number, positions) for number, positions in list(hits.items())[:count]]
 
     def paragraphs(self, query: str, count: int) -> list[tuple[str, str]]:
-        """(title, text) of the paragraphs that fit the query best."""
+        """Return (title, text) of the paragraphs that fit the query best."""
         with self._lock:
             return [self._paragraph(position) for position in self._rank(query, count)]
 
@@ -84,7 +84,7 @@ class Index:
         self._texts.close()
 
     def _rank(self, query: str, count: int) -> Iterator[int]:
-        """At most so many paragraphs with a word of the query, the best first."""
+        """Return the numbers of at most `count` paragraphs with a word of the query, the best first."""
         scores = score(self._words, query, self._count)
         limit = min(count, int(np.count_nonzero(scores)))
         if not limit:
@@ -100,7 +100,7 @@ class Index:
         return self._texts.execute("SELECT page FROM paragraph WHERE id = ?", (paragraph,)).fetchone()[0]
 
     def _page(self, number: int, hits: Sequence[int]) -> TextPage:
-        """The page with as many of its paragraphs as a value may hold: those that were hit, then from the beginning."""
+        """Return the page with as many paragraphs as a value may hold: first the hits, then from the beginning."""
         title, facts = self._texts.execute("SELECT title, facts FROM page WHERE id = ?", (number,)).fetchone()
         paragraphs: dict[int, str] = {}
         room = MAX_PAGE

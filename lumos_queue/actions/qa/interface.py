@@ -51,7 +51,7 @@ class QaActions:
     defaults: Mapping[str, str] = {"corpus": "the task's own paragraphs", "ranker": "lexical"}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
-        """Raises SpecError when a corpus or a ranker's weights are missing, or changed since submission."""
+        """Raises SpecError if a corpus or a ranker's weights are missing, or changed since submission."""
         tools = tools or {}
         self.live = tools.get("knowledge") == "live"
         self.ranker: Ranker = open_prepared(tools)
@@ -83,14 +83,14 @@ class QaActions:
 
 
 class QaSession(ActionSession):
-    """One question. Its own paragraphs are indexed when they are first asked for."""
+    """The session of one question. Its own paragraphs are indexed at the first query."""
 
     def __init__(self, actions: QaActions, task: Task):
         self._actions, self._task = actions, task
         self._own_index: Index | None = None
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Also answers to ParagraphRetrieval, as the paper calls ParagraphRetrieve."""
+        """Run one action. ParagraphRetrieval, a name in the paper, is read as ParagraphRetrieve."""
         if action.name == "ParagraphRetrieval":
             action = Action(action.variables, "ParagraphRetrieve", action.arguments, action.raw)
         return await super().execute(action, context)
@@ -148,9 +148,9 @@ class QaSession(ActionSession):
     async def Conclude(self, text: str, context: StepContext) -> Value:
         """Answer the task's own question from these answers: what LUMOS does when its planner stops (spec 5.2).
 
-        The question is unchanged, also where it holds what looks like a variable; ` yes/no` behind the list asks for
-        one of the two. Each answer ends in `;`, the last one too: so the original joins them. Jobs of formulation
-        version 1 go on without the last one (formulations/answer.py).
+        The question is unchanged, even if a word looks like a variable. ` yes/no` behind the list asks for yes or no.
+        Each answer ends in `;`, including the last one, as in the original; jobs of formulation version 1 continue
+        without the last `;` (formulations/answer.py).
         """
         names, yes_no = text.removesuffix(" yes/no").strip("[]").split(", "), text.endswith(" yes/no")
         answers = "; ".join(full_text(value_of(name, context.variables)) for name in names)
@@ -180,7 +180,7 @@ class QaSession(ActionSession):
         return {"kind": "boolean", "text": truth} if truth else output
 
     async def _ask_for_result(self, text: str, context: StepContext, reason: str) -> Value:
-        """What a model makes of a formula that cannot be read, as in the original; the value says so."""
+        """Ask a model for the result of an unreadable formula, as in the original; the value is of kind 'model'."""
         formula = inline_variables(text, context.variables)
         question = f"Is it true that {formula}? {YES_NO}" if is_question(text) else f"What is the result of {formula}?"
         prompt = WITH_CONTEXT.format(question=question, context="\n".join([text, *_variable_lines(text, context)]))
@@ -188,7 +188,7 @@ class QaSession(ActionSession):
         return {"kind": "model", "text": answer, "question": question, "answer": answer, "why": reason}
 
     async def _ask_yes_or_no(self, text: str, context: StepContext, subgoal: str, value: Value | None) -> Value:
-        """Yes or no to the question of the last subgoal, from its formula and what that comes to."""
+        """Ask for yes or no to the question of the last subgoal, with its formula and the formula's value."""
         formula = text if value is None else f"{text} = {value['text']}"
         facts = "\n".join([formula, *_variable_lines(text, context)])
         return await answer_question(facts, f"{subgoal} {YES_NO}", context, self._actions.ranker, search=False)
@@ -206,5 +206,5 @@ class QaSession(ActionSession):
 
 
 def _variable_lines(text: str, context: StepContext) -> list[str]:
-    """The values of a formula's variables, a line each."""
+    """Return the values of a formula's variables, a line each."""
     return [f"{name}: {short_text(context.variables[name])}" for name in variables_in(text)]

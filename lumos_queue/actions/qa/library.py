@@ -1,4 +1,4 @@
-"""Indexes of corpora in files: made once, kept by the corpus' sha256, shared by all episodes of a process."""
+"""Indexes of corpora in files: built once, named by the corpus' sha256, shared by all episodes of a process."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lumos_queue.actions.qa.index import FORMAT, Index
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.util.regular_file import read_regular_text
 
-FOLDER = "corpora"  #: in LUMOS_HOME; it can be deleted at any time when no job runs
+FOLDER = "corpora"  #: in LUMOS_HOME; it can be deleted when no job runs
 _WARNING = "warning.txt"
 
 
 def prepare_corpus(path: Path, home: Path) -> dict[str, str]:
-    """The tool options of a corpus: its absolute path, sha256, and a warning when parts of it could not be read.
+    """Return the tool options of a corpus: its absolute path, sha256, and a warning if parts of it could not be read.
 
-    Its index is made here if it was not yet. Raises SpecError when there is no corpus, or nothing in it can be read.
+    Builds its index, unless it exists. Raises SpecError if there is no corpus, or no part of it can be read.
     """
     path = path.absolute()
     check_form(path)
@@ -35,10 +35,10 @@ def prepare_corpus(path: Path, home: Path) -> dict[str, str]:
 
 
 class Library:
-    """The index of one corpus, opened when it is first asked for. `digest` is what the corpus had when submitted."""
+    """The index of one corpus, opened at the first query. `digest` is the sha256 of the corpus at submission."""
 
     def __init__(self, path: Path, digest: str, home: Path):
-        """Raises SpecError when neither the corpus nor its index is on this machine."""
+        """Raises SpecError if neither the corpus nor its index is on this machine."""
         self._path, self._digest, self._folder = path, digest, _index_folder(home, digest)
         self._lock = asyncio.Lock()
         self._index: Index | None = None
@@ -46,7 +46,7 @@ class Library:
             check_form(path)
 
     async def index(self) -> Index:
-        """Raises InfrastructureError when the index must be made first and the corpus is no longer the same."""
+        """Return the index. Raises InfrastructureError if it must be built and the corpus has changed."""
         async with self._lock:
             if self._index is None:
                 self._index = await asyncio.to_thread(self._open)
@@ -76,9 +76,9 @@ def _index_folder(home: Path, digest: str) -> Path:
 
 
 def _build(path: Path, folder: Path, digest: str) -> None:
-    """Make the index beside its final path and move it there whole: two processes may do so at the same time.
+    """Build the index beside its final path, then rename it: two processes may do so at the same time.
 
-    Raises SpecError when the corpus no longer has the digest once it is read: the index would be that of another one.
+    Raises SpecError if the corpus has another digest after reading: the index would be of another corpus.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=folder.parent))

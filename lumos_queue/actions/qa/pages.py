@@ -1,4 +1,4 @@
-"""Pages, in the one form that corpora, the live Wikipedia tool and values have them: `title`, `paragraphs`, `table`."""
+"""Pages in the form that corpora, the live Wikipedia tool and values share: `title`, `paragraphs`, `table`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from lumos_queue.errors import ActionError
 
 MAX_TITLE = 300  #: characters
-MAX_PARAGRAPH = 8_000  #: characters; what is longer is cut
+MAX_PARAGRAPH = 8_000  #: characters; longer paragraphs are cut
 MAX_PAGE = 20_000  #: characters of one page's paragraphs that a value holds
 
 
@@ -19,11 +19,11 @@ class TextPage:
 
     title: str
     paragraphs: Sequence[str]
-    table: str = ""  #: what a table of facts on the page says, as text
+    table: str = ""  #: a table of facts on the page, as text
 
 
 def page_of(value: object) -> TextPage:
-    """A page from its JSON form. Raises ActionError when it is not one: a tool or a recording gave something else."""
+    """Return a page from its JSON form. Raises ActionError for any other value of a tool or a recording."""
     if not isinstance(value, Mapping) or not isinstance(value.get("title"), str):
         raise ActionError("bad_reply", "expected a page with a title and paragraphs")
     paragraphs = [text for text in value.get("paragraphs") or () if isinstance(text, str)]
@@ -33,19 +33,19 @@ def page_of(value: object) -> TextPage:
 
 
 def pages_value(pages: Iterable[TextPage]) -> dict[str, Any]:
-    """The value of a KnowledgeQuery. Its text names the pages, as the LUMOS annotations do."""
+    """Return the value of a KnowledgeQuery. Its text names the pages, as the LUMOS annotations do."""
     pages_json = [_cut_page(page) for page in pages]
     text = ", ".join(f"WikipediaPage({page['title']})" for page in pages_json)
     return {"kind": "pages", "text": text, "pages": pages_json}
 
 
 def tidy(text: str) -> str:
-    """The text on one line, cut at MAX_PARAGRAPH."""
+    """Return the text on one line, cut at MAX_PARAGRAPH."""
     return " ".join(text[: 2 * MAX_PARAGRAPH].split())[:MAX_PARAGRAPH]
 
 
 def tidy_paragraphs(paragraphs: Iterable[str]) -> list[str]:
-    """The paragraphs, each on one line, without empty ones."""
+    """Return the paragraphs, each on one line, without empty ones."""
     return [text for paragraph in paragraphs if (text := tidy(paragraph))]
 
 

@@ -1,4 +1,4 @@
-"""ParagraphRetrieve: of the paragraphs of some pages the five that fit a query best, as numbered evidence."""
+"""ParagraphRetrieve: the five paragraphs of some pages that fit a query best, as numbered evidence."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from lumos_queue.actions.ranking.base import Ranker, join_title, top_positions
 from lumos_queue.errors import ActionError
 
 EVIDENCES = 5
-MAX_EVIDENCE = 3_000  #: characters of one paragraph that are shown
+MAX_EVIDENCE = 3_000  #: characters of one paragraph in the value's text
 
 
 async def evidence(pages: Sequence[TextPage], query: str, ranker: Ranker) -> dict[str, Any]:
-    """The value of kind 'evidence': `evidence` lists title and text, best first.
+    """Return the value of kind 'evidence': `evidence` lists title and text, best first.
 
     Its text is that of the original, `Evidence 1: …` line by line, after `Reference Table: …` when the first page has
-    one. Raises ActionError when the pages have no text.
+    one. Raises ActionError if the pages have no text.
     """
     passages = list(dict.fromkeys((page.title, text) for page in pages for text in page.paragraphs))
     table = pages[0].table if pages else ""

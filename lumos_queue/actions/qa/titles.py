@@ -10,11 +10,11 @@ from urllib.parse import unquote
 _ADDRESS = re.compile(r"(?:https?://[a-z-]+\.wikipedia\.org)?/wiki/([^?#]+)", re.IGNORECASE)
 _QUOTES = "\"'`“”‘’ "
 MAX_TITLES = 10  #: in one query
-MAX_CHARACTERS = 5_000  #: that are looked at: accents are put in order, which takes the square of their number
+MAX_CHARACTERS = 5_000  #: that are read: ordering accents takes time in the square of their number
 
 
 def key_of(title: str) -> str:
-    """What is the same for all spellings of a title: case, accents, underscores, quotes and a full stop aside.
+    """Return the key of all spellings of a title: without case, accents, underscores, quotes and a full stop.
 
     The address of a Wikipedia page is a spelling of its title.
     """
@@ -27,9 +27,10 @@ def key_of(title: str) -> str:
 
 
 def titles_in(query: str, find_pages: Callable[[str], list[int]]) -> list[int]:
-    """The pages that a query names: the whole of it, or its parts between commas (`Ann, Washington, D.C.` has two).
+    """Return the pages that a query names, as a whole or by parts between commas (`Ann, Washington, D.C.` has two).
 
-    Empty unless every part belongs to a title: a question that begins with a title is not the title.
+    [] unless every part belongs to a title: a question that begins with a title is no title. `find_pages`: the numbers
+    of the pages with a title.
     """
     if whole := find_pages(query):
         return whole

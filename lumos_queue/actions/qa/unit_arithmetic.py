@@ -1,4 +1,4 @@
-"""Sums, differences, products and quotients of quantities with units. What has no certain unit is Unclear."""
+"""Sums, differences, products and quotients of quantities with units. A result without a certain unit is Unclear."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def names_units(text: str) -> bool:
 
 
 def evaluate(text: str, values: Mapping[str, Quantity]) -> Quantity:
-    """The value of a formula of `+ - * /` and brackets. Raises Unclear, and ActionError for a division by zero."""
+    """Return the value of a formula of `+ - * /` and brackets. Raises Unclear; ActionError for a division by zero."""
     reader = _Formula(_tokens(text), values)
     quantity = reader.sum()
     if reader.has_more():

@@ -1,8 +1,8 @@
-"""Wikitext to plain paragraphs, in a few passes whose time grows with the length alone.
+"""Convert wikitext to plain paragraphs, in a few passes of linear time.
 
-Written here because the parsers for it do not have that property: mwparserfromhell 0.7.2 takes 160 seconds for 150 kB
-of tables that never end and as long for links, and holds the interpreter's lock meanwhile.
-What is lost: tables, notes, and what templates would say (but for `{{convert|330|m}}`, and the first infobox as facts).
+Existing parsers are not linear: mwparserfromhell 0.7.2 takes 160 seconds for 150 kB of tables that never end, and as
+long for links, and holds the interpreter's lock meanwhile. Tables, notes and templates are dropped, except
+`{{convert|330|m}}` and the first infobox, which gives facts.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
 
 
 def paragraphs_of(text: str) -> list[str]:
-    """The paragraphs and the items of lists, without markup, headings and what is too short to say anything."""
+    """Return the paragraphs and the items of lists, without markup, headings and texts below MIN_WORDS words."""
     text = _ITEM.sub("\n\n", _HEADING.sub("\n\n", _without(_noteless(text), _TEMPLATE)))
     paragraphs = (" ".join(_readable(part).split()) for part in _BLANK_LINES.split(text))
     return [paragraph for paragraph in paragraphs if len(paragraph.split()) >= MIN_WORDS]
 
 
 def facts_of(text: str) -> str:
-    """`born: 1900; died: 1980` of the first infobox; '' when there is none, or it never ends."""
+    """Return `born: 1900; died: 1980` of the first infobox; '' if there is none, or it never ends."""
     text = _noteless(text)
     start = _INFOBOX.search(text)
     if start is None:
@@ -53,7 +53,7 @@ def facts_of(text: str) -> str:
 
 
 def _pairs(box: str) -> str:
-    """An infobox's `| name = value` fields; a `|` within a link separates none."""
+    """Return an infobox's `| name = value` fields; a `|` within a link separates none."""
     lines = _readable(_without(box, _TEMPLATE)).split("\n|")
     pairs = (line.partition("=") for line in lines)
     facts = (f"{name.strip(' |')}: {' '.join(value.split())}" for name, _, value in pairs if value.strip())
@@ -61,14 +61,14 @@ def _pairs(box: str) -> str:
 
 
 def _noteless(text: str) -> str:
-    """Without comments, tables, notes, tags and addresses."""
+    """Remove comments, tables, notes, tags and addresses."""
     for mark in (_COMMENT, _TABLE, _NOTE):
         text = _without(text, mark)
     return _CONVERT.sub(r"\1 \2", _ADDRESS.sub(r"\1", _TAG.sub(" ", text)))
 
 
 def _readable(text: str) -> str:
-    """Links as they are read; no quotes for italics, no entities."""
+    """Replace links by their words, remove quotes for italics, decode entities."""
     text = _QUOTES.sub("", _SWITCH.sub("", _linkless(text)))
     try:
         return unescape(text)
@@ -77,9 +77,9 @@ def _readable(text: str) -> str:
 
 
 def _without(text: str, mark: re.Pattern[str]) -> str:
-    """The text without what stands between marks, also nested ones; group 1 of an opening mark is not empty.
+    """Remove the text between marks, also nested ones; group 1 of an opening mark is not empty.
 
-    What is never closed reaches to the end.
+    A mark that is never closed reaches to the end.
     """
     parts, depth, start = [], 0, 0
     for match in mark.finditer(text):
@@ -94,7 +94,7 @@ def _without(text: str, mark: re.Pattern[str]) -> str:
 
 
 def _linkless(text: str) -> str:
-    """`[[page|words]]` becomes `words`; pictures and categories go, with the links in their captions."""
+    """`[[page|words]]` becomes `words`; pictures and categories are removed, with the links in their captions."""
     open_links: list[list[str]] = [[]]
     start = 0
     for mark in _BRACKETS.finditer(text):

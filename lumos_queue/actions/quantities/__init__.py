@@ -1,1 +1,1 @@
-"""What answers say, as values that can be compared: numbers with units, dates, yes, no."""
+"""Answers as values that can be compared: numbers with units, dates, yes, no."""

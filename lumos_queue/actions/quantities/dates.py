@@ -28,9 +28,9 @@ _YEAR_LAST = re.compile(r"(?:([0-9]{2})/|([0-9]{1,2})([-./])([0-9]{1,2})\3)([0-9
 
 
 def read_date(text: str) -> When | None:
-    """A date that names a month, one in digits, or a year with its era. A year alone is ambiguous: it is a number.
+    """Return a date that names a month, a date in digits, or a year with its era; None for any other text.
 
-    None for `4/6/1990`: it is in April or in June.
+    A year alone is ambiguous: it is a number. `4/6/1990` is ambiguous, too: it is in April or in June.
     """
     era = _ERA.search(text)
     plain = (text[: era.start()] + text[era.end() :] if era else text).strip(" ,.")
@@ -65,7 +65,7 @@ def _in_digits(text: str) -> When | None:
 
 
 def _with_month(plain: str, year_text: str, year: int) -> When | None:
-    """Read by dateutil, which takes missing parts from another date: it is asked twice, with different ones."""
+    """Read a date by dateutil, which takes missing parts from a default: two different defaults reveal them."""
     before, _, after = plain.rpartition(year_text)
     rest = " ".join(re.sub(r"\b(?:of|the)\b", " ", f"{before}2000{after}", flags=re.IGNORECASE).split()).strip(" ,.")
     try:

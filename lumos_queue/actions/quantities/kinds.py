@@ -1,4 +1,4 @@
-"""The values that texts are read as."""
+"""The values of texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A date as exactly as it is given. Years before Christ are negative: 44 BC is -44."""
+    """A date as exactly as it is known. Years before Christ are negative: 44 BC is -44."""
 
     year: int
     month: int | None = None

@@ -29,7 +29,7 @@ SCALES = {
 }
 _PARTS = "half halves third thirds quarter quarters fifth fifths sixth sixths eighth eighths tenth tenths".split()  # noqa: SIM905
 _OTHERS = "hundredth hundredths thousandth thousandths mil mio thou score gross sextillion myriad".split()  # noqa: SIM905
-#: A unit that holds one of these is a part of the number that was not read.
+#: A unit with one of these words is a part of the number that was not read.
 NUMBER_WORDS = frozenset(
     [*_SMALL, *_TENS, *SCALES, *(f"{word}s" for word in SCALES), *_PARTS, *_OTHERS]
 )  # `second` is left out: it is a unit
@@ -38,9 +38,9 @@ _WORD = re.compile(r"[\s-]*([a-z]+)\b", re.IGNORECASE)
 
 
 def read_spelled(text: str) -> tuple[Fraction | None, str]:
-    """The number whose words begin the text, and what follows them; None where no number begins it.
+    """Return the number whose words begin the text, and the rest of the text; None if no number begins it.
 
-    Words go on as long as they make one number: `nineteen ninety` ends after nineteen.
+    Words are read as long as they make one number: `nineteen ninety` ends after nineteen.
     """
     total, group, before, smallest, position = 0, None, "", 0, 0
     while match := _WORD.match(text, position):

@@ -1,6 +1,6 @@
-"""What an answer says, as something that can be compared: a number with its unit, a date, yes or no.
+"""Read an answer as a value that can be compared: a number with its unit, a date, yes or no.
 
-A text is read only when all of it fits: `about 2.5 million people`, `1,083 feet (330 m)`, `June 4, 1990`, `44 BC`.
+A text is read only if all of it fits: `about 2.5 million people`, `1,083 feet (330 m)`, `June 4, 1990`, `44 BC`.
 `5 to 10 days`, `less than 100`, `11 am`, `three quarters` and `1990s` are not read: the
 caller has to ask a model.
 """
@@ -16,7 +16,7 @@ from lumos_queue.actions.quantities.number_words import NUMBER_WORDS, SCALES, re
 from lumos_queue.actions.quantities.units import BEHIND_A_UNIT, SHORT
 from lumos_queue.scoring.numbers import parse_number
 
-MAX_TEXT = 300  #: characters that are looked at
+MAX_TEXT = 300  #: characters that are read
 CURRENCIES = "$€£¥₹"
 #: Words that leave the number as it is. `over`, `at least` and `nearly` do not.
 _ABOUT = re.compile(
@@ -57,7 +57,7 @@ _FIRST_UNCLEAR = frozenset("of out per by th at".split())  # noqa: SIM905
 
 
 def read_value(text: str) -> Quantity | When | bool | None:
-    """What the text says; None when it cannot be read as a whole."""
+    """Return the value of a text; None if it cannot be read as a whole."""
     text = " ".join(text[: MAX_TEXT + 1].split())
     if len(text) > MAX_TEXT:
         return None
@@ -70,7 +70,7 @@ def read_value(text: str) -> Quantity | When | bool | None:
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """`1,083 feet`, `$2.5 million`, `25%`, `three apples`, `-4 °C`."""
+    """Return the quantity of `1,083 feet`, `$2.5 million`, `25%`, `three apples`, `-4 °C`; None for other texts."""
     match = _NUMERAL.fullmatch(text)
     number: Fraction | None
     currency = ""
@@ -93,7 +93,7 @@ def read_quantity(text: str) -> Quantity | None:
 
 
 def _unit(text: str, currency: str) -> str | None:
-    """The unit a text is, with its currency; None when it may be something else. Brackets are left out."""
+    """Return the unit of a text, with its currency and without brackets; None if it may be no unit."""
     match = _UNIT.fullmatch(text)
     if not match or (match["aside"] and not match[1]):
         return None
@@ -123,7 +123,7 @@ def _is_short_unit(unit: str, words: list[str]) -> bool:
 
 
 def show_quantity(quantity: Quantity, number: str) -> str:
-    """A number's text with its unit, as `read_value` reads it: `8 miles`, `$5`, `25%`."""
+    """Return a number's text with its unit, as `read_value` reads it: `8 miles`, `$5`, `25%`."""
     sign, _, rest = quantity.unit.partition(" ")
     if sign and sign in CURRENCIES:
         minus = "-" if number.startswith("-") else ""

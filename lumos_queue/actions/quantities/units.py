@@ -13,7 +13,7 @@ from typing import Any
 
 from lumos_queue.actions.quantities.kinds import Quantity
 
-#: Words of one or two letters that are units; others (`am`, `pm`, `bn`) mostly are something else.
+#: Words of one or two letters that are units; others (`am`, `pm`, `bn`) mostly are no units.
 SHORT = frozenset("m km cm mm kg g mg lb oz ft in mi yd ha l ml h hr yr s".split())  # noqa: SIM905
 _LISTED = (
     "meter metre kilometer kilometre centimeter centimetre millimeter millimetre inch foot feet yard mile fathom "
@@ -23,7 +23,7 @@ _LISTED = (
     "joule kilojoule volt"
 )
 _PLAIN = SHORT.union(_LISTED.split())
-#: Words that pint calls otherwise, or that mean more than one unit.
+#: Words that have another name in pint, or mean more than one unit.
 _NAMES = {
     "decade": ("dekayear",),
     "in": ("inch",),
@@ -51,7 +51,7 @@ _NAMES = {
     "fluid_ounce": ("fluid_ounce", "imperial_fluid_ounce"),
 }
 _POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3, "squared": 2, "cubed": 3, "²": 2, "³": 3}
-#: Words behind a unit that leave it what it is.
+#: Words behind a unit that do not change it.
 BEHIND_A_UNIT = frozenset("tall long high wide deep old away above below across apart thick ago from".split())  # noqa: SIM905
 _WORD = re.compile(r"°?\s?[^\W\d_²³]+|[²³]")
 #: What a unit beside a bare number may mean: per cent are points or hundredths, `m` metres or million.
@@ -59,10 +59,10 @@ _BESIDE_BARE = {"%": (Fraction(1), Fraction(1, 100)), "m": (Fraction(1), Fractio
 
 
 def readings(first: Quantity, second: Quantity) -> list[tuple[Fraction, Fraction]]:
-    """The two numbers in one unit, once for each thing that the units may mean.
+    """Return the two numbers in one unit, a pair for each meaning that the units may have.
 
-    Unchanged when the unit is the same or missing on one side. None at all when the units are different and one of them
-    is not known, or they measure different things.
+    The numbers are unchanged if the units are the same or one is missing. [] if the units are different and one of them
+    is unknown, or they measure different things.
     """
     if same_unit(first.unit, second.unit):
         return [(first.number, second.number)]
@@ -89,17 +89,17 @@ def same_unit(first: str, second: str) -> bool:
 
 
 def is_open(unit: str) -> bool:
-    """Whether what a number means, beside a bare one, depends on who reads it: `%` and `m`."""
+    """Whether a unit is ambiguous beside a bare number: `%` and `m`."""
     return unit in _BESIDE_BARE
 
 
 def measures_time(unit: str) -> bool:
-    """Whether it is a known unit of time."""
+    """Whether the unit is a known unit of time."""
     return any(candidate.is_compatible_with("year") for candidate in _units(unit))
 
 
 def is_temperature(unit: str) -> bool:
-    """Whether it is a known unit of temperature, whose numbers cannot be added or multiplied."""
+    """Whether the unit is a known unit of temperature, whose numbers cannot be added or multiplied."""
     return any(candidate.is_compatible_with("kelvin") for candidate in _units(unit))
 
 
@@ -109,14 +109,14 @@ def _singular(text: str) -> str:
 
 @cache
 def _registry() -> Any:
-    import pint  # here: it takes half a second, and most programs and formulas have one unit or none
+    import pint  # here, because it takes half a second, and most formulas have one unit or none
 
     return pint.UnitRegistry(non_int_type=Fraction)  # pyright: ignore[reportArgumentType]  (any number type will do)
 
 
 @lru_cache(4096)
 def _units(text: str) -> tuple[Any, ...]:
-    """What a unit may be in pint: `metres tall`, `square miles`, `km/h`, `miles per hour`; () when it is not known."""
+    """Return a unit's meanings: `metres tall`, `square miles`, `km/h`, `miles per hour`; () if it is unknown."""
     words = [word.replace(" ", "") for word in _WORD.findall(re.sub(r"/|\ban?\b", " per ", text.casefold()))]
     end = next((index for index, word in enumerate(words) if index and word in BEHIND_A_UNIT), len(words))
     words = words[:end]
@@ -139,7 +139,7 @@ def _powers(words: list[str]) -> tuple[Any, ...]:
 
 
 def _without_temperatures(units: Iterable[Any]) -> tuple[Any, ...]:
-    """Without those of temperatures: degrees per hour have no zero point of their own, and pint refuses them."""
+    """Leave out temperatures: degrees per hour have no zero point of their own, and pint refuses them."""
     return tuple(unit for unit in units if "[temperature]" not in unit.dimensionality)
 
 

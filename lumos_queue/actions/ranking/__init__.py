@@ -1,1 +1,1 @@
-"""Which texts fit a query best: rankers, lexical by default, neural ones where their weights are given."""
+"""Rankers: which texts fit a query best. Lexical by default, neural with a folder of weights."""

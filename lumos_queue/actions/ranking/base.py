@@ -1,4 +1,4 @@
-"""What every ranker offers, and how a text carries its title."""
+"""The protocol of rankers, and the form of a text with its title."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Protocol
 class Ranker(Protocol):
     """Scores texts by how well they fit a query. Usable by many episodes at once."""
 
-    name: str  #: as an option says it, e.g. 'lexical' or 'dpr:DIR'
+    name: str  #: as in an option, e.g. 'lexical' or 'dpr:DIR'
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One score for each text, the higher the better; comparable within one call only.
+        """Return one score for each text, the higher the better; comparable within one call only.
 
-        A text that has a title begins with it, on a separate line (`join_title`). Raises SpecError when the ranker's
-        model cannot be loaded, InfrastructureError when it fails on the way.
+        A text that has a title begins with it, on a separate line (`join_title`). Raises SpecError if the ranker's
+        model cannot be loaded, InfrastructureError if it fails later.
         """
         ...
 
@@ -35,16 +35,16 @@ class RankerKind:
 
 
 def join_title(title: str, text: str) -> str:
-    """The text with its title in front, as rankers are given it."""
+    """Return the text with its title in front, for rankers."""
     return f"{' '.join(title.split())}\n{text}" if title else text
 
 
 def split_title(text: str) -> tuple[str, str]:
-    """(title, text) of what `join_title` made; the title is '' when there is none."""
+    """Return (title, text) of a text of `join_title`; the title is '' if there is none."""
     title, line_break, rest = text.partition("\n")
     return (title, rest) if line_break else ("", text)
 
 
 def top_positions(scores: Sequence[float], count: int) -> list[int]:
-    """The positions of the `count` highest scores, the best first; of equal ones the earlier first."""
+    """Return the positions of the `count` highest scores, the best first; of equal scores the earlier first."""
     return sorted(range(len(scores)), key=lambda position: -scores[position])[:count]

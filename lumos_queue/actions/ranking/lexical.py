@@ -1,11 +1,11 @@
-"""BM25 through bm25s: the words that texts and queries are made of, and the ranker that needs no weights.
+"""BM25 by bm25s: the words of texts and queries, and the ranker that needs no weights.
 
-Why these words and this weight of titles, measured on the samples of MuSiQue and HotpotQA (`python -m
-performance.retrieval_recall --title-weight N`): recall@5 of MuSiQue's 287 hops among all 3,635 paragraphs is 79 % with
-titles counted not at all, 85 % once, 87 % twice, 87.5 % three times; all supporting pages of HotpotQA's questions are
+The words and the weight of titles were measured on the samples of MuSiQue and HotpotQA (`python -m
+performance.retrieval_recall --title-weight N`). recall@5 of MuSiQue's 287 hops among all 3,635 paragraphs is 79 % with
+titles counted zero times, 85 % once, 87 % twice, 87.5 % three times; all supporting pages of HotpotQA's questions are
 found for 62, 68, 74 and 75 % among their own and 43, 54, 59 and 58 % among all. Four times loses some hops (87.1 %).
-Without stop words left out the hops fall from 94 to 93 % among their own. A Porter stemmer costs two points of the 87.5
-and gains five of the 58: it stays out. k1 and b are the library's.
+With stop words, the hops fall from 94 to 93 % among their own. A Porter stemmer costs two points of the 87.5 and gains
+five of the 58: it is left out. k1 and b are the library's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bm25s import BM25
 
 TITLE_WEIGHT = 3  #: how often each word of a title counts
-#: What a question is made of beside what it is about; the library's list lacks these.
+#: Words of questions that do not name their subject; the library's list lacks them.
 _QUESTION_WORDS = "what which who whom whose when where why how do does did is are was were"
 
 _WORD = re.compile(r"\w+")
@@ -35,46 +35,46 @@ _WORD = re.compile(r"\w+")
 
 @functools.cache
 def bm25() -> type[BM25]:
-    """The library's class. Importing the library takes half a second, as it brings scipy."""
+    """Return the library's class. Importing the library takes half a second, because it imports scipy."""
     from bm25s import BM25
 
-    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets DEBUG, and logs every index
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # the library sets DEBUG, and logs every index
     return BM25
 
 
 @functools.cache
 def stop_words() -> frozenset[str]:
-    """Words that neither texts nor queries are searched by."""
+    """Return the words that are ignored in texts and queries."""
     from bm25s.stopwords import STOPWORDS_EN_PLUS
 
     return frozenset(STOPWORDS_EN_PLUS) | frozenset(_QUESTION_WORDS.split())
 
 
 def words(text: str) -> list[str]:
-    """The words of a text or a query that count, in lower case."""
+    """Return the words of a text or a query that count, in lower case."""
     ignored_words = stop_words()
     return [word for word in _WORD.findall(text.lower()) if word not in ignored_words]
 
 
 def weighed_words(title: str, text: str) -> list[str]:
-    """The words of a text with its title's words repeated: in BM25 a field's weight is a count (BM25F, simple form)."""
+    """Return the words of a text, its title's repeated: in BM25 a field's weight is a count (BM25F, simple form)."""
     return words(title) * TITLE_WEIGHT + words(text)
 
 
 class Lexicon:
-    """Words to numbers, each new word the next one."""
+    """Maps words to numbers; a new word gets the next number."""
 
     def __init__(self, numbers: Mapping[str, int] | None = None):
         self.numbers: dict[str, int] = dict(numbers or {})
 
     def number_words(self, tokens: Iterable[str]) -> array:
-        """The numbers of the words; 4 bytes each, as there are very many."""
+        """Return the numbers of the words; 4 bytes each, because there are very many."""
         numbers = self.numbers
         return array("i", [numbers.setdefault(word, len(numbers)) for word in tokens])
 
 
 def index(documents: list[array], lexicon: Lexicon) -> BM25 | None:
-    """The BM25 index of documents given as word numbers; None when there is no word at all."""
+    """Return the BM25 index of documents given as word numbers; None if there is no word."""
     if not lexicon.numbers:
         return None
     word_index = bm25()()
@@ -83,7 +83,7 @@ def index(documents: list[array], lexicon: Lexicon) -> BM25 | None:
 
 
 def score(index: BM25 | None, query: str, count: int) -> np.ndarray:
-    """The scores of the `count` documents of an index, float32; all 0 where the query shares no word with them."""
+    """Return the scores of the `count` documents of an index, float32; all 0 if the query shares no word with them."""
     word_ids = index.get_tokens_ids(words(query)) if index is not None else []
     if index is None or not word_ids:
         return np.zeros(count, np.float32)
@@ -91,16 +91,16 @@ def score(index: BM25 | None, query: str, count: int) -> np.ndarray:
 
 
 class Lexical:
-    """BM25 among the given texts alone: what is rare among them counts most."""
+    """BM25 among the given texts alone: words that are rare among them count most."""
 
     name = "lexical"
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Takes about 50 microseconds for each paragraph, in a thread: a page may have thousands of elements."""
+        """Score the texts in a thread: each takes about 50 microseconds, and a page may have thousands of elements."""
         return await asyncio.to_thread(_scores, query, texts)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the ranker has no resources."""
 
 
 def _scores(query: str, texts: Sequence[str]) -> list[float]:

@@ -25,7 +25,7 @@ from lumos_queue.actions.ranking.base import RankerKind, split_title
 from lumos_queue.errors import InfrastructureError, LumosError, SpecError
 from lumos_queue.util.model_loading import MODEL_LOADING
 
-MAX_LENGTH = 512  #: tokens of a query with a text; what is longer is cut
+MAX_LENGTH = 512  #: tokens of a query with a text; longer pairs are cut
 BATCH = 10  #: texts in one forward pass, as in the original
 
 
@@ -42,7 +42,7 @@ class Neural:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"rank {folder.name}")
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Logits. Raises SpecError when the folder cannot be loaded, InfrastructureError when the model fails."""
+        """Return logits. Raises SpecError if the folder cannot be loaded, InfrastructureError if the model fails."""
         if self._close_event.is_set():
             raise InfrastructureError(f"the ranker {self.name} is closed")
         if not texts:
@@ -50,7 +50,7 @@ class Neural:
         return await asyncio.wrap_future(self._thread.submit(self._scores, query, list(texts)))
 
     async def close(self) -> None:
-        """Stop after the forward pass that is running; what waits fails with InfrastructureError."""
+        """Stop after the current forward pass; waiting queries fail with InfrastructureError."""
         self._close_event.set()
         await asyncio.to_thread(self._thread.shutdown)
         self._model = self._tokenizer = None
@@ -116,7 +116,7 @@ class Neural:
         )
 
     def _row(self, query: str, text: str) -> dict[str, list[int]]:
-        """Token ids of one pair, and segment ids where the model has them; cut, not padded."""
+        """Return the token ids of one pair, and segment ids if the model has them; cut, not padded."""
         tokenizer = self._tokenizer
         if self._kind == "dpr":
             # [CLS] query [SEP] title [SEP] text, as the reader was trained (transformers, DPRReaderTokenizer).
@@ -156,7 +156,7 @@ class Neural:
 
 
 def _batches(rows: list[dict[str, list[int]]]) -> Iterator[list[int]]:
-    """Positions in `rows`, similar lengths together."""
+    """Yield positions in `rows`, similar lengths together."""
     order = sorted(range(len(rows)), key=lambda position: len(rows[position]["input_ids"]))
     for start in range(0, len(order), BATCH):
         yield order[start : start + BATCH]

@@ -1,6 +1,6 @@
-"""Rankers by what a domain's option `--tool ranker=…` says: `lexical`, or `KIND:DIR` (actions/ranking/neural.py).
+"""Rankers by the value of a domain's option `--tool ranker=…`: `lexical`, or `KIND:DIR` (actions/ranking/neural.py).
 
-One of a plug-in is written `NAME`, or `NAME:DIR` where it says what weights it needs (`published`).
+A plug-in's ranker is written `NAME`, or `NAME:DIR` if it names the weights that it needs (`published`).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ DEFAULT = "lexical"  #: needs no weights, and so no folder
 
 
 def prepare_ranker(tools: Mapping[str, str]) -> dict[str, str]:
-    """The options with `ranker` checked: its folder absolute, the digest of its weights as `ranker_sha256` beside it.
+    """Return the options with a checked `ranker`: its folder is absolute; `ranker_sha256` is the digest of its weights.
 
-    Raises SpecError, saying what is needed and how to get it, when the ranker cannot run here.
+    Raises SpecError, with what is needed and how to get it, if the ranker cannot run on this machine.
     """
     name, folder = _read(tools.get("ranker", ""))
     if folder is None:
@@ -46,7 +46,7 @@ def prepare_ranker(tools: Mapping[str, str]) -> dict[str, str]:
 
 
 def open_prepared(tools: Mapping[str, str]) -> Ranker:
-    """The ranker that prepared options name. Raises SpecError also when its weights have changed since submission."""
+    """Return the ranker of prepared options. Raises SpecError, also if its weights have changed since submission."""
     _, folder = _read(tools.get("ranker", ""))
     stored_sha256 = tools.get("ranker_sha256", "")
     if folder is not None and stored_sha256 and (sha256 := _digest(folder, _state(folder))) != stored_sha256:
@@ -57,13 +57,13 @@ def open_prepared(tools: Mapping[str, str]) -> Ranker:
 
 
 def open_ranker(spec: str) -> Ranker:
-    """`''` or `lexical`; or `KIND:DIR`, a folder of weights on this machine. Raises SpecError as `prepare_ranker`."""
+    """Return the ranker of `''`, `lexical` or `KIND:DIR`, a folder of weights on this machine. Raises SpecError."""
     name, folder = _read(spec)
     return RANKERS.load(name).open(folder)
 
 
 def _read(spec: str) -> tuple[str, Path | None]:
-    """Name and folder; the folder is None where no weights are needed."""
+    """Return name and folder; the folder is None if no weights are needed."""
     name, path = split_ranker(spec)
     if not RANKERS.knows(name) or (RANKERS.is_built_in(name) and (name == DEFAULT) == bool(path)):
         forms = (ranker if ranker == DEFAULT else f"{ranker}:DIR" for ranker in RANKERS)
@@ -80,7 +80,7 @@ def _read(spec: str) -> tuple[str, Path | None]:
 
 
 def split_ranker(spec: str) -> tuple[str, str]:
-    """The ranker's name, and its folder as it is written; '' where none is."""
+    """Return the ranker's name, and its folder as it is written; '' if there is none."""
     first, _, rest = (spec or DEFAULT).partition(":")
     if rest and is_dotted(f"{first}:{rest.partition(':')[0]}") and first not in RANKERS:
         attribute, _, rest = rest.partition(":")
@@ -113,5 +113,5 @@ def _state(folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 @cache
 def _digest(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> str:
-    """sha256 of the weights; hashed once in a process for each state of the files."""
+    """Return the sha256 of the weights, computed once in a process for each state of the files."""
     return identity(folder)["sha256"]
