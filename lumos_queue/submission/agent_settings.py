@@ -28,7 +28,7 @@ MAX_BEAMS = 1000
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """What an agent holds of these options, beside what it always has."""
+    """The limits and settings of an agent that these options set."""
 
     limits: Limits
     settings: Mapping[str, str]  #: of the formulation, those given; to be checked by Formulation.read_settings
@@ -37,7 +37,7 @@ class AgentSettings:
 def read_settings(
     formulation: Formulation, pairs: Mapping[str, str], own_pairs: Mapping[str, str] = MappingProxyType({})
 ) -> AgentSettings:
-    """The formulation's limits with those given, and the given settings of its own. `own`: further ones of its own.
+    """Return the formulation's limits, with those in `pairs`, and its own settings in `pairs` and `own_pairs`.
 
     Raises SpecError for a name that the formulation does not have, and for a limit that cannot be read.
     """
@@ -58,9 +58,9 @@ def read_settings(
 
 
 def split_settings(formulation: Formulation, pairs: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The values of `--setting NAME=VALUE` that are limits, and those of the formulation's own settings.
+    """Return the values of `--setting NAME=VALUE` that are limits, and those of the formulation's own settings.
 
-    Unknown names are among the limits. Raises SpecError for a malformed or repeated one.
+    Unknown names are among the limits. Raises SpecError for a malformed or repeated pair.
     """
     own_pairs = [pair for pair in pairs if is_own(formulation, *pair.partition("=")[::2])]
     return parse_pairs("--setting", [pair for pair in pairs if pair not in own_pairs]), parse_pairs(
@@ -71,7 +71,7 @@ def split_settings(formulation: Formulation, pairs: Sequence[str]) -> tuple[dict
 def is_own(formulation: Formulation, name: str, value: str) -> bool:
     """Whether a setting is the formulation's own, and no limit.
 
-    Of a tool agent `calls` is both: a word says how functions are called, anything else is the limit of model calls.
+    `calls` of a tool agent is both: a word is the way to call functions, any other value is the limit of model calls.
     """
     if name == CALLS and formulation.callers:
         return value.isalpha()
@@ -81,9 +81,9 @@ def is_own(formulation: Formulation, name: str, value: str) -> bool:
 def read_samplings(
     own_samplings: Mapping[str, Sampling], roles: Sequence[str], common: Sampling, pairs: Mapping[str, str]
 ) -> dict[str, Sampling]:
-    """How each role is sampled that is not sampled as the others (`common`): those in `own`, with what is given.
+    """Return the samplings of roles that differ from `common`: `own_samplings`, changed by `pairs`.
 
-    `given`: ROLE.NAME to value; `roles`: those of the agent. Raises SpecError for an unknown role or name, and for a
+    `pairs`: ROLE.NAME to value; `roles`: those of the agent. Raises SpecError for an unknown role or name, and for a
     value that cannot be read.
     """
     samplings = dict(own_samplings)
@@ -101,7 +101,7 @@ def read_samplings(
 
 
 def list_settings(formulation: Formulation) -> list[str]:
-    """What --setting can say about the formulation."""
+    """Return the names that --setting can set for the formulation."""
     possible = [
         name
         for name in asdict(formulation.limits)
@@ -111,7 +111,7 @@ def list_settings(formulation: Formulation) -> list[str]:
 
 
 def _count(option: str, text: str, least: int, largest: int = LARGEST) -> int:
-    """A whole number. Raises SpecError for any other text."""
+    """Return a whole number. Raises SpecError for any other text."""
     # A number of more digits takes long to read, and cannot be stored.
     if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST)) and least <= int(text) <= largest:
         return int(text)
@@ -119,7 +119,7 @@ def _count(option: str, text: str, least: int, largest: int = LARGEST) -> int:
 
 
 def _read_value(option: str, name: str, text: str) -> float | int:
-    """The value of one setting of a sampling, within the bounds of --temperature, --top-p and --max-tokens."""
+    """Return the value of one setting of a sampling, within the bounds of --temperature, --top-p and --max-tokens."""
     if name == "max_tokens":
         return _count(option, text, 1)
     if name == "beams":

@@ -31,7 +31,7 @@ ROLE_OPTIONS = ("planner", "grounder", "solver")  #: roles with their own option
 
 
 def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, str]:
-    """The values of a repeatable option NAME=VALUE. Raises SpecError for a malformed or repeated one."""
+    """Return the values of a repeatable option NAME=VALUE. Raises SpecError for a malformed or repeated pair."""
     values: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -44,7 +44,7 @@ def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, str]:
 
 
 def answer_by(benchmark: Benchmark, choice: str = "") -> str:
-    """How an agent gets its answer (Agent.answer_by). Raises SpecError if asked for anything but last or qa."""
+    """Return how an agent gets its answer (Agent.answer_by). Raises SpecError for a choice other than last and qa."""
     choices = ("last", "qa")
     if choice and choice not in choices:
         raise SpecError(f"--answer-by must be one of {', '.join(choices)}, not '{choice[:40]}'.")
@@ -87,7 +87,7 @@ def make_agent(
     settings: Settings,
     remark: Callable[[str], None],
 ) -> Agent:
-    """The agent with the endpoint of each role. Without a broker, the endpoints are asked for their identity.
+    """Return the agent with the endpoint of each role. Without a broker, the endpoints are asked for their identity.
 
     In a deployment the workers ask them; weights in local files are identified by content in both cases. `remark` gets
     one line about each server that is waited for.
@@ -106,7 +106,7 @@ def make_agent(
 
 
 def resolve_address(url: str, is_deployed: bool) -> str:
-    """The address, checked, with an absolute path: workers have other working folders."""
+    """Return the checked address, with an absolute path because workers have other working folders."""
     scheme, _, path = url.partition(":")
     if scheme not in ("local", "scripted") or not path:
         check_url(url)
@@ -130,10 +130,10 @@ def _is_local_model(url: str) -> bool:
 def other_roles(
     pairs: Sequence[str], domain: str, tools: Mapping[str, str], formulation_roles: Sequence[str] = ()
 ) -> dict[str, str]:
-    """The endpoints given by `--role NAME=URL`: of the roles that a domain's actions ask ('': no domain) with these
-    options, of the judge, and of roles in `wanted`.
+    """Return the addresses of `--role NAME=URL`, by role.
 
-    Raises SpecError for a missing role, and for one that has no use here.
+    Possible roles are those that a domain's actions ask ('': no domain) with these options, the judge, and
+    `formulation_roles`. Raises SpecError for a missing role, and for one without a use.
     """
     tool_roles, addresses = DOMAINS.load(domain).roles(tools) if domain else (), parse_pairs("--role", pairs)
     possible = (*(name for name in formulation_roles if name not in ROLE_OPTIONS), *tool_roles, JUDGE)
@@ -150,9 +150,9 @@ def other_roles(
 
 
 def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, str]) -> dict[str, str]:
-    """The address of each role: of the formulation's models, of those that its actions ask, and of a judge if given.
+    """Return the address of each role: of the formulation's models, of those that its actions ask, and of a judge.
 
-    Raises SpecError for a role without an endpoint, and for one that has no use here.
+    Raises SpecError for a role without an endpoint, and for one without a use.
     """
     formulation_roles = FORMULATIONS.load(options.formulation).roles
     addresses = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
@@ -187,7 +187,7 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
 async def identify(
     urls: set[str], settings: Settings, remark: Callable[[str], None] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """The identity that each endpoint reports. Raises SpecError or InfrastructureError for the first that does not.
+    """Return the identity of each endpoint. Raises SpecError or InfrastructureError for the first that reports none.
 
     With `remark` a server that is not ready is waited for, and `remark` gets one line about it.
     """

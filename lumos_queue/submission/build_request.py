@@ -1,4 +1,4 @@
-"""From what a person asks of a build to the build: what the command line and the explorer share."""
+"""From the options of a build to the build, for the command line and the explorer."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from lumos_queue.submission.filters import read_where
 
 
 def read_build_where(database: Database, where: str) -> Filter:
-    """The filter of a build's episodes; raises SpecError as `read_where`.
+    """Return the filter of a build's episodes. Raises SpecError as `read_where`.
 
-    Derived episodes, which were given replies, some of them gold, are left out unless it has a term of job or origin.
+    Derived episodes contain given replies, some of them gold: they are excluded unless a term names a job or an origin.
     """
     condition = read_where(database, where)
     if not any(existing_term.field in ("job", "origin") for existing_term in condition.terms):
@@ -33,14 +33,14 @@ def read_build_where(database: Database, where: str) -> Filter:
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Names separated by commas, each once."""
+    """Return names separated by commas, without repetition."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 def make_build(
     database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = tell_nobody, expected: str = ""
 ) -> tuple[dict[str, Any], bool]:
-    """Make a build of stored episodes; returns its manifest and whether it is new. Raises SpecError as `build`."""
+    """Make a build of stored episodes; return its manifest and whether it is new. Raises SpecError as `build`."""
     inputs = _read_inputs(database, options)
     return build(inputs.episodes, name, target, options, inputs.sources, inputs.facts, tell, expected)
 
@@ -48,7 +48,7 @@ def make_build(
 def preview_of(
     database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = tell_nobody
 ) -> tuple[dict[str, Any], bool]:
-    """What `make_build` would make; nothing is left behind. Raises SpecError as `build`."""
+    """Return what `make_build` would return, without writing the build. Raises SpecError as `build`."""
     inputs = _read_inputs(database, options)
     return preview_build(inputs.episodes, name, target, options, inputs.sources, inputs.facts, tell)
 
@@ -66,11 +66,11 @@ def _read_inputs(database: Database, options: BuildOptions) -> _BuildInputs:
 
 
 def _open_own_file(path: Path) -> tuple[Benchmark, Path]:
-    """The benchmark of a file whose questions are a test split, and the path of its rows: its fields are guessed."""
+    """Return the benchmark of a file whose questions are a test split, and its rows' path. Its fields are guessed."""
     request = resolve_file(str(path.absolute()), None, "", FileOptions(), (), _ignore, kind=QUESTIONS)
     assert request.definition and request.data
     return open_benchmark(request.benchmark, request.definition), request.data
 
 
 def _ignore(_remark: str) -> None:
-    """The name of the file is in the build's manifest."""
+    """Ignore remarks: the name of the file is in the build's manifest."""

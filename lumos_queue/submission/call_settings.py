@@ -1,4 +1,4 @@
-"""Whether the endpoints of roles can call functions as the setting `calls` says, before a job is stored."""
+"""Check, before a job is stored, that endpoints can call functions as the setting `calls` requires."""
 
 from __future__ import annotations
 

@@ -60,10 +60,10 @@ class ConversionOptions:
 def make_conversion_job(
     options: ConversionOptions, settings: Settings, remark: Callable[[str], None], program_rows: GivenRows | None = None
 ) -> tuple[Convert, Rows]:
-    """The job and its rows. Without a broker, the teacher is asked for its identity.
+    """Return the job and its rows. Without a broker, the teacher is asked for its identity.
 
-    `given`: rows in place of a file. `remark` gets each note of the source, a line for the person who submits. Raises
-    SpecError for options that cannot be carried out.
+    `program_rows`: rows in place of a file. `remark` gets each note of the source, a line for the person who submits.
+    Raises SpecError for options that cannot be carried out.
     """
     if (full_name := registered_name(options.source)) != options.source:
         raise SpecError(f"'{options.source}' names a module: name the object in it, {full_name}")

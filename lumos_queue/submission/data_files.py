@@ -14,7 +14,7 @@ from lumos_queue.util.regular_file import accept_pipe
 
 
 class MissingData(SpecError):
-    """Raised when rows of a benchmark are not here, and a public file of them can be fetched: `file`."""
+    """Raised when rows of a benchmark are missing, and a public file of them can be fetched: `file`."""
 
     def __init__(self, benchmark: str, file: PublicFile):
         self.benchmark, self.file = benchmark, file
@@ -24,10 +24,10 @@ class MissingData(SpecError):
 def find_data(
     benchmark: Benchmark, data: Path | None, split: str, settings: Settings, remark: Callable[[str], None]
 ) -> Path | None:
-    """The file or folder to read; None where none is needed, or the benchmark's own message is the one to give.
+    """Return the file or folder to read; None if none is needed, or if the benchmark itself reports a missing file.
 
-    `remark` gets one line that says which fetched file is read. Raises MissingData, naming the command that gets it,
-    when a file is missing that can be fetched, and SpecError when what can be fetched is of other splits.
+    `remark` gets one line with the name of the fetched file. Raises MissingData, with the command that fetches it, for
+    a missing public file, and SpecError if the public files have only other splits.
     """
     files = list_set(benchmark.name)
     if data is not None:

@@ -14,7 +14,7 @@ from lumos_queue.settings import Settings
 
 @contextmanager
 def database(settings: Settings, create: bool = False) -> Iterator[Database]:
-    """The database, which must be at this code's revision; with `create`, a missing embedded one is created."""
+    """Open the database, which must be at this code's revision; `create`: a missing embedded one is created."""
     if not create:
         _require_file(settings)
     job_database = open_database(settings.database, settings.lease_seconds)

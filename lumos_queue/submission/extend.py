@@ -27,7 +27,7 @@ from lumos_queue.submission.rerun import Remark, Repeat, rows_of
 from lumos_queue.submission.stored_request import KINDS, Changes, changed_options, check_kind, infer_of
 from lumos_queue.util.version import code_version
 
-#: What of an endpoint's identity says which model it is; the rest, such as its release, may change.
+#: Fields of an endpoint's identity that identify the model; other fields, such as its release, may change.
 _MODEL = ("model", "model_id", "model_sha", "sha256", "root")
 _UNCHANGING = ("local:", "scripted:")  #: addresses whose content is part of the agent
 
@@ -41,12 +41,12 @@ def make_extension(
     scheduling: Scheduling,
     remark: Remark,
 ) -> Repeat:
-    """The job that extends `job` (its row); None: as many rows, or samples, as it has. `limit` 0: all rows.
+    """Return the job that extends `job` (its row); None: as many rows, or samples, as it has. `limit` 0: all rows.
 
-    If anything is left to run, its agent is checked as a new one. Raises SpecError when nothing can be adopted.
+    If any episode is left to run, its agent is checked as a new one. Raises SpecError if nothing can be adopted.
     """
     check_kind(job, "extend")
-    # What is adopted must be what the same request would be today.
+    # Adopted episodes must be those that the same request would give today.
     check_plugins(job, remedy="run the whole of it with what is here: lumos rerun {job}")
     former = infer_of(job)
     _check(job, former, limit, samples)
@@ -93,7 +93,7 @@ def _check(job: Any, former: Infer, limit: int | None, samples: int | None) -> N
 
 
 def _describe_refusal(connection: Connection, job: Any, finished_count: int, tasks: int, samples: int) -> str:
-    """Why nothing of a job can be adopted, and what to do."""
+    """Return why nothing of a job can be adopted, and what to do."""
     if not finished_count:
         return f"Job {job.id} has finished no episode that could be adopted. Go on with it: lumos resume {job.id}"
     rerun = f"Run them again: lumos rerun {job.id} --limit {tasks} --samples {samples}"
@@ -107,9 +107,9 @@ def _describe_refusal(connection: Connection, job: Any, finished_count: int, tas
 
 
 def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> None:
-    """Raises SpecError if the agent would be another one today: other weights, files of tools, models at addresses.
+    """Raises SpecError if the agent has changed: weights, files of tools, models at addresses.
 
-    Without a broker the servers are asked; with one the workers ask, and only they may reach them.
+    Without a broker the servers are asked for their identity; with a broker only workers may reach them, and ask.
     """
     urls = () if settings.broker_url else infer.agent.roles.values()
     addresses = {url for url in urls if not url.startswith(_UNCHANGING)}
@@ -142,13 +142,13 @@ def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer,
 
 
 def _ignore(_line: str) -> None:
-    """The remarks of a request that was made before."""
+    """Ignore remarks: the request was made before."""
 
 
 def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
-    """One line that names `lumos extend` if a stored job differs from this request only in rows and samples.
+    """Return one line that names `lumos extend` if a stored job differs from this request only in rows and samples.
 
-    Empty if there is none, or none that has finished anything.
+    '' if there is no such job, or none with finished episodes.
     """
     if job.kind not in KINDS:
         return ""
@@ -175,6 +175,6 @@ def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
 
 
 def _without_size(spec: dict[str, Any]) -> dict[str, Any]:
-    """A request without the number of its rows and samples, as it is read back when it is stored."""
+    """Return a stored request without the numbers of its rows and samples."""
     infer = json.loads(json.dumps(spec.get("infer", spec)))
     return {name: value for name, value in infer.items() if name not in ("limit", "samples")}

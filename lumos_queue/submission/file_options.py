@@ -16,7 +16,7 @@ NO_JUDGE = JudgeOptions()
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """What a person states about their own file; '' and (): it is guessed, or has a default."""
+    """What a person states about their own file; '' and (): guessed, or a default."""
 
     question: str = ""
     answer: Sequence[str] = ()
@@ -40,7 +40,7 @@ class FileOptions:
 def read_file_options(
     field_names: Mapping[str, Any] | None, texts: Mapping[str, Any], judge: JudgeOptions = NO_JUDGE
 ) -> FileOptions:
-    """Return the options that a program or a settings file gives. Raises SpecError for what is not a text."""
+    """Return the options that a program or a settings file gives. Raises SpecError for a value that is not a text."""
     if field_names is not None and not isinstance(field_names, Mapping):
         raise SpecError(f"fields is {field_names!r:.80}: expected a mapping such as {{'question': 'prompt'}}.")
     values: dict[str, Any] = {}

@@ -35,15 +35,15 @@ from lumos_queue.submission.settings_file import ENDING as SETTINGS_FILE
 from lumos_queue.submission.settings_file import read_settings_file
 from lumos_queue.util.sanitize import storable
 
-QUESTIONS = "questions"  #: in place of a command's kind: nothing but questions and choices is read
+QUESTIONS = "questions"  #: in place of a command's kind: only questions and choices are read
 Remark = Callable[[str], None]
-#: Endings of data files, without which the file's name is the title; also what a name must end in to be a file.
+#: Endings of data files. A title has no ending, and a name with an ending is a path.
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow")
 COMPRESSED = ".gz"
 #: Domains whose tasks are a question, and nothing else that a row would have to bring.
 DOMAINS_OF_QUESTIONS = ("maths", "complex_qa", "multimodal")
 MAX_SAMPLE = 2**24  #: characters of text after which no further row is looked at
-GIVEN = "rows"  #: what messages call rows that a program gives
+GIVEN = "rows"  #: the name of a program's rows in messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def resolve_file(
     """Return what the argument BENCHMARK|FILE of a command of this kind names.
 
     `reader_options`: each NAME=VALUE of `--option`. `remark` gets one line with what was guessed. Raises SpecError for
-    options that have no effect on what is named, and as `define_file`.
+    options without an effect, and as `define_file`.
     """
     if not is_own_file(name):
         if names := options.option_names:
@@ -98,7 +98,7 @@ def resolve_rows(
     *,
     kind: str = "evaluate",
 ) -> FileRequest:
-    """Return the same for rows that a program gives without a benchmark."""
+    """Return the FileRequest of rows that a program gives without a benchmark. Raises SpecError."""
     if data is not None:
         raise SpecError("Give rows or data, not both.")
     definition = define_rows(rows, options, parse_pairs("--option", reader_options), remark, kind=kind)
@@ -108,7 +108,7 @@ def resolve_rows(
 def is_own_file(name: str) -> bool:
     """Whether the argument names a file: a path that exists, and no registered name (`./gsm8k` is a path).
 
-    Raises SpecError for what looks like a path, and does not exist.
+    Raises SpecError for a path that does not exist.
     """
     if name in BENCHMARKS.names:
         return False
@@ -191,7 +191,7 @@ def _define(
             title, guess_fields(sample, question_names, answered=False, only=("question", "choices")), ""
         )
     if options.scorer:
-        open_scorer(options.scorer)  # raises SpecError before a file is read on
+        open_scorer(options.scorer)  # raises SpecError before more of the file is read
     judge = options.judge.define(options.scorer, kind)
     needs_answers = kind in ("evaluate", "convert") and not (options.scorer and not compares(options.scorer, judge))
     field_names = guess_fields(sample, stated_names, answered=needs_answers, taught=kind == "convert")
@@ -214,7 +214,7 @@ def _define(
 def _choose_scoring(
     sample: Sample, field_names: FieldNames, options: FileOptions, reader_options: Mapping[str, str], kind: str
 ) -> Scoring:
-    """Return the scorer that is stated, or that fits all answers. Raises SpecError where one is needed and none is."""
+    """Return the stated scorer, or one that fits all answers. Raises SpecError if a scorer is needed and none fits."""
     form = reader_options.get(OPTION, "")
     if form and form not in FORMS:
         raise unknown(f"value of --option {OPTION}", form, FORMS)
@@ -264,7 +264,7 @@ def _is_pipe(path: Path) -> bool:
 
 
 def list_rows(rows: Iterable[Any]) -> GivenRows:
-    """Return rows that can be gone over twice. Raises SpecError for what cannot be gone over at all."""
+    """Return rows that can be iterated twice. Raises SpecError for a value that cannot be iterated."""
     if not isinstance(rows, Iterable):
         raise SpecError(f"rows is {rows!r:.80}: expected a list of Tasks, or of rows as mappings.")
     return list(rows)

@@ -1,4 +1,4 @@
-"""Filters as people write them: a name in one that neither this version nor any stored job knows is an error."""
+"""Read filters as people write them. A name that neither this version nor a stored job has is an error."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _NAMED = ("benchmark", "formulation", "origin")  #: fields whose values are name
 
 
 def read_where(database: Database, text: str, job: str = "") -> Filter:
-    """A filter of episodes (docs/queries.md), of the `job` alone where one is named.
+    """Return a filter of episodes (docs/queries.md), of the `job` alone unless it is ''.
 
-    Raises SpecError, with the nearest name, for what is not known. A field of the data must be known to the jobs that
-    the filter asks for.
+    Raises SpecError, with the nearest name, for an unknown name. A field of the data must be in tasks of the jobs that
+    the filter selects.
     """
     condition = parse_where(text)
     _check(database, condition)
@@ -33,7 +33,7 @@ def read_where(database: Database, text: str, job: str = "") -> Filter:
 
 
 def read_job_where(database: Database, text: str) -> Filter:
-    """A filter of jobs. Raises SpecError, with the nearest name, for what is not known."""
+    """Return a filter of jobs. Raises SpecError, with the nearest name, for an unknown name."""
     condition = Filter(tuple(map(_with_whole_state, parse_job_where(text).terms)))
     _check(database, condition)
     return condition
@@ -64,7 +64,7 @@ def _check(database: Database, condition: Filter) -> None:
 
 
 def _check_fields(database: Database, condition: Filter, job: str) -> None:
-    """Raises SpecError for a field of the data that no task of the jobs that are asked for has."""
+    """Raises SpecError for a field of the data that no task of the selected jobs has."""
     names = [term.key for term in condition.terms if term.field == "meta"]
     if not names:
         return
@@ -80,10 +80,10 @@ def _check_fields(database: Database, condition: Filter, job: str) -> None:
 
 
 def _names_of(field: str) -> Collection[str]:
-    """The names that there are beside those of stored jobs."""
+    """Return the names of this version, beside those of stored jobs."""
     if field == "origin":
         return _ORIGINS
-    # Here, as a list of jobs without such a term must not wait for them.
+    # Imported here, because a filter without such a term must not wait for them.
     from lumos_queue.benchmarks.registry import BENCHMARKS
     from lumos_queue.formulations.registry import FORMULATIONS
 
@@ -91,7 +91,7 @@ def _names_of(field: str) -> Collection[str]:
 
 
 def _require(connection: Connection, kind: str, name: str, names: Collection[str], column: Any) -> None:
-    """Raises SpecError unless the name is one of these, or stored. Where there are none at all, any will do."""
+    """Raises SpecError unless the name is in `names`, or stored. If there are no names at all, any name is accepted."""
     if name in names:
         return
     known_names = {*names, *connection.execute(select(column).distinct()).scalars()} - {""}

@@ -1,4 +1,4 @@
-"""The device that a fit is stored with: `cpu` or `cuda`, as a person or the live workers say."""
+"""The device that a fit is stored with: `cpu` or `cuda`, by a person's choice or the live workers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ AUTO = "auto"
 
 
 def choose_device(settings: Settings, device: str) -> str:
-    """`cpu` or `cuda`, of `--device`.
+    """Return `cpu` or `cuda` for the value of `--device`.
 
-    `auto` is what this machine has where it does the work itself. With a broker it is what the live workers have.
-    Raises SpecError for another value, and for a GPU that is not there where this machine does the work itself.
+    `auto` depends on the GPU of this machine, or with a broker on those of live workers. Raises SpecError for another
+    value, and for `cuda` if this machine does the work itself and has no GPU.
     """
     if device not in ("cpu", "cuda", AUTO):
         raise unknown("value of --device", device, ("cpu", "cuda", AUTO))
@@ -26,7 +26,7 @@ def choose_device(settings: Settings, device: str) -> str:
 
 
 def _device_of_workers(settings: Settings) -> str:
-    """`cuda` if a live worker has a GPU, `cpu` if none can have one; '' if some have not looked for theirs yet."""
+    """`cuda` if a live worker has a GPU, `cpu` if none can have one; '' if some have not reported theirs."""
     from db.pools import GPU_POOL, can_run
     from db.sessions import live_sessions
 

@@ -1,4 +1,4 @@
-"""The precision that a fit on a CPU is stored with, where nobody names one."""
+"""The precision that a fit on a CPU is stored with, where none is chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of an evaluation or an inference, as a person gives them: they are not yet checked."""
+"""The options of an evaluation or an inference, as a person gives them, not yet checked."""
 
 from __future__ import annotations
 

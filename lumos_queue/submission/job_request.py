@@ -53,7 +53,7 @@ LONE_SOLVER, USUAL = "cot", "iterative"  #: the default formulation with a solve
 
 @dataclass(frozen=True, slots=True)
 class CheckedOptions:
-    """What was looked up to check the options, before any row is read."""
+    """The objects and values that a check of the options resolved, before any row is read."""
 
     benchmark: Benchmark
     formulation: Formulation
@@ -70,10 +70,10 @@ def make_inference_job(
     remark: Callable[[str], None],
     program_rows: GivenRows | None = None,
 ) -> tuple[Job, Rows]:
-    """The job of kind 'infer' or 'evaluate', and its rows. Without a broker, its endpoints are asked who they are.
+    """Return the job of kind 'infer' or 'evaluate', and its rows. Without a broker, its endpoints are identified.
 
-    `given`: rows in place of a file. `remark` gets each warning of the tools and each note of the benchmark, a line for
-    the person who submits.
+    `program_rows`: rows in place of a file. `remark` gets each warning of the tools and each note of the benchmark, a
+    line for the person who submits.
     """
     options = resolve_defaults(options)
     trust_named(options)
@@ -114,7 +114,7 @@ def resolve_defaults(options: InferenceOptions) -> InferenceOptions:
 
 
 def trust_named(options: InferenceOptions) -> None:
-    """Let this process import the dotted names that its person gave with these options, for as long as it runs."""
+    """Allow this process to import the dotted names in these options, until it ends."""
     urls = (options.planner, options.grounder, options.solver, *parse_pairs("--role", options.roles).values())
     ranker = split_ranker(parse_pairs("--tool", options.tools).get("ranker", ""))[0]
     benchmark = "" if options.definition else options.benchmark
@@ -162,7 +162,7 @@ def make_job_on(
     settings: Settings,
     remark: Callable[[str], None],
 ) -> Job:
-    """The job on the rows with that digest. Without a broker, its endpoints are asked who they are."""
+    """Return the job on the rows with that digest. Without a broker, its endpoints are asked for their identity."""
     benchmark, formulation, tools = checked_options.benchmark, checked_options.formulation, checked_options.tools
     if options.agent == STARTER and (note := remark_on_starter(options.formulation)):
         remark(note)
@@ -223,7 +223,7 @@ def _judge_of(options: InferenceOptions) -> JudgeDefinition | None:
 
 
 def _check_demonstrations(agent: Agent, formulation: Formulation) -> None:
-    """Raises SpecError if the formulation shows none, or the domain has too few, or none of the kind that it shows."""
+    """Raises SpecError if the formulation shows no demonstrations, or the domain has too few of its kind."""
     if agent.shots and not formulation.demonstrated:
         raise SpecError(f"The formulation '{formulation.name}' shows no demonstrations: leave out --shots.")
     formulation.prompt_prefixes(agent)
@@ -283,7 +283,7 @@ def _check_actions(formulation: Formulation, benchmark: Benchmark) -> None:
 
 
 def _list_formulations(benchmark: Benchmark) -> list[str]:
-    """The names of the formulations that run what the tasks of a benchmark bring."""
+    """Return the names of the formulations that can run the tasks of a benchmark."""
     domain = DOMAINS.load(benchmark.domain)
     kinds = domain.functions, domain.experts
     formulations = map(FORMULATIONS.load, FORMULATIONS)
@@ -295,7 +295,7 @@ def _list_formulations(benchmark: Benchmark) -> list[str]:
 
 
 def resolve_job(settings: Settings, job: str) -> str:
-    """The full id of the job whose recorded calls are replayed. Raises SpecError if there is no such job."""
+    """Return the full id of the job whose recorded calls are replayed. Raises SpecError if there is no such job."""
     if not job:
         return ""
     from db.jobs import get_job
@@ -306,5 +306,5 @@ def resolve_job(settings: Settings, job: str) -> str:
 
 
 def _shots(options: InferenceOptions, domain: str) -> int:
-    """Number of demonstrations in the prompt: unless it is given, what the domain says of the formulation."""
+    """Return the number of demonstrations in the prompt: the given one, or the domain's default for the formulation."""
     return DOMAINS.load(domain).default_shots.get(options.formulation, 0) if options.shots is None else options.shots

@@ -22,7 +22,7 @@ SAMPLED = 1.0  #: the temperature where several votes are asked for
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """What a person states about the judge; '', None and 0: it has a default."""
+    """What a person states about the judge; '', None and 0: the default."""
 
     url: str = ""
     rubric: str | None = None  #: the text of the template
@@ -74,7 +74,7 @@ def judge_sampling(judge: JudgeDefinition) -> Sampling:
 
 
 def check_judge(judge: JudgeDefinition | None, roles: Sequence[str]) -> None:
-    """Raises SpecError where answers are to be judged, and none of the pairs NAME=URL is the judge's."""
+    """Raises SpecError if answers are to be judged and no pair NAME=URL is the judge's."""
     if judge and not any(pair.startswith(f"{JUDGE}=") for pair in roles):
         raise SpecError(f"The scorer {SCORER} asks a model, and none is named: give --judge URL.")
 

@@ -1,4 +1,4 @@
-"""What a conversion needs of a person's own file: rationales, and a rule or a teacher for them."""
+"""Checks of a person's own file for a conversion: it needs rationales, and a rule or a teacher for them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_own_source(source: FileBenchmark, by_rule: bool) -> None:
 def own_split(source: Benchmark, path: Path | None, remark: Callable[[str], None]) -> str:
     """Return the split of a file's rows where none is stated; '' for registered sources.
 
-    `remark` gets a line where the file's name says that its rows are to test with: they are stored as others are.
+    `remark` gets a line if the file's name marks its rows as a test split: they are stored as all others.
     """
     if not isinstance(source, FileBenchmark):
         return ""

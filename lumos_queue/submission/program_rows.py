@@ -19,7 +19,7 @@ GivenRows = Iterable[Task | Mapping[str, Any]]
 
 @contextmanager
 def open_given(rows: GivenRows) -> Iterator[Path | list[Task]]:
-    """The Tasks; or a file of JSON lines with the rows, for as long as the context lasts.
+    """Give the Tasks, or a file of JSON lines with the rows, for as long as the context lasts.
 
     Raises SpecError for no rows, for both kinds at once, and for a row that is not JSON.
     """
@@ -52,7 +52,7 @@ def _write_json(row: int, field: str, value: Any) -> str:
 
 
 class GivenTasks(Benchmark):
-    """A benchmark whose rows are the Tasks given; everything else is that of the original."""
+    """A benchmark whose rows are given Tasks; everything else is the original's."""
 
     needs_data = False
 

@@ -1,4 +1,4 @@
-"""The numbers that a request may have, for programs: the command line tells the same ones in its help."""
+"""The numbers that a request may have, for programs; the help of the command line states the same ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from lumos_queue.errors import SpecError
 
 MAX_INTEGER = 2**31 - 1  #: the largest number that both databases can store
-#: Name of an argument to the least and the largest number: whole ones, or any where the least is written as 0.0.
+#: Name of an argument to its least and largest number: whole numbers, or any if the least is written as 0.0.
 RANGES: Mapping[str, tuple[float, float]] = {
     "limit": (0, MAX_INTEGER),
     "samples": (1, 1000),

@@ -11,11 +11,11 @@ from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.errors import EndpointNotReady, SpecError
 
 WAIT_SECONDS = 600.0  #: that a server is waited for; large models load for minutes
-PAUSE_SECONDS = 2.0  #: between two questions
+PAUSE_SECONDS = 2.0  #: between two requests
 
 
 async def identify_when_ready(endpoint: Endpoint, remark: Callable[[str], None]) -> dict[str, Any]:
-    """The identity of an endpoint, as soon as its server is ready. `remark` gets one line if that is not at once.
+    """Return the identity of an endpoint as soon as its server is ready. `remark` gets one line if it has to wait.
 
     Raises SpecError for an endpoint that cannot be used, and when its server is not ready within WAIT_SECONDS.
     """

@@ -1,4 +1,4 @@
-"""From `--stop`, `--system`, `--prompt` and `--request` to what an agent stores. What cannot be sent is refused."""
+"""From `--stop`, `--system`, `--prompt` and `--request` to an agent's fields. Unsendable values are refused."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
 
 
 def unescape_stops(texts: Sequence[str]) -> tuple[str, ...] | None:
-    r"""The stop strings of `--stop`, with `\n`, `\t` and `\\` read; None where the option was not given."""
+    r"""Return the stop strings of `--stop`, with `\n`, `\t` and `\\` read; None if the option was not given."""
     return tuple(_ESCAPE.sub(lambda match: _ESCAPED[match[1]], text) for text in texts) if texts else None
 
 
 def check_stops(stops: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The stop strings without repetition: none for `['']`, None for None. Raises SpecError for a further empty one."""
+    """Return the stop strings without repetition: () for `['']`, None for None. Raises SpecError for another ''."""
     if stops is None or list(stops) == [""]:
         return None if stops is None else ()
     for stop in stops:
@@ -41,12 +41,12 @@ def check_stops(stops: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def read_system(text: str | None) -> str | None:
-    """The text of `--system TEXT|@FILE`; None where the option was not given. Raises SpecError."""
+    """Return the text of `--system TEXT|@FILE`; None if the option was not given. Raises SpecError."""
     return _read_file("--system", text[1:]) if text is not None and text.startswith("@") else text
 
 
 def read_template(path: str | Path | None) -> str | None:
-    """The text of the file of `--prompt` without a line break at its end; '' and None as they are. Raises SpecError."""
+    """Return the text of the file of `--prompt` without a final line break; '' and None unchanged. Raises SpecError."""
     if path is None or path == "":
         return None if path is None else ""
     return _read_file("--prompt", path).removesuffix("\n")
@@ -70,9 +70,9 @@ def check_texts(formulation: Formulation, system: str | None, prompt: str, shots
 
 
 def read_fields(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The values of `--request [ROLE.]NAME=JSON`: role ('': none is named) to name to value. An empty one says nothing.
+    """Return the values of `--request [ROLE.]NAME=JSON`: role ('': not named) to name to value. '' is ignored.
 
-    Raises SpecError for what is not such a pair, for a value that is not JSON, and for a field that cannot be chosen.
+    Raises SpecError for a malformed pair, for a value that is not JSON, and for a field that cannot be chosen.
     """
     fields: dict[str, dict[str, Any]] = {}
     for pair in filter(None, pairs):
@@ -92,7 +92,7 @@ def read_fields(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def write_fields(fields: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The same as `--request` has them: [ROLE.]NAME=JSON. Raises SpecError for values that are not of JSON."""
+    """Return the fields as `--request` has them: [ROLE.]NAME=JSON. Raises SpecError for values that are not JSON."""
     return [
         f"{role}{'.' if role else ''}{name}={_write_json(name, value)}"
         for role, values in fields.items()
@@ -101,7 +101,7 @@ def write_fields(fields: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def replace_fields(stored_fields: Mapping[str, Mapping[str, Any]], pairs: Sequence[str]) -> list[str]:
-    """`--request` pairs of a stored agent, changed by those given; an empty one leaves out all stored ones."""
+    """Return the `--request` pairs of a stored agent, changed by `pairs`; an empty pair drops all stored ones."""
     changes = read_fields(pairs)
     common = changes.get("", {})
     if "" in pairs:

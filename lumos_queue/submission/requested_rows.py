@@ -1,4 +1,4 @@
-"""The rows that a request asks for: of a file that it names, of the one that was fetched, or given by a program."""
+"""The rows of a request: of a file that it names, of a fetched file, or from a program."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_asked_rows(
     *,
     teaching: bool = False,
 ) -> Rows:
-    """All rows, or those that `sample` draws.
+    """Return all rows, or those that `sample` selects.
 
     Raises SpecError as `find_data`, `open_given`, `watch_file` and `read_rows` do.
     """
@@ -48,7 +48,7 @@ def read_asked_rows(
         if isinstance(source, Path):
             try:
                 return read_rows(benchmark, source, split, skip_bad_rows, options, sample, teaching)
-            except SpecError as error:  # the file is of no use to the person: it is gone by then
+            except SpecError as error:  # the file is temporary: its path means nothing to a person
                 raise SpecError(str(error).replace(f"'{source}'", "rows").replace(str(source), "rows")) from None
         rows = read_rows(GivenTasks(benchmark, source), None, split, skip_bad_rows, options, sample)
         return replace(rows, benchmark=benchmark)
@@ -64,9 +64,9 @@ def _find_published(benchmark: Benchmark, path: Path | None, sha256: str, settin
 
 
 def is_stated(is_published: bool, rows: Rows, data: Path | None) -> bool:
-    """Whether --published is to be stored: not where the rows are known to be the published ones.
+    """Whether --published is to be stored: this is not necessary for rows that are known to be published.
 
-    Raises SpecError for rows that are a person's own, and for rows that are known to be others.
+    Raises SpecError for a person's own rows, and for published rows of other splits.
     """
     if not is_published:
         return False

@@ -1,4 +1,4 @@
-"""A stored job run again: the same request, or with what options change, on all of its rows or on chosen tasks."""
+"""Run a stored job again: with the same request or with changes, on all of its rows or on chosen tasks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Remark = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A job that is about to be stored, on rows that are."""
+    """A job that is not yet stored, on stored rows."""
 
     new: NewJob
     dataset: str
@@ -62,10 +62,10 @@ def make_rerun(
     scheduling: Scheduling,
     remark: Remark,
 ) -> Repeat:
-    """The job that runs `job` (its row) again, with these changes; `where`: only tasks whose episodes in it fit.
+    """Return the job that runs `job` (its row) again, with these changes; `where`: only tasks whose episodes in it fit.
 
-    Without a broker, its endpoints are asked who they are. Raises SpecError as `lumos evaluate` does, and when no task
-    fits.
+    Without a broker, its endpoints are asked for their identity. Raises SpecError as `lumos evaluate` does, and if no
+    task fits.
     """
     check_kind(job, "rerun")
     other_addresses = parse_pairs("--role", changes.others)
@@ -101,7 +101,7 @@ def _make_new(job: Job, parent: Any, settings: Settings, scheduling: Scheduling)
 
 
 def _repeat(kind: str, infer: Infer, changes: Changes, settings: Settings, remark: Remark) -> Evaluate | Infer:
-    """The request with its changes."""
+    """Return the request with its changes."""
     options = changed_options(infer, changes)
     job = make_job_on(kind, options, check_options(kind, options, remark), infer.dataset, settings, remark)
     assert isinstance(job, Evaluate | Infer)
@@ -131,5 +131,5 @@ def rows_of(connection: Connection, dataset: str) -> int:
 
 
 def _digest_of(new: NewJob, parts: Sequence[Part], by_outcome: bool) -> str:
-    """The request's digest and the chosen tasks: the same ones chosen again are the same job."""
+    """Return the digest of a request and its chosen tasks: the same request for the same tasks is the same job."""
     return digest("chosen", new.digest, "by outcome" if by_outcome else "", json.dumps([part.place for part in parts]))

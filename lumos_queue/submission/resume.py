@@ -1,4 +1,4 @@
-"""Before a job goes on in this process: whether anything of it is left to run, and whether its plug-ins are here."""
+"""Check a job before it is resumed in this process: has it items to run, and are its plug-ins installed?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lumos_queue.settings import Settings
 def check_resume(connection: Connection, settings: Settings, job: Any) -> None:
     """Raises SpecError where this process would work on a job (its row) without the plug-ins that it needs.
 
-    It is asked before the job's state is changed: one that is refused stays as it is. In a deployment workers tell.
+    The check is made before the job's state changes: a refused job stays as it is. In a deployment the workers check.
     """
     if settings.broker_url:
         return

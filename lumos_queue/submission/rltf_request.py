@@ -1,4 +1,4 @@
-"""From the options of `lumos train rltf` to a job: which tasks are rolled out, how, and what is their reward."""
+"""From the options of `lumos train rltf` to a job: its tasks, their rollouts and their reward."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lumos_queue.submission.store import Rows
 from lumos_queue.training.recipes.rltf import rltf
 from lumos_queue.training.rltf_presets import PRESETS
 
-#: Settings of a formulation whose planner can be searched, where the person gives no others.
+#: Default settings of a formulation whose planner can be searched.
 _SEARCHED = {"decoding": "constrained", "schema": "fine-tuning"}
 
 
@@ -43,7 +43,7 @@ class RltfOptions:
 def make_rltf_job(
     options: RltfOptions, evaluation: InferenceOptions, settings: Settings, remark: Callable[[str], None]
 ) -> tuple[Train, Rows]:
-    """The job and the rows that it learns from; `evaluation` names neither planner nor samplings.
+    """Return the job and the rows that it learns from; `evaluation` names neither planner nor samplings.
 
     Raises SpecError for what cannot be evaluated, for a reward that no task has, and as the recipe does.
     """

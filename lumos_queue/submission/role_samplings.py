@@ -1,4 +1,4 @@
-"""How each role of an agent is sampled: by its address, its formulation, and what a person chose for all or for one."""
+"""How each role of an agent is sampled: by its address, its formulation, and a person's choices for all or one role."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.submission.agent_settings import read_samplings
 
 COMMON = ("temperature", "top_p", "max_tokens")  #: options of all models that a formulation asks
-#: The version of the formulations from which on stop strings follow from the addresses.
+#: From this version of the formulations on, stop strings depend on addresses.
 _BY_ADDRESS = 3
 _NO_FIELDS: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenSampling:
-    """What a person chose beside the common sampling of an agent."""
+    """A person's choices beside the common sampling of an agent."""
 
     overrides: Mapping[str, Any] = field(default_factory=dict)  #: of COMMON, those given: they replace a formulation's
     stop: tuple[str, ...] | None = None  #: for all models that the formulation asks; None: not given
@@ -37,8 +37,8 @@ def sample_roles(
 ) -> Agent:
     """Return the agent with the sampling of each role; `agent.sampling` is what its roles have in common.
 
-    What the formulation says of a role is overridden by what is given for all, and this by `--sampling`. Roles that
-    actions ask are sampled as TOOL_ROLES says, unless they are named. Raises SpecError for an unknown role and for a
+    Choices for all roles override the formulation's sampling of a role, and `--sampling` overrides both. Roles that
+    actions ask are sampled as in TOOL_ROLES, unless they are named. Raises SpecError for an unknown role and for a
     value that cannot be read.
     """
     choices = choices or ChosenSampling()
@@ -104,8 +104,8 @@ def resolve_common(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def stop_of(formulation: str, url: str, version: int = VERSION) -> tuple[str, ...]:
     """Return the stop strings of a role at this address where neither a person nor the formulation has others.
 
-    The formulations of this project expect a line of models that were trained so. What a plug-in's formulation expects
-    is not known here: its replies are not cut.
+    The formulations of this project expect one line from models that were trained so. Replies for a plug-in's
+    formulation are not cut, because its form of replies is unknown.
     """
     if version < _BY_ADDRESS:
         return LINE_BREAK

@@ -17,8 +17,8 @@ from lumos_queue.util.regular_file import open_regular
 def watch_file(path: Path | None) -> Iterator[str]:
     """Give the sha256 of a file whose rows are read in this context; '' for a folder, a pipe and no file.
 
-    Raises SpecError where the file is not the same at the end: what was hashed is then not what was read. A file that
-    cannot be opened has no sha256: who reads its rows reports why.
+    Raises SpecError if the file has changed at the end: the rows may then be others than those of the sha256. A file
+    that cannot be opened has no sha256: the reader of its rows reports why.
     """
     before = None if path is None else _state_of(path)
     if path is None or before is None:
@@ -39,7 +39,7 @@ def watch_file(path: Path | None) -> Iterator[str]:
 
 
 def _state_of(path: Path) -> tuple[int, ...] | None:
-    """What a change of a regular file changes; None for anything else, which is not opened."""
+    """Return what identifies a state of a regular file; None for anything else, which is not opened."""
     try:
         state = os.stat(path)
     except (OSError, ValueError):
@@ -48,5 +48,5 @@ def _state_of(path: Path) -> tuple[int, ...] | None:
 
 
 def _identity(state: os.stat_result) -> tuple[int, ...]:
-    """The file itself, its size, and when its content and its entry were changed, in nanoseconds."""
+    """Return the file's numbers, its size, and when its content and its entry were changed, in nanoseconds."""
     return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns

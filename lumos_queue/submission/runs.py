@@ -26,10 +26,10 @@ def is_run(url: str) -> bool:
 
 
 def resolve_run(url: str, role: str, settings: Settings, say: Callable[[str], None]) -> str:
-    """The `local:` address of the model for a role. In a deployment a job that still runs is waited for.
+    """Return the `local:` address of the model for a role. In a deployment a job that still runs is waited for.
 
-    Raises SpecError for a job that is not there, is no training job, ended without a model, or wrote one for another
-    role, and for files that are gone or changed.
+    Raises SpecError for an unknown job, for one that is no training job, ended without a model or trained another role,
+    and for files that are missing or changed.
     """
     job = _wait_for_run(url.removeprefix(SCHEME), settings, say)
     module = job.spec.get("module", JOINT)
@@ -47,7 +47,7 @@ def resolve_run(url: str, role: str, settings: Settings, say: Callable[[str], No
 
 
 def _wait_for_run(identifier: str, settings: Settings, say: Callable[[str], None]) -> Row[Any]:
-    """The row of the job when it is done."""
+    """Return the row of the job when it is done."""
     is_announced = False
     while True:
         with database(settings) as job_database, job_database.engine.connect() as connection:

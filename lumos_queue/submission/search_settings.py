@@ -1,4 +1,4 @@
-"""Whether an agent's constraints, candidates, beams and samplings go together, before its job is stored."""
+"""Check, before a job is stored, that an agent's constraints, candidates, beams and samplings go together."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.prompts.agent import Agent
 
-_OF_CONSTRAINTS = {"goal": "aware", "search": "together"}  #: settings without an effect otherwise, and their defaults
+_OF_CONSTRAINTS = {"goal": "aware", "search": "together"}  #: settings that need constraints, to their defaults
 
 
 def check_search(formulation: Formulation, agent: Agent, remark: Callable[[str], None]) -> None:
-    """Raises SpecError for a combination that makes no sense. `remark` gets a line where replies are only judged."""
+    """Raises SpecError for a combination that makes no sense. `remark` gets a line if replies are only judged."""
     settings = formulation.read_settings(agent)
     n = settings.get("candidates", 1)
     searched_roles = [role for role in formulation.roles if role in agent.roles] if "candidates" in settings else []
@@ -62,7 +62,7 @@ def _check_settings(settings: Mapping[str, Any], is_constrained: bool) -> None:
 
 
 def _describe_judging(url: str) -> str:
-    """What a person should know of a constraint at this endpoint; '' where it is kept to for certain."""
+    """Return a warning about a constraint at this endpoint; '' if the endpoint enforces it."""
     if not takes_constraints(url):
         return "cannot be held to a constraint: its replies are judged afterwards."
     if url.partition(":")[0] in ("openai", "openais"):

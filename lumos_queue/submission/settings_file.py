@@ -26,9 +26,9 @@ KEYS = (DATA, SPLIT, *(field.name for field in fields(FileOptions) if field.name
 
 
 def read_settings_file(path: Path, options: FileOptions, split: str) -> tuple[Path, FileOptions, str]:
-    """Return the data file that a settings file names, its options and its split; those that are stated come first.
+    """Return the data file that a settings file names, its options and its split; given ones come first.
 
-    Raises SpecError, naming what is there instead, for a file that is not TOML, a key that is unknown, a value that is
+    Raises SpecError for a file that is not TOML, a key that is unknown, a value that is
     not a text, and where no data are named.
     """
     values = _read(path)
@@ -64,7 +64,7 @@ def read_settings_file(path: Path, options: FileOptions, split: str) -> tuple[Pa
 
 
 def _override(file_options: Stated, options: Stated) -> Stated:
-    """Return the settings of the file, and in place of them what the options state."""
+    """Return the options of the file, replaced by those in `options` that are given."""
     replacements = {field.name: value for field in fields(options) if (value := getattr(options, field.name))}
     return replace(file_options, **replacements)
 

@@ -40,7 +40,7 @@ MAX_LISTED = 5  #: bad rows named in one message
 
 
 class BadRows:
-    """How many rows could not be read, and the first of them: a file may have nothing else."""
+    """The number of rows that could not be read, and the first of them: all rows of a file may be bad."""
 
     def __init__(self) -> None:
         self._first: list[BadRow] = []
@@ -72,7 +72,7 @@ class Rows:
     digest: str
     tasks: Sequence[Task]
     bad: BadRows | tuple[BadRow, ...]
-    file_sha256: str = ""  #: as of NewDataset, as is what follows
+    file_sha256: str = ""  #: this and the next field: as in NewDataset
     published: str = ""
 
     def dataset(self) -> NewDataset:
@@ -88,7 +88,7 @@ class Rows:
 
 
 def _rows_of_plugin(benchmark: Benchmark, read: Callable[[], Iterable[Any]]) -> Iterator[Task | BadRow]:
-    """The rows that a benchmark of others reads. Raises SpecError where it fails, or gives something else."""
+    """Yield the rows of a plug-in's benchmark. Raises SpecError if it fails, or gives anything but rows."""
     try:
         for number, row in enumerate(read(), start=1):
             if not isinstance(row, Task | BadRow):
@@ -114,7 +114,7 @@ def read_rows(
     sample: Callable[[Sequence[Task]], Sequence[Task]] | None = None,
     teaching: bool = False,
 ) -> Rows:
-    """All rows of a benchmark, or those that `sample` draws; with `teaching` as they are read to teach with.
+    """Return all rows of a benchmark, or those that `sample` selects; with `teaching`, its rows to teach with.
 
     Raises SpecError naming the bad rows, unless `skip_bad_rows` is set or they are always left out (BadRow.leave_out);
     also for options that the benchmark does not have.
@@ -168,9 +168,9 @@ def submit(
     scheduling: Scheduling = DEFAULT_SCHEDULING,
     again: bool = False,
 ) -> tuple[str, bool]:
-    """Store a job with its items; returns its id and whether it is new (if not, the same request was made before).
+    """Store a job with its items; return its id and whether it is new (if not, the same request was made before).
 
-    With `windows` the items are these, and the rows are kept for the jobs that this one asks for.
+    With `windows` these are the items, and the rows are stored for the jobs that this job submits.
     """
     if rows:
         _store_artifacts(database, rows)
@@ -201,9 +201,9 @@ def submit(
 
 
 def _keep_baselines(database: Database, job: str, rows: Rows, limit: int) -> None:
-    """Compute what the report of a large job says about its data, so that the report does not read them again.
+    """Compute the baselines of a large job's rows, so that its report does not read the rows again.
 
-    A job that is stored stays so if this fails: its report computes what is missing.
+    If this fails, the job stays stored, and its report computes them.
     """
     tasks = FirstTasks(rows.tasks, limit or len(rows.tasks))
     if len(tasks) <= IN_MEMORY:  # a report of so few rows reads them in less than a second
@@ -230,7 +230,7 @@ def _store_artifacts(database: Database, rows: Rows) -> None:
 
 
 def _store_lost_artifacts(database: Database, rows: Rows) -> None:
-    """Store them again where the last job with these rows was removed before the new one was stored."""
+    """Store images again that were removed with the last job of these rows, before the new job was stored."""
     if not rows.benchmark.artifacts:
         return
     with database.engine.connect() as connection:
@@ -247,8 +247,8 @@ def _origin(job: Job, rows: Rows | None) -> str:
 
 
 def _prepare(task: Task) -> tuple[Task, str]:
-    """The task as it can be stored, and what of it goes into the dataset's digest."""
-    if _is_flat(task.inputs) and _is_flat(task.gold):  # most are, and clean: known without looking at each text
+    """Return the task as it can be stored, and its text for the dataset's digest."""
+    if _is_flat(task.inputs) and _is_flat(task.gold):  # most tasks: no text of them has to be read
         canonical = _canonical(task)
         if canonical.isascii() and "\\u0000" not in canonical:
             return task, canonical
@@ -257,7 +257,7 @@ def _prepare(task: Task) -> tuple[Task, str]:
 
 
 def _is_flat(value: Any) -> bool:
-    """Whether it is None, a text, or an object of texts."""
+    """Whether the value is None, a text, or an object of texts."""
     if type(value) is dict:
         return _TEXTS.issuperset(map(type, value)) and _TEXTS.issuperset(map(type, value.values()))
     return value is None or type(value) is str

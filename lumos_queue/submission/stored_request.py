@@ -1,4 +1,4 @@
-"""A stored request as the options that ask for it: options change it, and it is checked as one that is new."""
+"""The options of a stored request. Changed options make a new request, which is checked as any other."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from lumos_queue.submission.request_options import replace_fields
 from lumos_queue.submission.role_samplings import COMMON, sample_roles, sampling_of, stored_stop
 
 KINDS = ("evaluate", "infer")
-#: Where jobs of other kinds are asked for.
+#: Other kinds of jobs to their commands.
 _COMMANDS = {"convert": "lumos convert … --again", "train": "lumos train … --again"}
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What options change of a stored request; None, '' and () change nothing."""
+    """Changes of a stored request by options; None, '' and () change nothing."""
 
     formulation: str = ""
     agent: str = ""  #: a built-in one, in place of all endpoints of the models that plan, ground and solve
@@ -40,7 +40,7 @@ class Changes:
     settings: Sequence[str] = ()  #: NAME=VALUE
     samplings: Sequence[str] = ()  #: ROLE.NAME=VALUE
     numbers: Mapping[str, Any] | None = None  #: seed, temperature, limit, …: fields of InferenceOptions that were given
-    stop: Sequence[str] | None = None  #: as of InferenceOptions, as is what follows
+    stop: Sequence[str] | None = None  #: this and the following fields: as in InferenceOptions
     system: str | None = None
     prompt: str | None = None
     requests: Sequence[str] = ()
@@ -67,7 +67,7 @@ def check_kind(job: Any, command: str) -> None:
 
 
 def infer_of(job: Any) -> Infer:
-    """The inference that a job's row asks for. Raises SpecError for a damaged row."""
+    """Return the inference of a job's row. Raises SpecError for a damaged row."""
     request = read_job(job.kind, job.spec)
     inference = request.infer if isinstance(request, Evaluate) else request
     assert isinstance(inference, Infer)
@@ -75,11 +75,11 @@ def infer_of(job: Any) -> Infer:
 
 
 def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
-    """The options that ask for a stored inference with these changes, on its dataset (`data` is not named).
+    """Return the options of a stored inference with these changes, on its dataset (`data` is None).
 
-    With another formulation, what only the former one had is left out: its settings and limits, the endpoints of roles
-    that the new one has not, the number of demonstrations, and a system message and template that it does not take. A
-    formulation that stays is at the version that the stored job began with.
+    With another formulation, options that only the former one takes are dropped: its settings and limits, the endpoints
+    of its roles, the number of demonstrations, and a system message and template that the new one does not take. An
+    unchanged formulation keeps the version of the stored job.
     """
     former = FORMULATIONS.load(infer.formulation)
     formulation = FORMULATIONS.load(changes.formulation) if changes.formulation else former
@@ -157,7 +157,7 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
 
 
 def _tool_options(agent: Agent) -> dict[str, str]:
-    """The options of an agent's actions without what was found out when they were prepared."""
+    """Return the options of an agent's actions, without those that their preparation added."""
     prepared_endings = ("_sha256", "_warning")
     return {
         name: value
@@ -167,21 +167,21 @@ def _tool_options(agent: Agent) -> dict[str, str]:
 
 
 def _retain_limits(agent: Agent, former: Formulation, formulation: Formulation) -> dict[str, str]:
-    """The values of `--setting` that are limits, unless they are the former formulation's own."""
+    """Return the values of `--setting` that are limits, unless they are the former formulation's own."""
     possible, default = list_settings(formulation), asdict(former.limits)
     limits = {name: str(value) for name, value in asdict(agent.limits).items() if value != default[name]}
     return {name: value for name, value in limits.items() if name in possible and not is_own(formulation, name, value)}
 
 
 def _retain_settings(agent: Agent, formulation: Formulation) -> dict[str, str]:
-    """The values of `--setting` that are the formulation's own."""
+    """Return the values of `--setting` that are the formulation's own."""
     return {name: value for name, value in agent.settings.items() if is_own(formulation, name, value)}
 
 
 def _retain_samplings(infer: Infer, roles: Collection[str], overrides: Collection[str]) -> dict[str, str]:
-    """`--sampling` values of these roles: what is not as address, formulation and common sampling say.
+    """Return `--sampling` pairs of these roles, as far as they differ from address, formulation and common sampling.
 
-    What was given for all models, and is given anew (`overrides`), is left out.
+    Values for all models that are given again (`overrides`) are dropped.
     """
     agent, pairs = infer.agent, {}
     implied_agent = sample_roles(replace(agent, samplings={}), infer.formulation, version=infer.formulation_version)
@@ -193,7 +193,7 @@ def _retain_samplings(infer: Infer, roles: Collection[str], overrides: Collectio
         if role in implied_agent.samplings:
             names = [name for name in names if name not in overrides or not _is_common(agent, role, name)]
         elif not names and (sampling.stop, sampling.request) == (implied_sampling.stop, implied_sampling.request):
-            names = ["temperature"]  # given as all have it: the agent names this role
+            names = ["temperature"]  # the values are the common ones, but the agent names this role
         pairs |= {f"{role}.{name}": str(getattr(sampling, name)) for name in names}
     return pairs
 

@@ -1,7 +1,7 @@
 """Tasks as they are read: few of them in memory, many in a file without a name, so that memory does not grow with them.
 
-The file is in the folder for temporary files (TMPDIR) and about as large as the data. It is gone when nobody reads it
-any more, also after a kill. A benchmark's file is read once: it may be a pipe, and may change afterwards.
+The file is in the folder for temporary files (TMPDIR) and about as large as the data. It disappears with its
+last reader, also after a kill. A benchmark's file is read once: it may be a pipe, and may change afterwards.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _PackedTask = tuple[str, str, Any, Any]
 
 
 class TaskFile(Sequence[Task]):
-    """A list of tasks that grows only at its end. Their inputs and gold are JSON values; `dataset` is put into each."""
+    """A list of tasks that grows only at its end. Their inputs and gold are JSON values; `dataset` is set in each."""
 
     def __init__(self, benchmark: str):
         self.benchmark, self.dataset = benchmark, ""
-        self._recent: list[_PackedTask] = []  #: those that are not in the file
+        self._recent: list[_PackedTask] = []  #: tasks that are not in the file
         self._offsets: list[int] = []  #: where each block of the file begins, and where the last one ends
         self._file: IO[bytes] | None = None
         self._read: tuple[int, list[_PackedTask]] = (-1, [])  #: the block that was read last
@@ -38,7 +38,7 @@ class TaskFile(Sequence[Task]):
             self._write()
 
     def freeze(self, dataset: str) -> Sequence[Task]:
-        """All of them, when no more are to come: with the dataset's digest, and in memory where they are few."""
+        """Return all tasks with the dataset's digest, in memory if they are few. No task is added later."""
         self.dataset = dataset
         return self if self._file else tuple(self)
 

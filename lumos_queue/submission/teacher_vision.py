@@ -20,7 +20,7 @@ _TRIAL = "Please answer in one word: is this an image?\n"
 
 
 def resolve_vision(source: Benchmark, teacher: str, choice: str) -> str:
-    """What the teacher at this address ('': none) sees of a row's image; '' if rows have none.
+    """Return what the teacher at this address ('': none) sees of a row's image; '' if rows have none.
 
     Raises SpecError for an option that has no effect here, and for an endpoint that accepts only text.
     """
@@ -43,9 +43,9 @@ def _has_images(source: Benchmark) -> bool:
 
 
 def check_vision(vision: str, teacher: str, rows: Rows, settings: Settings) -> None:
-    """Raises SpecError if no row has what should be shown, and if the server rejects a row's image.
+    """Raises SpecError if no row has an image or caption to show, and if the server rejects a row's image.
 
-    Without a broker the teacher is shown one image, in a call of one token; in a deployment only workers can reach it.
+    Without a broker the teacher is sent one image, in a call of one token; in a deployment only workers can reach it.
     """
     if vision not in ("image", "caption"):
         return
