@@ -95,7 +95,7 @@ def _check(job: Any, former: Infer, limit: int | None, samples: int | None) -> N
 def _describe_refusal(connection: Connection, job: Any, finished_count: int, tasks: int, samples: int) -> str:
     """Return why nothing of a job can be adopted, and what to do."""
     if not finished_count:
-        return f"Job {job.id} has finished no episode that could be adopted. Go on with it: lumos resume {job.id}"
+        return f"Job {job.id} has finished no episode that could be adopted. Resume it with: lumos resume {job.id}"
     rerun = f"Run them again: lumos rerun {job.id} --limit {tasks} --samples {samples}"
     versions = [version for version, _ in code_versions(connection, job.id)]
     if code_version() not in versions:
@@ -103,7 +103,7 @@ def _describe_refusal(connection: Connection, job: Any, finished_count: int, tas
             f"Nothing of job {job.id} can be adopted: the code version of its {finished_count:,} finished episodes is "
             f"{', '.join(versions)}, and this is {code_version()}. {rerun}"
         )
-    return f"Nothing that job {job.id} has finished is among the first {tasks:,} rows, {samples} samples each. {rerun}"
+    return f"No finished episode of job {job.id} is among the first {tasks:,} rows, {samples} samples each. {rerun}"
 
 
 def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> None:
@@ -125,7 +125,7 @@ def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer,
     if agent is None or agent.digest != job.agent:
         before, after = infer.agent.as_json(), agent.as_json() if agent else {}
         differences = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-        raise SpecError(f"The agent of job {job.id} is another one today ({', '.join(differences)} differ). {rerun}")
+        raise SpecError(f"The agent of job {job.id} has changed ({', '.join(differences)} differ). {rerun}")
     with database.engine.connect() as connection:
         before = {
             endpoint.url: endpoint.identity for endpoint in endpoints_of(connection, job.id)

@@ -57,9 +57,7 @@ def make_rltf_job(
             raise SpecError(f"--{name.replace('_', '-')} must be a finite number, not {value}.")
     benchmark = open_benchmark(evaluation.benchmark, evaluation.definition)
     if is_test(evaluation.benchmark, evaluation.split):
-        raise SpecError(
-            f"The split '{evaluation.split}' of '{benchmark.name}' is one to test with: learn from another."
-        )
+        raise SpecError(f"The split '{evaluation.split}' of '{benchmark.name}' is a test split: learn from another.")
     formulation = FORMULATIONS.load(evaluation.formulation)
     trained_role = formulation.roles[0]
     is_searched = "candidates" in formulation.settings
@@ -103,7 +101,7 @@ def make_rltf_job(
     tasks = rows.tasks[: evaluation.limit or None]
     training_tasks = {position: task for position, task in enumerate(tasks) if not is_test_task(task, evaluation.split)}
     if excluded_count := len(tasks) - len(training_tasks):
-        remark(f"{excluded_count} of {len(tasks)} tasks are left out: they are to test with")
+        remark(f"{excluded_count} of {len(tasks)} tasks are left out: they are test tasks")
     positions = [position for position, task in training_tasks.items() if metric(task)]
     if not positions:
         raise SpecError(f"No task of '{evaluation.benchmark}' ({evaluation.split}) has the reward '{reward}'.")

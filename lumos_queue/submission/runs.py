@@ -57,7 +57,7 @@ def _wait_for_run(identifier: str, settings: Settings, say: Callable[[str], None
         if job.state == JobState.DONE:
             return job
         if job.state not in OPEN or not settings.broker_url:
-            raise SpecError(f"{SCHEME}{job.id}: the job is {job.state}. Go on with: lumos resume {job.id}")
+            raise SpecError(f"{SCHEME}{job.id}: the job is {job.state}. Resume it with: lumos resume {job.id}")
         if not is_announced:
             say(f"waiting for the training job {job.id}")
             is_announced = True

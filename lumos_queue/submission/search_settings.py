@@ -34,8 +34,7 @@ def _check_role(role: str, url: str, sampling: Sampling, n: int) -> None:
     if (n > 1 or beams > 1) and not gives_candidates(url):
         request = f"{n} candidates" if n > 1 else f"--sampling {role}.beams={beams}"
         raise SpecError(
-            f"{request} cannot be had from the {role} at {url}, which gives no candidates with log-probabilities: use "
-            "local:DIR, or leave it out."
+            f"The {role} at {url} gives no candidates with log-probabilities ({request}): use local:DIR, or leave it out."
         )
     if beams and n > beams:
         raise SpecError(
@@ -44,7 +43,7 @@ def _check_role(role: str, url: str, sampling: Sampling, n: int) -> None:
         )
     if (n > 1 or beams > 1) and sampling.temperature > 0:
         request = f"--setting candidates={n}" if n > 1 else f"--sampling {role}.beams={beams}"
-        raise SpecError(f"{request} needs --sampling {role}.temperature=0: a search draws no tokens.")
+        raise SpecError(f"{request} needs --sampling {role}.temperature=0: a search samples no tokens.")
     if sampling.epsilon > 0 and n == 1:
         raise SpecError(
             f"--sampling {role}.epsilon={sampling.epsilon:g} draws from several candidates, and there is one: give "

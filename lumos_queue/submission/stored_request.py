@@ -55,7 +55,7 @@ def check_kind(job: Any, command: str) -> None:
     """Raises SpecError for a job (its row) that is no evaluation or inference of this database."""
     if job.origin in STORED:
         raise SpecError(
-            f"The episodes of job {job.id} are {job.origin}: nothing was run that lumos {command} could run."
+            f"The episodes of job {job.id} are {job.origin}: lumos {command} is only for jobs that were run."
         )
     if job.kind not in KINDS:
         if job.kind not in _COMMANDS:

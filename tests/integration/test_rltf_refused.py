@@ -30,9 +30,9 @@ def planner(tmp_path_factory) -> Path:
         (
             "openagi",
             {"--split": "heldout"},
-            "The split 'heldout' of 'openagi' is one to test with: learn from another.",
+            "The split 'heldout' of 'openagi' is a test split: learn from another.",
         ),
-        ("wordmath", {"--split": "test"}, "The split 'test' of 'wordmath' is one to test with: learn from another."),
+        ("wordmath", {"--split": "test"}, "The split 'test' of 'wordmath' is a test split: learn from another."),
         ("openagi", {"--reward": "praise"}, "No reward of 'openagi' called 'praise'. Choose one of: bert_score, chrf,"),
         (
             "wordmath",

@@ -51,11 +51,10 @@ def test_what_goes_together(url, sampling, settings):
             TGI,
             Sampling(),
             {"candidates": "3"},
-            "3 candidates cannot be had from the planner at tgi://a:1, "
-            "which gives no candidates with log-probabilities",
+            "The planner at tgi://a:1 gives no candidates with log-probabilities (3 candidates)",
         ),
-        (CHAT, Sampling(beams=3), {}, "--sampling planner.beams=3 cannot be had from the planner at chat://a:1"),
-        ("scripted:x", Sampling(), {"candidates": "2"}, "2 candidates cannot be had"),
+        (CHAT, Sampling(beams=3), {}, "gives no candidates with log-probabilities (--sampling planner.beams=3)"),
+        ("scripted:x", Sampling(), {"candidates": "2"}, "gives no candidates with log-probabilities (2 candidates)"),
         (
             LOCAL,
             Sampling(temperature=0.5),
