@@ -34,7 +34,8 @@ def _check_role(role: str, url: str, sampling: Sampling, n: int) -> None:
     if (n > 1 or beams > 1) and not gives_candidates(url):
         request = f"{n} candidates" if n > 1 else f"--sampling {role}.beams={beams}"
         raise SpecError(
-            f"The {role} at {url} gives no candidates with log-probabilities ({request}): use local:DIR, or leave it out."
+            f"The {role} at {url} gives no candidates with log-probabilities ({request}): use local:DIR, or "
+            "leave it out."
         )
     if beams and n > beams:
         raise SpecError(
