@@ -45,15 +45,15 @@ class EpisodeResult:
         cls,
         outcome: Outcome,
         agent: Agent,
-        seen: Sequence[tuple[Action, Execution]],
+        actions: Sequence[tuple[Action, Execution]],
         vote: str | None,
         artifact: Callable[[str], bytes],
-        approved: str,
+        approved_text: str,
         votes: Sequence[Completion] = (),
     ) -> EpisodeResult:
         """Return what an agent's episode that ended so left behind."""
         answer = judged_answer(outcome.ending, outcome.answer, agent.at_limit)
-        return cls(answer, outcome.ending, seen, vote, agent.tools, artifact, approved, outcome.readings, votes)
+        return cls(answer, outcome.ending, actions, vote, agent.tools, artifact, approved_text, outcome.readings, votes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.answer_readers import READING_VERSION
 from lumos_queue.util.failures import tell_failure
 
-_WANTED = {
+_TEXT_ATTRIBUTES = {
     "name": "its own name, as in name = 'capitals'",
     "domain": "whose actions solve its tasks, as in domain = 'maths' (any, where none are needed)",
     "licence": "that of its data, as in licence = 'MIT'",
@@ -21,12 +21,12 @@ _WANTED = {
 
 def check_benchmark(name: str, benchmark: Benchmark) -> None:
     """Raises SpecError, saying what to write, where an attribute that every benchmark needs is missing or no text."""
-    for attribute, wanted in _WANTED.items():
+    for attribute, description in _TEXT_ATTRIBUTES.items():
         if not isinstance(getattr(benchmark, attribute, None), str):
-            raise SpecError(f"The benchmark '{name}' has no text as its {attribute}: {wanted}.")
+            raise SpecError(f"The benchmark '{name}' has no text as its {attribute}: {description}.")
     for attribute in ("metrics", "splits"):
         value = getattr(benchmark, attribute)
-        if not isinstance(value, tuple) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, tuple) or not all(isinstance(name, str) for name in value):
             raise SpecError(f"The {attribute} of the benchmark '{name}' are {value!r:.80}: expected a tuple of names.")
     if benchmark.answers not in tuple(AnswerKind):
         kinds = ", ".join(AnswerKind)
@@ -72,12 +72,14 @@ def _score_readings(
     for reader, answer in result.readings:
         if (metric := reading_metric(benchmark, reader)) in benchmark.metrics:
             continue
-        judged = scores
+        reading_scores = scores
         if answer != result.answer:
             ending = Ending.NO_ANSWER if answer is None else Ending.ANSWERED
-            judged = _score(benchmark, task, replace(result, answer=answer, ending=ending, vote=None, votes=()))
+            reading_scores = _score(benchmark, task, replace(result, answer=answer, ending=ending, vote=None, votes=()))
         yield from (
-            Score(metric, one.value, READING_VERSION, one.detail, one.of) for one in judged if one.metric == main
+            Score(metric, score.value, READING_VERSION, score.detail, score.of)
+            for score in reading_scores
+            if score.metric == main
         )
 
 
@@ -85,14 +87,14 @@ def _score(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Sequence[
     if is_built_in(benchmark):
         return benchmark.score(task, result)
     try:
-        found = tuple(benchmark.score(task, result))
+        scores = tuple(benchmark.score(task, result))
     except LumosError:  # it says what it means: InfrastructureError has the episode tried again
         raise
     except Exception as error:
         raise PluginFault(f"the benchmark '{benchmark.name}' fails to score: {tell_failure(error)}") from error
-    for one in found:
-        if not isinstance(one, Score) or one.metric not in benchmark.metrics:
-            given = f"a score of '{one.metric}'" if isinstance(one, Score) else f"{one!r:.80} as a score"
-            expected = f"lq.Score with a metric of {', '.join(benchmark.metrics)}"
-            raise PluginFault(f"the benchmark '{benchmark.name}' gives {given}: expected {expected}")
-    return found
+    for score in scores:
+        if not isinstance(score, Score) or score.metric not in benchmark.metrics:
+            description = f"a score of '{score.metric}'" if isinstance(score, Score) else f"{score!r:.80} as a score"
+            expectation = f"lq.Score with a metric of {', '.join(benchmark.metrics)}"
+            raise PluginFault(f"the benchmark '{benchmark.name}' gives {description}: expected {expectation}")
+    return scores

@@ -59,14 +59,14 @@ def read_choices(node: RowNode, max_choices: int) -> list[str]:
     return [item.label() for item in items]
 
 
-def read_right_choice(node: RowNode, choices: Sequence[str], listed: RowNode) -> str:
+def read_right_choice(node: RowNode, choices: Sequence[str], choices_node: RowNode) -> str:
     """The text of the right choice, which a row states by its label, its position from 0, its letter or its text.
 
     `listed` is the field that the choices were read from. Raises BadRow.
     """
     if isinstance(node.value, str):
         text = node.text()
-        labels = listed["label"].labels() if not listed.is_list() and "label" in listed else []
+        labels = choices_node["label"].labels() if not choices_node.is_list() and "label" in choices_node else []
         if text in labels[: len(choices)]:
             return choices[labels.index(text)]
         if len(text) == 1 and text in LETTERS[: len(choices)]:
@@ -85,12 +85,12 @@ def choice_scores(task: Task, answer: str | None) -> Sequence[Score]:
     `unparsed`: 1 for an answer that means no choice, which is wrong. An episode without an answer is wrong only.
     """
     choices = task.gold["choices"]
-    place = None if answer is None else read_choice(answer, choices)
-    right = place is not None and choices[place] == task.gold["answer"]
-    detail = "" if place is None else f"{LETTERS[place]}. {choices[place]}"[:200]
+    index = None if answer is None else read_choice(answer, choices)
+    right = index is not None and choices[index] == task.gold["answer"]
+    detail = "" if index is None else f"{LETTERS[index]}. {choices[index]}"[:200]
     return (
         Score("accuracy", float(right), detail=detail),
-        Score("unparsed", float(answer is not None and place is None)),
+        Score("unparsed", float(answer is not None and index is None)),
     )
 
 
@@ -102,10 +102,10 @@ def choice_baselines(tasks: Iterable[Task]) -> dict[str, list[bool]]:
 
     The tasks are read twice, and none is retained.
     """
-    places = Counter(
-        place for task in tasks for place, choice in enumerate(task.gold["choices"]) if choice == task.gold["answer"]
+    counts = Counter(
+        index for task in tasks for index, choice in enumerate(task.gold["choices"]) if choice == task.gold["answer"]
     )
-    common = max(places, key=lambda place: (places[place], -place), default=0)
+    common = max(counts, key=lambda index: (counts[index], -index), default=0)
     rules: dict[str, Callable[[Task], int]] = {
         "most common letter": lambda _: common,
         "longest choice": _longest,
@@ -115,21 +115,21 @@ def choice_baselines(tasks: Iterable[Task]) -> dict[str, list[bool]]:
     for task in tasks:
         choices, answer = task.gold["choices"], task.gold["answer"]
         for name, rule in rules.items():
-            place = rule(task)
-            verdicts[name].append(place < len(choices) and choices[place] == answer)
+            index = rule(task)
+            verdicts[name].append(index < len(choices) and choices[index] == answer)
     return verdicts
 
 
 def _longest(task: Task) -> int:
     choices = task.gold["choices"]
-    return max(range(len(choices)), key=lambda place: (len(choices[place]), -place))
+    return max(range(len(choices)), key=lambda index: (len(choices[index]), -index))
 
 
 def _most_like(task: Task) -> int:
     question, _, rest = task.question.partition(CHOICES)
-    known = _words(f"{question} {rest.partition(SHOWS)[2]}")
-    shared = [len(_words(choice) & known) / (len(_words(choice)) or 1) for choice in task.gold["choices"]]
-    return shared.index(max(shared))
+    text_words = _words(f"{question} {rest.partition(SHOWS)[2]}")
+    overlaps = [len(_words(choice) & text_words) / (len(_words(choice)) or 1) for choice in task.gold["choices"]]
+    return overlaps.index(max(overlaps))
 
 
 def _words(text: str) -> set[str]:

@@ -39,13 +39,13 @@ def read_masked_table(
 def masked_task(benchmark: str, row: int, record: Mapping[str, Any], conversion: ConversionFields = CONVERTING) -> Task:
     """The task of a row with masked numbers, numbers filled in. Raises BadRow."""
     node = RowNode(row, "", record)
-    shown = _read_numbers(node) if "Numbers" in node else []
+    numbers = _read_numbers(node) if "Numbers" in node else []
 
     def fill(field: str) -> str:
         def value(mask: re.Match[str]) -> str:
-            if int(mask[1]) >= len(shown):
-                raise BadRow(row, field, f"'{mask[0]}', but 'Numbers' has {len(shown)}")
-            return shown[int(mask[1])]
+            if int(mask[1]) >= len(numbers):
+                raise BadRow(row, field, f"'{mask[0]}', but 'Numbers' has {len(numbers)}")
+            return numbers[int(mask[1])]
 
         return _MASK.sub(value, text_field(record, row, field))
 
@@ -58,10 +58,10 @@ def masked_task(benchmark: str, row: int, record: Mapping[str, Any], conversion:
 
 def _read_numbers(node: RowNode) -> list[str]:
     """The numbers as they are shown: from text with spaces between them, or a single number. Raises BadRow."""
-    stated = node["Numbers"]
-    if isinstance(stated.value, (int, float)):
-        return [stated.label()]
+    numbers_node = node["Numbers"]
+    if isinstance(numbers_node.value, (int, float)):
+        return [numbers_node.label()]
     numbers = [read_number(number) for number in text_field(node.value, node.row, "Numbers").split()]
     if None in numbers:
-        raise stated.bad("expected numbers separated by spaces")
+        raise numbers_node.bad("expected numbers separated by spaces")
     return [plain_number(number) for number in numbers if number is not None]

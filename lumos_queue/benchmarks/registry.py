@@ -72,10 +72,10 @@ def open_benchmark(name: str, definition: FileDefinition | None = None) -> Bench
     _refuse_file_name(name)
     if name not in TESTABLE and (name in _USES or not BENCHMARKS.knows(name)):
         raise unknown("benchmark", name, (*TESTABLE, *BENCHMARKS.plugin_names, "package.module:object"))
-    found = BENCHMARKS.load(name)
-    if not found.metrics:
+    benchmark = BENCHMARKS.load(name)
+    if not benchmark.metrics:
         raise SpecError(f"The benchmark '{name}' has no metrics, so it only teaches: use it with lumos convert.")
-    return found
+    return benchmark
 
 
 def open_benchmark_of(job: Any) -> Benchmark:
@@ -130,10 +130,10 @@ def benchmark_of(job: Any) -> Benchmark:
     try:
         return open_benchmark_of(job)
     except SpecError:
-        return _Missing(job.benchmark, job.main_metric)
+        return _MissingBenchmark(job.benchmark, job.main_metric)
 
 
-class _Missing(Benchmark):
+class _MissingBenchmark(Benchmark):
     """A benchmark of a plug-in that this process has not, or may not import."""
 
     domain, licence = "", ""
@@ -169,10 +169,10 @@ def open_source(name: str, definition: FileDefinition | None = None) -> Benchmar
     name = registered_name(name)
     if name not in TEACHABLE and (name in _USES or not BENCHMARKS.knows(name)):
         raise unknown("source", name, (*TEACHABLE, *BENCHMARKS.plugin_names, "package.module:object"))
-    found = BENCHMARKS.load(name)
-    if not found.check_level:
+    benchmark = BENCHMARKS.load(name)
+    if not benchmark.check_level:
         raise SpecError(f"The benchmark '{name}' has no check_level, so it only tests: use it with lumos evaluate.")
-    return found
+    return benchmark
 
 
 def registered_name(name: str) -> str:

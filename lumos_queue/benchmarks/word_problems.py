@@ -70,9 +70,9 @@ class EquationProblems(WordProblems):
 
     def rationale(self, task: Task) -> str:
         """`The answer follows from (3 + 4) * 2 = 14.`; an equation in prefix form is turned round."""
-        stated = self._equation(task)
-        prefix = parse_prefix(stated)
-        equation = stated.strip() if prefix is None else format_expression(prefix)
+        row_equation = self._equation(task)
+        prefix = parse_prefix(row_equation)
+        equation = row_equation.strip() if prefix is None else format_expression(prefix)
         return f"The answer follows from {equation} = {task.gold['answer']}."
 
     def _equation(self, task: Task) -> str:

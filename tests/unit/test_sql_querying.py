@@ -66,7 +66,7 @@ def test_what_was_asked_is_remembered_within_bounds(tools, monkeypatch):
     texts = [f"SELECT name FROM hat WHERE {number} = {number}" for number in range(4)]  # of 106 kB each
     for text in (*texts, texts[-1], texts[-2], texts[0]):
         assert len(queries.rows("shop", text)) == 1000
-        assert sum(map(len, queries._known.values())) == queries._size <= 300_000
+        assert sum(map(len, queries._replies.values())) == queries._size <= 300_000
     assert counted == [*texts, texts[0]]
     queries.close()
 

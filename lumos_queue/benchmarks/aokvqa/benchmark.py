@@ -52,13 +52,15 @@ class AOKVQA(Benchmark):
     teacher_prompt = "multimodal"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        without, conversion = 0, ConversionFields(required=False)
+        unanswered_rows, conversion = 0, ConversionFields(required=False)
         for row in self._rows(conversion, path, split, **options):
-            without += isinstance(row, Task) and not row.gold["answer"]
+            unanswered_rows += isinstance(row, Task) and not row.gold["answer"]
             yield row
         self.notes = [*self.notes, *conversion.notes()]
         self.unjudged = (
-            f"{without} rows of '{path}' state no answer: evaluate the val file, or infer only." if without else ""
+            f"{unanswered_rows} rows of '{path}' state no answer: evaluate the val file, or infer only."
+            if unanswered_rows
+            else ""
         )
 
     @property
@@ -87,12 +89,12 @@ class AOKVQA(Benchmark):
         image = node["image_id"].whole() if "image_id" in node else None
         content, name = read_image_field(node["image"]) if "image" in node else (None, "")
         if content is not None:
-            seen = pictures.of_content(row, identifier, content, name)
+            image_fields = pictures.of_content(row, identifier, content, name)
         else:
             names = [f"{image:012}.{ending}" for ending in ENDINGS] if image is not None else [name] if name else []
-            seen = pictures.of(row, identifier, [(*folder, name) for name in names for folder in FOLDERS])
-        question = task_text(node["question"].text(), choices, seen["caption"])
-        inputs = {"image_id": image, **seen}
+            image_fields = pictures.of(row, identifier, [(*folder, name) for name in names for folder in FOLDERS])
+        question = task_text(node["question"].text(), choices, image_fields["caption"])
+        inputs = {"image_id": image, **image_fields}
         gold = {"answer": answer, "choices": choices, "rationales": rationales}
         return Task(self.name, "", identifier, question, inputs, gold)
 
@@ -114,9 +116,9 @@ class AOKVQA(Benchmark):
         if not task.gold["answer"]:
             return False
         letter = (answer or "").strip(" .").upper()
-        place = LETTERS.find(letter) if len(letter) == 1 else -1
-        if 0 <= place < len(task.gold["choices"]):
-            answer = task.gold["choices"][place]
+        index = LETTERS.find(letter) if len(letter) == 1 else -1
+        if 0 <= index < len(task.gold["choices"]):
+            answer = task.gold["choices"][index]
         return super().is_right(task, answer)
 
 

@@ -28,8 +28,8 @@ def annotate(question: str, formula: str, answer: str) -> Annotation:
         raise NotConvertible("answer_is_text")
     equations = [part for part in formula.split(";") if part.strip()]
     linker, program = Linker.of(question_numbers(question).numbers), ProgramBuilder(quantity_describer(question))
-    for place, equation in enumerate(equations, start=1):
-        _add(equation, final_quantity(question) if place == len(equations) else None, linker, program)
+    for number, equation in enumerate(equations, start=1):
+        _add(equation, final_quantity(question) if number == len(equations) else None, linker, program)
     if not program.values:
         raise NotConvertible("unreadable_expression")
     return program.finish(answer, gold)
@@ -37,13 +37,13 @@ def annotate(question: str, formula: str, answer: str) -> Annotation:
 
 def _add(equation: str, quantity: str | None, linker: Linker, program: ProgramBuilder) -> None:
     left, _, right = _UNIT.sub("", equation).partition("=")
-    expression, stated = parse_infix(left), read_number(right)
-    if expression is None or stated is None:
+    expression, right_number = parse_infix(left), read_number(right)
+    if expression is None or right_number is None:
         raise NotConvertible("remainder" if _REMAINDER.search(equation) else "unreadable_expression")
-    linked = linker.link(expression)
-    if isinstance(linked, Operation):
-        program.add_tree(linked, quantity)
+    linked_expression = linker.link(expression)
+    if isinstance(linked_expression, Operation):
+        program.add_tree(linked_expression, quantity)
     else:
-        program.add([(linked, quantity)])
-    program.check(stated)
+        program.add([(linked_expression, quantity)])
+    program.check(right_number)
     linker.results[:] = program.values

@@ -56,46 +56,51 @@ class Scoring:
 
 
 def guess_fields(
-    sample: Sample, named: FieldNames, *, answered: bool, taught: bool = False, only: Sequence[str] = GUESSED
+    sample: Sample,
+    field_names: FieldNames,
+    *,
+    needs_answers: bool,
+    needs_rationales: bool = False,
+    only: Sequence[str] = GUESSED,
 ) -> FieldNames:
     """Return the fields of the rows: those that are named, and the usual names of the others.
 
     `answered`: whether the rows need answers; `taught`: whether they need rationales; `only`: what is guessed. Raises
     SpecError for a field that no row has, for two candidates, and for none where one is needed.
     """
-    fields, usual = sample.fields, {**USUAL, "rationale": RATIONALES if taught else USUAL["rationale"]}
-    _check_named(sample, fields, named)
-    used = {named.question, named.id, named.images, named.rationale, *named.answers}
-    if named.choices:
-        used |= {named.choices, *named.choices.split(",")}
+    fields, usual = sample.fields, {**USUAL, "rationale": RATIONALES if needs_rationales else USUAL["rationale"]}
+    _check_names(sample, fields, field_names)
+    used_names = {field_names.question, field_names.id, field_names.images, field_names.rationale, *field_names.answers}
+    if field_names.choices:
+        used_names |= {field_names.choices, *field_names.choices.split(",")}
 
-    def guess(field: str, *, needed: bool) -> str:
+    def guess(field: str, *, is_required: bool) -> str:
         if field not in only:
             return ""
-        matches = [name for name in fields if name.strip().casefold() in usual[field] and name not in used]
+        matches = [name for name in fields if name.strip().casefold() in usual[field] and name not in used_names]
         if len(matches) > 1:
             raise SpecError(
                 f"'{sample.name}' has {len(matches)} fields that may be the {field}: {list_names(matches)}. Name the "
                 f"one to take with --{field}."
             )
-        if not matches and needed:
+        if not matches and is_required:
             raise SpecError(
                 f"'{sample.name}' has no field called {', '.join(usual[field])}, of which one is the {field}. It has: "
                 f"{list_names(fields)}. Name the field with --{field}."
             )
-        used.update(matches)
+        used_names.update(matches)
         return matches[0] if matches else ""
 
-    question = named.question or guess("question", needed=True)
-    answers = named.answers
-    if not answers and (answer := guess("answer", needed=answered)):
+    question = field_names.question or guess("question", is_required=True)
+    answers = field_names.answers
+    if not answers and (answer := guess("answer", is_required=needs_answers)):
         answers = (answer,)
     return replace(
-        named,
+        field_names,
         question=question,
         answers=answers,
-        choices=named.choices or _check_choices(sample, guess("choices", needed=False)),
-        rationale=named.rationale or guess("rationale", needed=taught),
+        choices=field_names.choices or _check_choices(sample, guess("choices", is_required=False)),
+        rationale=field_names.rationale or guess("rationale", is_required=needs_rationales),
     )
 
 
@@ -110,12 +115,16 @@ def _check_choices(sample: Sample, field: str) -> str:
     return ""
 
 
-def _check_named(sample: Sample, fields: Sequence[str], named: FieldNames) -> None:
+def _check_names(sample: Sample, fields: Sequence[str], field_names: FieldNames) -> None:
     """Raises SpecError for a field that none of the rows has, and for one with two uses."""
-    options = [("question", named.question), *(("answer", name) for name in named.answers), ("id", named.id)]
-    options += [("images", named.images), ("rationale", named.rationale)]
-    if named.choices:
-        options += [("choices", name) for name in columns_of(named.choices, dict.fromkeys(fields))]
+    options = [
+        ("question", field_names.question),
+        *(("answer", name) for name in field_names.answers),
+        ("id", field_names.id),
+    ]
+    options += [("images", field_names.images), ("rationale", field_names.rationale)]
+    if field_names.choices:
+        options += [("choices", name) for name in columns_of(field_names.choices, dict.fromkeys(fields))]
     uses: dict[str, str] = {}
     for option, name in options:
         if not name:
@@ -135,18 +144,18 @@ def guess_scoring(sample: Sample, fields: FieldNames) -> Scoring | str:
     answers = [(row, value) for row, record in sample.rows for _, value in read_answers(record, fields.answers)]
     if not answers:
         return "no row has an answer"
-    many = f"{len(answers):,} of {len(answers):,} answers"
+    all_answers = f"{len(answers):,} of {len(answers):,} answers"
     if fields.choices:
-        chosen = find_form(sample, fields)
-        if chosen.evidence.startswith(many):
-            return chosen
-        return f"{chosen.evidence}"
+        scoring = find_form(sample, fields)
+        if scoring.evidence.startswith(all_answers):
+            return scoring
+        return f"{scoring.evidence}"
     texts = [(row, write_scalar(value) or "") for row, value in answers]
     odd = [next(((row, text) for row, text in texts if not fits(text)), None) for fits in (_is_truth, _is_number)]
     if odd[0] is None:
-        return Scoring("yes_no", evidence=f"{many} are yes or no")
+        return Scoring("yes_no", evidence=f"{all_answers} are yes or no")
     if odd[1] is None:
-        return Scoring("number", evidence=f"{many} are numbers")
+        return Scoring("number", evidence=f"{all_answers} are numbers")
     row, text = max(odd[0], odd[1])
     return f"its answers are not all numbers, nor all yes or no (row {row}: {describe(text)}), and it has no choices"
 
@@ -160,8 +169,8 @@ def find_form(sample: Sample, fields: FieldNames) -> Scoring:
         except BadRow:  # reported when all rows are read
             continue
         rows += [(row, write_scalar(value) or "", choices) for _, value in read_answers(record, fields.answers)]
-    form, fitting, count = choose_form(rows)
-    return Scoring("choice", form, f"{fitting:,} of {count:,} answers are {WORDS[form]} of choices")
+    form, match_count, count = choose_form(rows)
+    return Scoring("choice", form, f"{match_count:,} of {count:,} answers are {WORDS[form]} of choices")
 
 
 def require_scorer(sample: Sample, reason: str) -> SpecError:
@@ -171,9 +180,9 @@ def require_scorer(sample: Sample, reason: str) -> SpecError:
 
 def list_names(names: Sequence[str]) -> str:
     """Return the names of fields, the first few of many, each short enough for a line."""
-    listed = [" ".join(storable(str(name))[0].split())[:MAX_NAME] for name in names[:MAX_LISTED]]
-    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
-    return (", ".join(listed) or "none") + more
+    visible_names = [" ".join(storable(str(name))[0].split())[:MAX_NAME] for name in names[:MAX_LISTED]]
+    suffix = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
+    return (", ".join(visible_names) or "none") + suffix
 
 
 def describe_fields(fields: FieldNames) -> str:

@@ -27,12 +27,12 @@ VERSION = "1"  #: of the metric: raised with a rule of reading or of counting vo
 UNREADABLE, MISSING = "unreadable", "missing"
 NO_ANSWER = "no answer"  #: the detail of the score of an episode that has none
 _MAX_LINE = 80  #: characters of a line that may be a grade
-_AROUND = " \t.,!*_`\"'“”‘’()[]{}#>|"
+_EDGES = " \t.,!*_`\"'“”‘’()[]{}#>|"
 _WORDS = {
     **dict.fromkeys(("correct", "right", "true", "yes", "pass"), "1"),
     **dict.fromkeys(("incorrect", "wrong", "false", "no", "fail"), "0"),
 }
-_LABELLED = re.compile(
+_LABEL = re.compile(
     r"(?:(?:my|the|final|overall)[ ]){0,2}(?:grade|score|rating|verdict)[\"']?(?:[ ]?[:=]|[ ]is\b)?[ ]?(?P<value>.*)",
     re.IGNORECASE,
 )
@@ -54,14 +54,16 @@ class VoteCounts:
     @property
     def is_tie(self) -> bool:
         """Whether the two votes in the middle differ."""
-        ordered, half = sorted(self.grades), len(self.grades) // 2
-        return bool(ordered) and len(ordered) % 2 == 0 and ordered[half - 1] != ordered[half]
+        ordered_grades, half = sorted(self.grades), len(self.grades) // 2
+        return (
+            bool(ordered_grades) and len(ordered_grades) % 2 == 0 and ordered_grades[half - 1] != ordered_grades[half]
+        )
 
     def as_text(self) -> str:
         """The detail of a score."""
         votes = [*map(str, self.grades), *[UNREADABLE] * self.unreadable, *[MISSING] * self.missing]
-        again = f"; {self.again} asked again" if self.again else ""
-        return f"votes {' '.join(votes)}{again}{'; tie' if self.is_tie else ''}"
+        suffix = f"; {self.again} asked again" if self.again else ""
+        return f"votes {' '.join(votes)}{suffix}{'; tie' if self.is_tie else ''}"
 
     @classmethod
     def from_text(cls, text: str) -> VoteCounts | None:
@@ -71,8 +73,10 @@ class VoteCounts:
         if words[0] != "votes":
             return None
         grades = tuple(int(word) for word in words if word.isdecimal() and len(word) < 4)
-        again = next((remark.split(" ")[0] for remark in remarks if remark.endswith(" asked again")), "0")
-        return cls(grades, words.count(UNREADABLE), words.count(MISSING), int(again) if again.isdecimal() else 0)
+        retry_count = next((remark.split(" ")[0] for remark in remarks if remark.endswith(" asked again")), "0")
+        return cls(
+            grades, words.count(UNREADABLE), words.count(MISSING), int(retry_count) if retry_count.isdecimal() else 0
+        )
 
 
 def is_missing(vote: Completion) -> bool:
@@ -102,24 +106,24 @@ def read_grade(text: str, grades: int) -> int | None:
     >>> read_grade("It names the right town.\\n**Grade: 4**", 5), read_grade("It is not correct.", 2)
     (4, None)
     """
-    lines = [line for line in plain_reply(text).text.split("\n") if line.strip(_AROUND) and not _is_quoted(line)]
+    lines = [line for line in plain_reply(text).text.split("\n") if line.strip(_EDGES) and not _is_quoted(line)]
     if not lines:
         return None
     words = _WORDS if grades == 2 else {}
     if last := _value_of(lines[-1], words, is_bare=True):
         return _read_value(last, grades)
-    stated = {value for line in lines if (value := _value_of(line, words))}
-    return _read_value(stated.pop(), grades) if len(stated) == 1 else None
+    stated_values = {value for line in lines if (value := _value_of(line, words))}
+    return _read_value(stated_values.pop(), grades) if len(stated_values) == 1 else None
 
 
 def count_votes(judge: JudgeDefinition, votes: Sequence[Completion]) -> VoteCounts:
     """Count the replies to the votes on an answer: first one for each vote, then those to votes asked again."""
-    first, again = votes[: judge.votes], votes[judge.votes :]
-    ended = [*again, *(vote for vote in first if vote.finish_reason == FinishReason.REFUSED)]
-    read = [read_vote(judge, vote) for vote in votes]
-    missing = sum(map(is_missing, ended))
-    unreadable = sum(not is_missing(vote) and read_vote(judge, vote) is None for vote in ended)
-    return VoteCounts(tuple(grade for grade in read if grade is not None), unreadable, missing, len(again))
+    first, retries = votes[: judge.votes], votes[judge.votes :]
+    final_votes = [*retries, *(vote for vote in first if vote.finish_reason == FinishReason.REFUSED)]
+    grades = [read_vote(judge, vote) for vote in votes]
+    missing_count = sum(map(is_missing, final_votes))
+    unreadable = sum(not is_missing(vote) and read_vote(judge, vote) is None for vote in final_votes)
+    return VoteCounts(tuple(grade for grade in grades if grade is not None), unreadable, missing_count, len(retries))
 
 
 def score_votes(judge: JudgeDefinition, answer: str | None, votes: Sequence[Completion]) -> Sequence[Score]:
@@ -146,13 +150,13 @@ def _is_quoted(line: str) -> bool:
 
 def _value_of(line: str, words: Mapping[str, str], is_bare: bool = False) -> str:
     """The value that a line states behind a label, or as all of a line that is `bare`; '' for any other line."""
-    text = line.strip(_AROUND).removeprefix("- ").strip(_AROUND)
+    text = line.strip(_EDGES).removeprefix("- ").strip(_EDGES)
     if len(text) > _MAX_LINE:
         return ""
-    labelled = _LABELLED.fullmatch(text)
-    if not (labelled or is_bare):
+    match = _LABEL.fullmatch(text)
+    if not (match or is_bare):
         return ""
-    value = (labelled["value"] if labelled else text).strip(_AROUND).lower()
+    value = (match["value"] if match else text).strip(_EDGES).lower()
     return words.get(value, value if _NUMBER.fullmatch(value) else "")
 
 

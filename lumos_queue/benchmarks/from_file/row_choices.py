@@ -61,10 +61,12 @@ def read_choices(record: Mapping[str, Any], row: int, names: str) -> Choices:
     cell = read_list(value)
     if isinstance(cell, dict):
         return _of_object(row, name, cell)
-    many: list[Any] = _split(row, name, value) if cell is None else cell
-    if many and all(isinstance(item, Mapping) for item in many):
-        return _check(row, name, [item.get("text") for item in many], [item.get("label") for item in many])
-    return _check(row, name, many)
+    choice_cells: list[Any] = _split(row, name, value) if cell is None else cell
+    if choice_cells and all(isinstance(item, Mapping) for item in choice_cells):
+        return _check(
+            row, name, [item.get("text") for item in choice_cells], [item.get("label") for item in choice_cells]
+        )
+    return _check(row, name, choice_cells)
 
 
 def _of_object(row: int, name: str, value: Mapping[str, Any]) -> Choices:
@@ -124,14 +126,14 @@ def choose_form(rows: Iterable[tuple[int, str, Choices]]) -> tuple[str, int, int
     """
     rows = list(rows)
     meanings = {form: [find_choice(answer, choices, form) for _, answer, choices in rows] for form in FORMS}
-    fitting = {form: sum(index is not None for index in indices) for form, indices in meanings.items()}
-    most = max(fitting.values(), default=0)
-    best, *others = [form for form in FORMS if fitting[form] == most]
-    for other in others if most else ():
-        for (row, answer, _), index, another in zip(rows, meanings[best], meanings[other], strict=True):
-            if index != another:
+    counts = {form: sum(index is not None for index in indices) for form, indices in meanings.items()}
+    largest = max(counts.values(), default=0)
+    best, *other_forms = [form for form in FORMS if counts[form] == largest]
+    for form in other_forms if largest else ():
+        for (row, answer, _), index, other_index in zip(rows, meanings[best], meanings[form], strict=True):
+            if index != other_index:
                 raise SpecError(
-                    f"The answers can be read as {WORDS[best]} and as {WORDS[other]} of the choices, which differ in "
-                    f"row {row} ({describe(answer)}): state it with --option {OPTION}={best} or {OPTION}={other}."
+                    f"The answers can be read as {WORDS[best]} and as {WORDS[form]} of the choices, which differ in "
+                    f"row {row} ({describe(answer)}): state it with --option {OPTION}={best} or {OPTION}={form}."
                 )
-    return best, most, len(rows)
+    return best, largest, len(rows)

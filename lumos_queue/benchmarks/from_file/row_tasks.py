@@ -54,10 +54,10 @@ class RowTasks:
 
     def _read_meta(self, record: Mapping[str, Any]) -> dict[str, Any]:
         fields = self._definition.fields
-        used = {fields.question, fields.id, fields.images, fields.rationale, *fields.answers}
+        used_names = {fields.question, fields.id, fields.images, fields.rationale, *fields.answers}
         if fields.choices:
-            used.update(columns_of(fields.choices, record))
-        return {name: value for name, value in record.items() if name not in used}
+            used_names.update(columns_of(fields.choices, record))
+        return {name: value for name, value in record.items() if name not in used_names}
 
     def _read_answer(self, row: int, name: str, value: Any, choices: Choices | None) -> str:
         text = write_scalar(value)
@@ -82,8 +82,8 @@ class RowTasks:
     def _read_image(self, record: Mapping[str, Any], row: int, identifier: str) -> dict[str, Any]:
         name = self._definition.fields.images
         value = cell_of(record, name)
-        many = read_list(value)
-        paths = [value] if not isinstance(many, list) else many
+        cell_list = read_list(value)
+        paths = [value] if not isinstance(cell_list, list) else cell_list
         if value is None or not paths:
             return {"image": None, "image_name": "", "caption": ""}
         if len(paths) > 1:
@@ -94,8 +94,8 @@ class RowTasks:
             raise BadRow(row, name, "images are read below the folder of a file, and these rows come from no file")
         parts = tuple(part for part in paths[0].strip().split("/") if part != ".")
         if not all(parts) or ".." in parts or any(character in paths[0] for character in "\\\0"):
-            expected = "expected a path below the file's folder, such as a/b.png"
-            raise BadRow(row, name, f"{expected}, found {describe(paths[0])}")
+            expectation = "expected a path below the file's folder, such as a/b.png"
+            raise BadRow(row, name, f"{expectation}, found {describe(paths[0])}")
         inputs = self._pictures.of(row, identifier, [parts])
         if inputs["image"] is None:
             raise BadRow(row, name, f"no image {describe(paths[0])} below the file's folder")
@@ -110,10 +110,12 @@ def read_answers(record: Mapping[str, Any], names: Sequence[str]) -> list[tuple[
     answers = []
     for name in names:
         value = cell_of(record, name)
-        many = read_list(value)
-        if not isinstance(many, list) or (isinstance(value, str) and not all(isinstance(text, str) for text in many)):
-            many = [value]
-        answers += [(name, answer) for answer in many if answer is not None and answer != ""]
+        cell_list = read_list(value)
+        if not isinstance(cell_list, list) or (
+            isinstance(value, str) and not all(isinstance(text, str) for text in cell_list)
+        ):
+            cell_list = [value]
+        answers += [(name, answer) for answer in cell_list if answer is not None and answer != ""]
     return answers
 
 

@@ -120,9 +120,9 @@ def _make_key(*texts: str) -> str:
 
 def _quote(name: str, text: str, key: str) -> str:
     """A text between two lines with the key, each of its lines behind a bar; what is too long is left out."""
-    more = len(text) - MAX_QUOTED
+    excess = len(text) - MAX_QUOTED
     lines = "\n".join(f"| {line}" for line in text[:MAX_QUOTED].splitlines()) or "|"
-    rest = f"\n({more:,} more characters are left out)" if more > 0 else ""
+    rest = f"\n({excess:,} more characters are left out)" if excess > 0 else ""
     return f"[{name} {key}]\n{lines}{rest}\n[end {key}]"
 
 

@@ -47,10 +47,10 @@ def right_answers(task: Task) -> Sequence[str]:
     return gold.get("answers") or ([gold["answer"]] if "answer" in gold else [])
 
 
-def _best(task: Task, score: Callable[[str], Sequence[Score]], nothing: Sequence[Score]) -> Sequence[Score]:
+def _best(task: Task, score: Callable[[str], Sequence[Score]], default_scores: Sequence[Score]) -> Sequence[Score]:
     """Return the scores against the right answer that the main metric likes best; of equal ones the next metric."""
-    judged = [score(answer) for answer in right_answers(task)]
-    return max(judged, key=lambda scores: [score.value for score in scores], default=nothing)
+    candidates = [score(answer) for answer in right_answers(task)]
+    return max(candidates, key=lambda scores: [score.value for score in scores], default=default_scores)
 
 
 def score_number(task: Task, result: EpisodeResult) -> Sequence[Score]:
@@ -119,8 +119,8 @@ def score_yes_no(task: Task, result: EpisodeResult) -> Sequence[Score]:
     """`accuracy`: the answer says yes or no, as a right answer does; `unparsed`: it says neither."""
     truth = read_yes_no(result.answer) if result.answer is not None else None
     right = truth is not None and any(truth == (gold == "Yes") for gold in right_answers(task))
-    unparsed = result.answer is not None and truth is None
-    return Score("accuracy", float(right)), Score("unparsed", float(unparsed))
+    is_unparsed = result.answer is not None and truth is None
+    return Score("accuracy", float(right)), Score("unparsed", float(is_unparsed))
 
 
 def score_later(task: Task, result: EpisodeResult) -> Sequence[Score]:
@@ -128,7 +128,7 @@ def score_later(task: Task, result: EpisodeResult) -> Sequence[Score]:
     return ()
 
 
-def _always(tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
+def _constant_baselines(tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
     yes = [float("Yes" in right_answers(task)) for task in tasks]
     no = [float("No" in right_answers(task)) for task in tasks]
     return {"always yes": yes, "always no": no}
@@ -144,7 +144,7 @@ SCORERS: Mapping[str, Scorer] = {
     "includes": Scorer(("includes",), score_includes),
     "f1": Scorer(("f1", "exact_match"), score_f1),
     "choice": Scorer(("accuracy", "unparsed"), score_choice, AnswerKind.CHOICE, choice_baselines),
-    "yes_no": Scorer(("accuracy", "unparsed"), score_yes_no, AnswerKind.YES_NO, _always),
+    "yes_no": Scorer(("accuracy", "unparsed"), score_yes_no, AnswerKind.YES_NO, _constant_baselines),
     "judge": Scorer(("grade",), score_later),
 }
 NAMES = (*SCORERS, f"{REGEX}PATTERN")

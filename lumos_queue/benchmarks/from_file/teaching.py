@@ -29,17 +29,17 @@ class Teaching:
     has_rule: bool = False  #: whether marks in a rationale can be converted without a teacher
 
 
-_OF_DOMAIN = {
+_BY_DOMAIN = {
     "maths": Teaching(Level.EXECUTED, "maths", has_rule=True),
     "complex_qa": Teaching(Level.ORACLE_TOOL, "qa"),
     "multimodal": Teaching(Level.ORACLE_TOOL, "multimodal"),
 }
-_OTHER = Teaching(Level.FORMAT, "")
+_DEFAULT = Teaching(Level.FORMAT, "")
 
 
 def teaching_of(domain: str) -> Teaching:
     """Return how rows of a domain teach: by nothing but their form where no teacher's prompt is of it."""
-    return _OF_DOMAIN.get(domain, _OTHER)
+    return _BY_DOMAIN.get(domain, _DEFAULT)
 
 
 class TaughtRows(Benchmark):

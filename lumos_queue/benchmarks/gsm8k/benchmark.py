@@ -47,9 +47,9 @@ class GSM8K(WordProblems):
         if isinstance(record.get("answer"), (int, float)):
             gold = {"answer": number_field(record, row, "answer"), "solution": ""}
             return Task(self.name, "", str(row), question, gold=gold)
-        steps, mark, stated = text_field(record, row, "answer").rpartition("####")
-        answer = read_number(stated)
-        if answer is None or not (mark or _NUMBER.fullmatch(stated.strip())):
+        steps, mark, answer_text = text_field(record, row, "answer").rpartition("####")
+        answer = read_number(answer_text)
+        if answer is None or not (mark or _NUMBER.fullmatch(answer_text.strip())):
             raise BadRow(row, "answer", "expected a last line '#### <number>'")
         return Task(
             self.name, "", str(row), question, gold={"answer": plain_number(answer), "solution": steps.rstrip()}

@@ -46,8 +46,10 @@ def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Link
     if program.values[-1] != gold and gold in program.values:
         raise NotConvertible("mark_not_last")
     annotation = program.finish(answer, gold)
-    found = [one for line in lines for one in line.calculations]
-    if not isinstance(found[-1].expression, Operation) or any(one.copied for one in found):
+    all_calculations = [calculation for line in lines for calculation in line.calculations]
+    if not isinstance(all_calculations[-1].expression, Operation) or any(
+        calculation.copied for calculation in all_calculations
+    ):
         raise NotConvertible("copied")
     if copied_numbers(annotation.steps, question):
         raise NotConvertible("copied")
@@ -57,25 +59,29 @@ def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Link
 def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker) -> list[Step]:
     """The action of each calculation of a line; the `last` one of all gives the answer to the question."""
     steps: list[Step] = []
-    text, stated = f"{question} {line.text}", frozenset(numbers_in(question, words=True))
-    for place, one in enumerate(line.calculations):
-        known = stated.union(linker.results)
-        linked = linker.link(one.expression, text)
-        linker.results.append(one.value)
-        if line.asked and place == len(line.calculations) - 1 and known.issuperset(numbers_in(line.asked, words=True)):
-            steps.append((linked, f"the answer to '{line.asked}'"))
+    text, stated_numbers = f"{question} {line.text}", frozenset(numbers_in(question, words=True))
+    for index, calculation in enumerate(line.calculations):
+        known_numbers = stated_numbers.union(linker.results)
+        expression = linker.link(calculation.expression, text)
+        linker.results.append(calculation.value)
+        if (
+            line.asked
+            and index == len(line.calculations) - 1
+            and known_numbers.issuperset(numbers_in(line.asked, words=True))
+        ):
+            steps.append((expression, f"the answer to '{line.asked}'"))
         else:
-            words = _describe_result(one, stated, continues=place > 0)
-            steps.append((linked, words or (final_quantity(question) if one is last else None)))
+            words = _describe_result(calculation, stated_numbers, continues=index > 0)
+            steps.append((expression, words or (final_quantity(question) if calculation is last else None)))
     return steps
 
 
-def _describe_result(one: Calculation, stated: Collection[Fraction], continues: bool) -> str | None:
+def _describe_result(calculation: Calculation, stated_numbers: Collection[Fraction], continues: bool) -> str | None:
     """What a calculation gives, in words of its line: a phrase that says more than `how many minutes`, or a blank."""
-    phrase = describe_quantity(one.before, one.after, stated)
+    phrase = describe_quantity(calculation.before, calculation.after, stated_numbers)
     if phrase is not None and len(phrase.split()) > MAX_UNIT_WORDS:
         return phrase
-    longer = describe_blank(one.before, one.after, one.value, stated, continues)
+    longer = describe_blank(calculation.before, calculation.after, calculation.value, stated_numbers, continues)
     return (
         longer if longer and (not phrase or content_words(longer) - _FRAME > content_words(phrase) - _FRAME) else phrase
     )

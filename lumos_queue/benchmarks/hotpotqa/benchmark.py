@@ -43,15 +43,15 @@ class HotpotQA(Benchmark):
 
     def _read(self, conversion: ConversionFields, path: Path | None, split: str) -> Iterator[Task | BadRow]:
         gold_pages = GoldPages(conversion)
-        self.notes, rows, bare = [], 0, 0
+        self.notes, row_count, bare_rows = [], 0, 0
         for row in read_rows(path, gold_pages):
-            rows += 1
-            bare += isinstance(row, Task) and not row.inputs
+            row_count += 1
+            bare_rows += isinstance(row, Task) and not row.inputs
             yield row
         if split == "dev":
-            self.notes.append(f"{rows:,} rows; HotpotQA's development set has {PUBLISHED:,}")
-        if bare:
-            self.notes.append(f"{bare:,} of them bring no pages along: KnowledgeQuery finds what its corpus has")
+            self.notes.append(f"{row_count:,} rows; HotpotQA's development set has {PUBLISHED:,}")
+        if bare_rows:
+            self.notes.append(f"{bare_rows:,} of them bring no pages along: KnowledgeQuery finds what its corpus has")
         if gold_pages.missing:
             self.notes.append(
                 f"{gold_pages.missing:,} of them bring pages along that lack a supporting one: they cannot be converted"
@@ -85,8 +85,8 @@ class HotpotQA(Benchmark):
 
 def _read_answer(answer: str, gold: str) -> str:
     """The answer; where yes or no is asked for, `True` is yes and `False` is no, as CoT and direct models say it."""
-    said = read_answer(answer)
-    return _TRUTH.get(normalize(said), said) if normalize(gold) in _CLOSED else said
+    text = read_answer(answer)
+    return _TRUTH.get(normalize(text), text) if normalize(gold) in _CLOSED else text
 
 
 def _f1(answer: str, gold: str) -> float:

@@ -21,7 +21,7 @@ _FROM_BOTH = "Answer the question from #1 and #2:"
 
 def describe(task: Task) -> str:
     """The pages' supporting sentences, and the question on them: the rows have no sub-questions."""
-    pages = _supporting(task)
+    pages = _require_pages(task)
     return rationale(
         [sentence for page in pages for sentence in page["sentences"]],
         [(task.question, [page["title"] for page in pages])],
@@ -32,7 +32,7 @@ def describe(task: Task) -> str:
 def annotate(task: Task) -> Annotation:
     """The gold solution by rule. Raises NotConvertible."""
     question, answer = task.question, task.gold["answer"]
-    pages = sorted(_supporting(task), key=lambda page: _place(page, question))
+    pages = sorted(_require_pages(task), key=lambda page: _find_position(page, question))
     if len(pages) != 2:
         raise NotConvertible("unnamed_step")
     texts = [" ".join(page["sentences"]) for page in pages]
@@ -40,28 +40,28 @@ def annotate(task: Task) -> Annotation:
     if REFERENCE.search(question):
         raise NotConvertible("unwritable")
     if all(occurs(name, question) for name in names):
-        found = find_sides(question, names, texts, answer)
-        if found:
-            hops = [_hop(page, side.question, side.result) for page, side in zip(pages, found, strict=True)]
+        sides = find_sides(question, names, texts, answer)
+        if sides:
+            hops = [_hop(page, side.question, side.result) for page, side in zip(pages, sides, strict=True)]
             return annotation([*hops, Hop(question, answer, subgoal=f"{_FROM_BOTH} {question}")], answer)
-    divided = find_bridge(question, list(map(TitledPage, names, texts)), answer)
-    if divided is None:
+    bridge = find_bridge(question, list(map(TitledPage, names, texts)), answer)
+    if bridge is None:
         raise NotConvertible("unnamed_step")
-    first, second = (pages[place] for place in divided.pages)
-    return annotation([_hop(first, divided.first, divided.found), _hop(second, divided.second, answer)], answer)
+    first, second = (pages[index] for index in bridge.pages)
+    return annotation([_hop(first, bridge.first, bridge.found), _hop(second, bridge.second, answer)], answer)
 
 
 def _hop(page: Mapping[str, Any], question: str, answer: str) -> Hop:
     return Hop(question, answer, [page["title"]], [f"{page['title']}-{page['idx']}"])
 
 
-def _place(page: Mapping[str, Any], question: str) -> int:
+def _find_position(page: Mapping[str, Any], question: str) -> int:
     """Where the question names a page; after its end where it does not."""
-    place = question.casefold().find(strip_brackets(page["title"]).casefold())
-    return place if place >= 0 else len(question)
+    position = question.casefold().find(strip_brackets(page["title"]).casefold())
+    return position if position >= 0 else len(question)
 
 
-def _supporting(task: Task) -> list[dict[str, Any]]:
+def _require_pages(task: Task) -> list[dict[str, Any]]:
     if not task.gold["pages"]:
         raise NotConvertible("no_support")
     return task.gold["pages"]

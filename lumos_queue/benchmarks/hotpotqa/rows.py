@@ -28,7 +28,7 @@ from lumos_queue.util.sanitize import storable
 
 FIELDS = ("question", "answer")
 FORMAT = "HotpotQA's distractor or fullwiki file, rows with 'question', 'answer', 'supporting_facts' and 'context'"
-_OF_MUSIQUE = ("paragraphs", "question_decomposition")
+_MUSIQUE_FIELDS = ("paragraphs", "question_decomposition")
 
 
 @dataclass(slots=True)
@@ -46,8 +46,10 @@ def read_rows(path: Path | None, gold_pages: GoldPages) -> Iterator[Task | BadRo
 
 def _task(gold_pages: GoldPages, row: int, record: Mapping[str, Any]) -> Task:
     node = RowNode(row, "", record)
-    if "context" not in node and (others := [name for name in _OF_MUSIQUE if name in node]):
-        raise node[others[0]].bad("is not a field of HotpotQA, whose pages are in 'context': read this file as musique")
+    if "context" not in node and (musique_fields := [name for name in _MUSIQUE_FIELDS if name in node]):
+        raise node[musique_fields[0]].bad(
+            "is not a field of HotpotQA, whose pages are in 'context': read this file as musique"
+        )
     context = _pairs(node["context"], "sentences") if "context" in node else []
     pages: list[dict[str, Any]] | None = []
     if "supporting_facts" in node:
@@ -64,17 +66,17 @@ def _pages(facts: RowNode, context: Sequence[tuple[RowNode, RowNode]]) -> list[d
 
     None where the context lacks a supporting page.
     """
-    known = {title.text(): (index, sentences) for index, (title, sentences) in enumerate(context)}
+    context_pages = {title.text(): (index, sentences) for index, (title, sentences) in enumerate(context)}
     pages: dict[str, dict[str, Any]] = {}
     for title, number in _pairs(facts, "sent_id"):
         name = title.text()
-        if name not in known:
+        if name not in context_pages:
             return None
-        place, sentences = known[name]
-        page = pages.setdefault(name, {"title": name, "idx": place, "sentences": []})
-        listed = sentences.items()
-        if 0 <= number.whole() < len(listed):  # the published file names a few that do not exist
-            page["sentences"].append(listed[number.whole()].text())
+        index, sentences = context_pages[name]
+        page = pages.setdefault(name, {"title": name, "idx": index, "sentences": []})
+        sentence_nodes = sentences.items()
+        if 0 <= number.whole() < len(sentence_nodes):  # the published file names a few that do not exist
+            page["sentences"].append(sentence_nodes[number.whole()].text())
     return [page for page in pages.values() if page["sentences"]]
 
 
@@ -94,10 +96,10 @@ def _join_sentences(sentences: RowNode) -> str:
 def _pairs(node: RowNode, second: str) -> list[tuple[RowNode, RowNode]]:
     """Titles with what belongs to them, from a list of pairs or from two columns."""
     if not node.is_list():
-        titles, others = node["title"].items(), node[second].items()
-        if len(titles) != len(others):
-            raise node.bad(f"{len(titles)} titles, but {len(others)} in '{second}'")
-        return list(zip(titles, others, strict=True))
+        titles, second_column = node["title"].items(), node[second].items()
+        if len(titles) != len(second_column):
+            raise node.bad(f"{len(titles)} titles, but {len(second_column)} in '{second}'")
+        return list(zip(titles, second_column, strict=True))
     pairs = [item.items() for item in node.items()]
     if any(len(pair) != 2 for pair in pairs):
         raise node.bad(f"expected pairs of a title and {second}")

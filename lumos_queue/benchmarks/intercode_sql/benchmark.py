@@ -69,7 +69,7 @@ class InterCodeSQL(Benchmark):
         except NotConvertible:
             raise node["gold"].bad("not a query that can be read") from None
         task = Task(self.name, "", str(row), node["query"].text(), inputs, gold)
-        return replace(task, gold=gold | _looked_up(queries, node, database, query)) if queries else task
+        return replace(task, gold=gold | _look_up(queries, node, database, query)) if queries else task
 
     def gold(self, task: Task) -> Annotation:
         """The rule that converts Spider, with the tables as the database itself shows them."""
@@ -82,14 +82,14 @@ class InterCodeSQL(Benchmark):
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         gold = self._gold_rows(task, result.tools)
-        made = submissions(result)
-        best = max((original_reward(rows, gold) for rows in made), default=0.0)
-        overlap = max((iou_reward(rows, gold) for rows in made), default=0.0)
-        ordered = max((order_aware_reward(rows, gold, task.gold["ordered"]) for rows in made), default=0.0)
+        row_lists = submissions(result)
+        best = max((original_reward(rows, gold) for rows in row_lists), default=0.0)
+        overlap = max((iou_reward(rows, gold) for rows in row_lists), default=0.0)
+        order_success = max((order_aware_reward(rows, gold, task.gold["ordered"]) for rows in row_lists), default=0.0)
         success, detail = float(best == 1), "" if gold else "the gold query has no rows"
         return (
             Score("success", success, detail=detail),
-            Score("success_order_aware", ordered, detail=detail),
+            Score("success_order_aware", order_success, detail=detail),
             Score("intercode_reward", max(0.0, best), detail=detail),
             Score("success_nonempty", success if gold else 0.0, detail=detail, of=int(bool(gold))),
             Score("iou_reward", overlap, detail=detail),
@@ -118,7 +118,7 @@ def submissions(result: EpisodeResult) -> list[Sequence[Sequence[Any]]]:
     return [value["rows"] for value in values if value.get("submission")]
 
 
-def _looked_up(queries: GoldQueries, node: RowNode, database: str, query: str) -> dict[str, Any]:
+def _look_up(queries: GoldQueries, node: RowNode, database: str, query: str) -> dict[str, Any]:
     """What only the database knows. Raises BadRow when the gold query does not run."""
     try:
         rows = queries.rows(database, query)

@@ -27,12 +27,14 @@ class GoldQueries:
     """
 
     def __init__(self, tools: Mapping[str, str], idle: float = IDLE_SECONDS):
-        read = open_tools(tools)
-        self._databases = Databases(read, read_settings() if read.server else None, children=1)
+        sql_tools = open_tools(tools)
+        self._databases = Databases(sql_tools, read_settings() if sql_tools.server else None, children=1)
         self._idle = idle
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
-        self._known: OrderedDict[tuple[str, ...], str] = OrderedDict()  # latest use last; JSON has the size that it has
+        self._replies: OrderedDict[tuple[str, ...], str] = (
+            OrderedDict()
+        )  # latest use last; JSON has the size that it has
         self._size = 0
 
     def rows(self, database: str, query: str) -> Rows:
@@ -53,14 +55,14 @@ class GoldQueries:
     def _reply(self, database: str, text: str, part: str) -> Any:
         with self._lock:
             key = (database, text, part)
-            known = self._known.pop(key, None)
-            if known is None:
-                known = self._ask(database, text, part)
-                self._size += len(known)
-            self._known[key] = known
+            reply = self._replies.pop(key, None)
+            if reply is None:
+                reply = self._ask(database, text, part)
+                self._size += len(reply)
+            self._replies[key] = reply
             while self._size > MAX_REMEMBERED:
-                self._size -= len(self._known.popitem(last=False)[1])
-        return json.loads(known)
+                self._size -= len(self._replies.popitem(last=False)[1])
+        return json.loads(reply)
 
     def _ask(self, database: str, text: str, part: str) -> str:
         if self._timer is not None:
@@ -74,17 +76,17 @@ class GoldQueries:
 
 
 _open: OrderedDict[tuple[tuple[str, str], ...], GoldQueries] = OrderedDict()
-_opening = threading.Lock()
+_open_lock = threading.Lock()
 
 
 def open_queries(tools: Mapping[str, str]) -> GoldQueries:
     """The same for the same options, whichever thread asks. Raises SpecError as `open_tools` does."""
-    key, unused = tuple(sorted(tools.items())), None
-    with _opening:
-        found = _open.pop(key, None) or GoldQueries(tools)
-        _open[key] = found
+    key, oldest = tuple(sorted(tools.items())), None
+    with _open_lock:
+        queries = _open.pop(key, None) or GoldQueries(tools)
+        _open[key] = queries
         if len(_open) > MAX_OPEN:
-            _, unused = _open.popitem(last=False)
-    if unused is not None:
-        unused.close()
-    return found
+            _, oldest = _open.popitem(last=False)
+    if oldest is not None:
+        oldest.close()
+    return queries

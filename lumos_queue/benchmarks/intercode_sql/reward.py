@@ -23,22 +23,22 @@ Row = Sequence[Any]
 
 def iou_reward(rows: Sequence[Row], gold: Sequence[Row]) -> float:
     """The intersection over the union of the two multisets of rows, from 0 to 1. Two empty results are worth 1."""
-    ours, theirs = Counter(_strings(rows)), Counter(_strings(gold))
-    return (ours & theirs).total() / (ours | theirs).total() if ours or theirs else 1.0
+    row_counts, gold_counts = Counter(_strings(rows)), Counter(_strings(gold))
+    return (row_counts & gold_counts).total() / (row_counts | gold_counts).total() if row_counts or gold_counts else 1.0
 
 
 def original_reward(rows: Sequence[Row], gold: Sequence[Row]) -> float:
     """`iou_reward` times Kendall's tau, from -1 to 1. Two empty results are worth 1."""
-    ours, theirs = _strings(rows), _strings(gold)
-    reward, common = iou_reward(rows, gold), Counter(ours) & Counter(theirs)
-    tau = kendall_tau(_in_order(ours, common), _in_order(theirs, common))
+    row_texts, gold_texts = _strings(rows), _strings(gold)
+    reward, common = iou_reward(rows, gold), Counter(row_texts) & Counter(gold_texts)
+    tau = kendall_tau(_in_order(row_texts, common), _in_order(gold_texts, common))
     return reward if tau is None else round(tau * reward, 2)
 
 
-def order_aware_reward(rows: Sequence[Row], gold: Sequence[Row], ordered: bool) -> float:
+def order_aware_reward(rows: Sequence[Row], gold: Sequence[Row], needs_order: bool) -> float:
     """1 for the same rows, as often as gold has them, and in gold's order if `ordered`; else 0."""
-    ours, theirs = _strings(rows), _strings(gold)
-    return float(ours == theirs if ordered else Counter(ours) == Counter(theirs))
+    row_texts, gold_texts = _strings(rows), _strings(gold)
+    return float(row_texts == gold_texts if needs_order else Counter(row_texts) == Counter(gold_texts))
 
 
 def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float | None:
@@ -50,10 +50,10 @@ def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float | None:
     pairs = sorted(zip(first, second, strict=True))
     size = len(pairs)
     total = size * (size - 1) // 2
-    tied_first = _count_ties([one for one, _ in pairs])
+    tied_first = _count_ties([text for text, _ in pairs])
     tied_second = _count_ties(sorted(second))
     tied_both = _count_ties(pairs)
-    discordant = _inversions([other for _, other in pairs])[1]
+    discordant = _inversions([text for _, text in pairs])[1]
     if tied_first == total or tied_second == total:
         return None
     difference = total - tied_first - tied_second + tied_both - 2 * discordant
@@ -61,9 +61,9 @@ def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float | None:
     return min(1.0, max(-1.0, tau))
 
 
-def _count_ties(ordered: Sequence[Any]) -> int:
+def _count_ties(ordered_list: Sequence[Any]) -> int:
     """Pairs of equal elements of a sorted list."""
-    return sum(count * (count - 1) // 2 for count in (len(list(group)) for _, group in groupby(ordered)))
+    return sum(count * (count - 1) // 2 for count in (len(list(group)) for _, group in groupby(ordered_list)))
 
 
 def _inversions(items: list[str]) -> tuple[list[str], int]:
@@ -72,14 +72,14 @@ def _inversions(items: list[str]) -> tuple[list[str], int]:
         return items, 0
     middle = len(items) // 2
     (left, before), (right, after) = _inversions(items[:middle]), _inversions(items[middle:])
-    merged, count, place = [], before + after, 0
-    for one in left:
-        while place < len(right) and right[place] < one:
-            merged.append(right[place])
-            place += 1
-        merged.append(one)
-        count += place
-    return merged + right[place:], count
+    merged_texts, count, position = [], before + after, 0
+    for text in left:
+        while position < len(right) and right[position] < text:
+            merged_texts.append(right[position])
+            position += 1
+        merged_texts.append(text)
+        count += position
+    return merged_texts + right[position:], count
 
 
 def _strings(rows: Sequence[Row]) -> list[str]:
@@ -88,9 +88,9 @@ def _strings(rows: Sequence[Row]) -> list[str]:
 
 def _in_order(rows: Sequence[str], common: Counter[str]) -> list[str]:
     """The common rows, as often as they are common, in the order of `rows`."""
-    left, found = Counter(common), []
+    remaining, common_rows = Counter(common), []
     for row in rows:
-        if left[row]:
-            left[row] -= 1
-            found.append(row)
-    return found
+        if remaining[row]:
+            remaining[row] -= 1
+            common_rows.append(row)
+    return common_rows

@@ -51,28 +51,28 @@ class Mind2Web(Benchmark):
         document = read_object(path, FORMAT, lambda record: INSTANCES not in record)
         rows = read_records(path, FORMAT, ("actions",)) if document is None else prompt_rows(path, document, FORMAT)
         self.notes = []
-        made, seen = [0, 0, 0], CandidateCounts()
-        for item in tasks(rows, partial(self._task, seen)):
+        totals, candidate_counts = [0, 0, 0], CandidateCounts()
+        for item in tasks(rows, partial(self._task, candidate_counts)):
             if isinstance(item, Task):
                 counts = (1, len(item.gold["steps"]), item.gold["whole"])
-                made = [total + count for total, count in zip(made, counts, strict=True)]
+                totals = [total + count for total, count in zip(totals, counts, strict=True)]
             yield item
-        self.notes = [f"{made[1]:,} steps of {made[0]:,} tasks; {made[2]:,} tasks are recorded whole"]
-        if missing := seen.candidates - seen.on_page:
+        self.notes = [f"{totals[1]:,} steps of {totals[0]:,} tasks; {totals[2]:,} tasks are recorded whole"]
+        if missing_count := candidate_counts.candidates - candidate_counts.on_page:
             self.notes.append(
-                f"{missing:,} of {seen.candidates:,} candidates are described by their own attributes alone: their "
-                "pages are cut off before them, or nested too deep to be read"
+                f"{missing_count:,} of {candidate_counts.candidates:,} candidates are described by their own "
+                "attributes alone: their pages are cut off before them, or nested too deep to be read"
             )
 
-    def _task(self, seen: CandidateCounts, row: int, record: Mapping[str, Any]) -> Task:
+    def _task(self, candidate_counts: CandidateCounts, row: int, record: Mapping[str, Any]) -> Task:
         task = row_task(row, record)
-        numbers, pages, gold = read_steps(RowNode(row, "", record), seen)
-        said = task.gold["actions"]
-        if numbers[-1] > len(said):
-            problem = f"{len(said)} texts, but step {numbers[-1]} has as many before it"
+        numbers, pages, gold = read_steps(RowNode(row, "", record), candidate_counts)
+        action_texts = task.gold["actions"]
+        if numbers[-1] > len(action_texts):
+            problem = f"{len(action_texts)} texts, but step {numbers[-1]} has as many before it"
             raise BadRow(row, "action_reprs", problem)
-        inputs = {**task.inputs, "previous": said[: numbers[-1]], "steps": pages}
-        whole = numbers == list(range(len(said)))
+        inputs = {**task.inputs, "previous": action_texts[: numbers[-1]], "steps": pages}
+        whole = numbers == list(range(len(action_texts)))
         return Task(self.name, "", task.row, task.question, inputs, {**task.gold, "steps": gold, "whole": whole})
 
     @property

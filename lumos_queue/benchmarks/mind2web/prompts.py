@@ -30,21 +30,21 @@ _MARKS = {
     "html": "\n```html\n",
 }
 _END = "\n```\n\nRespond"
-_LISTED = re.compile(r"^  [0-9]+\. ", re.MULTILINE)
+_LIST_MARK = re.compile(r"^  [0-9]+\. ", re.MULTILINE)
 _ELEMENT = re.compile(r'<(?P<tag>[^\s<>"]+) bnid="(?P<node>[0-9]+)"(?P<rest>.*)>', re.DOTALL)
 _ATTRIBUTE = re.compile(r' ([\w:-]+)="')
 _ATTRIBUTE_END = re.compile(r'"(?= [\w:-]+="|$)|\.\.\.$')
 
 
-def prompt_rows(path: Path | None, document: Mapping[str, Any], what: str) -> Iterator[Row | BadRow]:
+def prompt_rows(path: Path | None, document: Mapping[str, Any], description: str) -> Iterator[Row | BadRow]:
     """One row for each task, in order of first appearance; a row is counted by task. Raises SpecError."""
     instances = document.get(INSTANCES)
     if not isinstance(instances, list) or not instances:
-        raise SpecError(f"'{path}' has no row in 'instances'. Expected {what}.")
+        raise SpecError(f"'{path}' has no row in 'instances'. Expected {description}.")
     by_task: dict[str, list[Node]] = {}
     bad: list[BadRow] = []
-    for at, value in enumerate(instances, start=1):
-        node = Node(at, f"instances[{at - 1}]", value)
+    for number, value in enumerate(instances, start=1):
+        node = Node(number, f"instances[{number - 1}]", value)
         try:
             by_task.setdefault(node["metadata"]["annotation_id"].text(), []).append(node)
         except BadRow as error:
@@ -60,46 +60,48 @@ def prompt_rows(path: Path | None, document: Mapping[str, Any], what: str) -> It
 def _record(nodes: list[Node]) -> Mapping[str, Any]:
     """The steps of one task as a row of Mind2Web's shape."""
     steps = sorted(((node["metadata"]["action_idx"].whole(), node) for node in nodes), key=lambda step: step[0])
-    read = [_read(node) for _, node in steps]
+    prompts = [_read(node) for _, node in steps]
     return {
         "annotation_id": nodes[0]["metadata"]["annotation_id"].text(),
-        "website": read[-1]["website"].partition("(")[0].strip(),
-        "confirmed_task": read[-1]["task"],
-        "action_reprs": [text for text in map(str.strip, _LISTED.split(read[-1]["previous"])[1:]) if text],
-        "actions": [_action(number, node, found) for (number, node), found in zip(steps, read, strict=True)],
+        "website": prompts[-1]["website"].partition("(")[0].strip(),
+        "confirmed_task": prompts[-1]["task"],
+        "action_reprs": [text for text in map(str.strip, _LIST_MARK.split(prompts[-1]["previous"])[1:]) if text],
+        "actions": [_action(number, node, parts) for (number, node), parts in zip(steps, prompts, strict=True)],
     }
 
 
 def _read(node: Node) -> dict[str, str]:
     """The parts of a prompt."""
     rest, parts, name = node["input"].text(verbatim=True), {}, ""
-    for following, mark in _MARKS.items():
-        part, found, rest = rest.partition(mark)
-        if not found:
+    for next_name, mark in _MARKS.items():
+        part, separator, rest = rest.partition(mark)
+        if not separator:
             raise node["input"].bad(f"not a prompt: it has no '{mark.strip()}'")
-        parts[name], name = part, following
+        parts[name], name = part, next_name
     parts["candidates"] = parts["candidates"].partition("\n\n")[0]
     return parts | {"html": rest.rpartition(_END)[0]}
 
 
-def _action(number: int, node: Node, found: Mapping[str, str]) -> dict[str, Any]:
+def _action(number: int, node: Node, parts: Mapping[str, str]) -> dict[str, Any]:
     right = node["metadata"]["target_bnids"].texts()
-    candidates = [_candidate(node, text.strip()) for text in _LISTED.split(found["candidates"])[1:]]
+    candidates = [_candidate(node, text.strip()) for text in _LIST_MARK.split(parts["candidates"])[1:]]
     return {
         "_step_index": number,
-        "cleaned_html": found["html"],
+        "cleaned_html": parts["html"],
         "operation": {name: node["metadata"][name].value for name in ("op", "value")},
-        "pos_candidates": [one for name in right for one in candidates if one["backend_node_id"] == name],
-        "neg_candidates": [one for one in candidates if one["backend_node_id"] not in right],
+        "pos_candidates": [
+            candidate for name in right for candidate in candidates if candidate["backend_node_id"] == name
+        ],
+        "neg_candidates": [candidate for candidate in candidates if candidate["backend_node_id"] not in right],
     }
 
 
 def _candidate(node: Node, text: str) -> dict[str, Any]:
-    found = _ELEMENT.fullmatch(text) if len(text) <= MAX_CANDIDATE else None
-    if found is None:
+    match = _ELEMENT.fullmatch(text) if len(text) <= MAX_CANDIDATE else None
+    if match is None:
         raise node["input"].bad(f"not a candidate: '{text[:80]}'")
-    attributes = _read_attributes(found["rest"])
-    return {"tag": found["tag"], "backend_node_id": found["node"], "attributes": attributes}
+    attributes = _read_attributes(match["rest"])
+    return {"tag": match["tag"], "backend_node_id": match["node"], "attributes": attributes}
 
 
 def _read_attributes(text: str) -> dict[str, str]:

@@ -24,10 +24,10 @@ def read_rows(path: Path | None) -> Iterator[Task | BadRow]:
 def row_task(row: int, record: Mapping[str, Any]) -> Task:
     """A row without its pages: those are read to test with (steps.py). Raises BadRow."""
     node = RowNode(row, "", record)
-    actions = node["action_reprs"].texts(raw=True)
-    taken = node["actions"].items() if "actions" in node else []
-    ends = [item["_step_index"].whole() + 1 if "_step_index" in item else 0 for item in taken]
-    complete = max([len(taken), *ends]) <= len(actions)
+    actions = node["action_reprs"].texts(written=True)
+    action_nodes = node["actions"].items() if "actions" in node else []
+    ends = [item["_step_index"].whole() + 1 if "_step_index" in item else 0 for item in action_nodes]
+    complete = max([len(action_nodes), *ends]) <= len(actions)
     gold = {"answer": "", "actions": actions, "complete": complete}
     inputs = {"website": node["website"].text()} if "website" in node else {}
     name = node["annotation_id"].label() if "annotation_id" in node else str(row)

@@ -42,52 +42,56 @@ Value = Mapping[str, Any]
 def step_scores(task: Task, result: EpisodeResult) -> Sequence[Score]:
     """A score for each of METRICS that can be told."""
     gold = task.gold["steps"]
-    made: list[Value | None] = [one.values[0] if one.ok and one.values else None for _, one in result.seen]
-    made = [*made, *[None] * len(gold)][: len(gold)]
-    elements = [
-        value is not None and value["node"] in step["positives"] for value, step in zip(made, gold, strict=True)
+    predictions: list[Value | None] = [
+        execution.values[0] if execution.ok and execution.values else None for _, execution in result.seen
     ]
-    overlaps = [operation_f1(value, step) for value, step in zip(made, gold, strict=True)]
+    predictions = [*predictions, *[None] * len(gold)][: len(gold)]
+    elements = [
+        value is not None and value["node"] in step["positives"] for value, step in zip(predictions, gold, strict=True)
+    ]
+    overlaps = [operation_f1(value, step) for value, step in zip(predictions, gold, strict=True)]
     right = [element and overlap == 1 for element, overlap in zip(elements, overlaps, strict=True)]
-    same = [value is not None and value["op"] == step["op"] for value, step in zip(made, gold, strict=True)]
+    same = [value is not None and value["op"] == step["op"] for value, step in zip(predictions, gold, strict=True)]
     wrong = ", ".join(str(page["step"]) for page, good in zip(task.inputs["steps"], right, strict=True) if not good)
     detail = f"wrong steps: {wrong}"[:_MAX_DETAIL] if wrong else ""
-    found = [
+    scores = [
         _mean("step_success", right, detail),
         _mean("element_accuracy", elements),
         _mean("operation_f1", overlaps),
         _mean("operation_accuracy", same),
         Score("macro_step_success", fmean(right)),
     ]
-    if executed := [(value, *step) for value, *step in zip(made, gold, task.inputs["steps"], strict=True) if value]:
-        found.append(_mean("lumos_step", [_same_text(*one) for one in executed]))
+    if executed_steps := [
+        (value, *step) for value, *step in zip(predictions, gold, task.inputs["steps"], strict=True) if value
+    ]:
+        scores.append(_mean("lumos_step", [_same_text(*step) for step in executed_steps]))
     if task.gold["whole"]:
-        found.append(Score("task_success", float(all(right))))
+        scores.append(Score("task_success", float(all(right))))
     if all("ranks" in step for step in gold):
-        found.append(
+        scores.append(
             _mean(
                 "agentbench_step",
                 [
                     good and value is not None and step["ranks"][value["node"]] < REACHED
-                    for good, value, step in zip(right, made, gold, strict=True)
+                    for good, value, step in zip(right, predictions, gold, strict=True)
                 ],
             )
         )
-    return found
+    return scores
 
 
 def operation_f1(value: Value | None, gold: Value) -> float:
     """F1 of the two sets of words, case-sensitive; 0 where no action was carried out."""
     if value is None:
         return 0.0
-    said, meant = (set(f"{one['op']} {one['value']}".split()) for one in (value, gold))
-    return 2 * len(said & meant) / (len(said) + len(meant))
+    words, gold_words = (set(f"{operation['op']} {operation['value']}".split()) for operation in (value, gold))
+    return 2 * len(words & gold_words) / (len(words) + len(gold_words))
 
 
-def click_at(task: Task, place: int) -> list[bool]:
+def click_at(task: Task, index: int) -> list[bool]:
     """For each step, whether a click on the candidate at that place of the page would be right."""
     return [
-        bool(page["candidates"]) and page["candidates"][place]["node"] in step["positives"] and step["op"] == "CLICK"
+        bool(page["candidates"]) and page["candidates"][index]["node"] in step["positives"] and step["op"] == "CLICK"
         for page, step in zip(task.inputs["steps"], task.gold["steps"], strict=True)
     ]
 
@@ -97,7 +101,7 @@ def _mean(metric: str, values: Sequence[float], detail: str = "") -> Score:
 
 
 def _same_text(value: Value, gold: Value, page: Value) -> bool:
-    texts = {one["node"]: one["text"] for one in page["candidates"]}
+    texts = {candidate["node"]: candidate["text"] for candidate in page["candidates"]}
     first = texts.get(gold["positives"][0]) if gold["positives"] else None
     if value["op"] != gold["op"] or first is None or texts.get(value["node"]) != first:
         return False

@@ -39,27 +39,29 @@ class CandidateCounts:
     on_page: int = 0
 
 
-def read_steps(record: RowNode, seen: CandidateCounts) -> tuple[list[int], list[dict[str, Any]], list[dict[str, Any]]]:
+def read_steps(
+    record: RowNode, counts: CandidateCounts
+) -> tuple[list[int], list[dict[str, Any]], list[dict[str, Any]]]:
     """(numbers in the trajectory, pages, gold) of the recorded steps. Counts candidates in `seen`. Raises BadRow."""
     actions = record["actions"]
     steps = actions.items()
     if not 0 < len(steps) <= MAX_STEPS:
         raise actions.bad(f"expected 1 to {MAX_STEPS} steps")
     numbers, pages, gold = [], [], []
-    for at, one in enumerate(steps):
-        number = one["_step_index"].whole() if "_step_index" in one else at
+    for index, step in enumerate(steps):
+        number = step["_step_index"].whole() if "_step_index" in step else index
         if number <= (numbers[-1] if numbers else -1):
             raise actions.bad("the steps are not in order")
-        positives, negatives = _candidates(one, "pos_candidates"), _candidates(one, "neg_candidates")
+        positives, negatives = _candidates(step, "pos_candidates"), _candidates(step, "neg_candidates")
         if len(positives) + len(negatives) > MAX_CANDIDATES:
-            raise one["neg_candidates"].bad(f"more than {MAX_CANDIDATES} candidates")
+            raise step["neg_candidates"].bad(f"more than {MAX_CANDIDATES} candidates")
         numbers.append(number)
-        page = _page(one["cleaned_html"])
+        page = _page(step["cleaned_html"])
         pages.append({"step": number, "candidates": _describe_candidates(page, [*positives, *negatives])})
         nodes = [candidate["node"] for candidate in pages[-1]["candidates"]]
-        seen.candidates += len(nodes)
-        seen.on_page += sum(page.element(node) is not None for node in nodes)
-        gold.append(_operation(one["operation"]) | _right(positives, negatives))
+        counts.candidates += len(nodes)
+        counts.on_page += sum(page.element(node) is not None for node in nodes)
+        gold.append(_operation(step["operation"]) | _right(positives, negatives))
     return numbers, pages, gold
 
 
@@ -82,8 +84,10 @@ def _candidate(node: RowNode) -> CandidateElement:
     tag, rank = node["tag"].text(), node["rank"].whole() if "rank" in node else None
     if not _TAG.fullmatch(tag):
         raise node["tag"].bad("expected the name of a tag")
-    shown = {name: storable(attributes[name])[0] for name in SHOWN if isinstance(attributes.get(name), str)}
-    return CandidateElement(str(int(number)), tag, shown, rank)
+    visible_attributes = {
+        name: storable(attributes[name])[0] for name in SHOWN if isinstance(attributes.get(name), str)
+    }
+    return CandidateElement(str(int(number)), tag, visible_attributes, rank)
 
 
 def _page(html: RowNode) -> HtmlPage:
@@ -97,10 +101,18 @@ def _page(html: RowNode) -> HtmlPage:
 
 def _describe_candidates(page: HtmlPage, candidates: list[CandidateElement]) -> list[dict[str, Any]]:
     """What an agent sees: the same for every order in which the row names them, and whichever are the right ones."""
-    known = {one.node: one for one in sorted(candidates, key=lambda one: (one.tag, sorted(one.attributes.items())))}
-    ordered = (known[node] for node in document_order(page, known))
+    by_node = {
+        candidate.node: candidate
+        for candidate in sorted(candidates, key=lambda candidate: (candidate.tag, sorted(candidate.attributes.items())))
+    }
+    ordered_candidates = (by_node[node] for node in document_order(page, by_node))
     return [
-        {"node": one.node, "tag": one.tag, "text": describe(page, one.node, one.tag, one.attributes)} for one in ordered
+        {
+            "node": candidate.node,
+            "tag": candidate.tag,
+            "text": describe(page, candidate.node, candidate.tag, candidate.attributes),
+        }
+        for candidate in ordered_candidates
     ]
 
 
@@ -120,6 +132,8 @@ def _right(positives: list[CandidateElement], negatives: list[CandidateElement])
 
     With their ranks where the row has ranks: of the right elements, or, where there are none, of the others.
     """
-    nodes = list(dict.fromkeys(one.node for one in positives))
-    ranked = all(one.rank is not None for one in positives or negatives)
-    return {"positives": nodes} | ({"ranks": {one.node: one.rank for one in positives}} if ranked else {})
+    nodes = list(dict.fromkeys(candidate.node for candidate in positives))
+    has_ranks = all(candidate.rank is not None for candidate in positives or negatives)
+    return {"positives": nodes} | (
+        {"ranks": {candidate.node: candidate.rank for candidate in positives}} if has_ranks else {}
+    )

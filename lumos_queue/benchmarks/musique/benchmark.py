@@ -42,17 +42,17 @@ class MuSiQue(Benchmark):
         return RowReader(self.splits, self.options, partial(self._read, CONVERTING))
 
     def _read(self, conversion: ConversionFields, path: Path | None, split: str) -> Iterator[Task | BadRow]:
-        self.notes, rows, without = [], 0, 0
+        self.notes, row_count, unanswerable_rows = [], 0, 0
         for row in read_rows(path, conversion):
-            rows += 1
-            without += isinstance(row, Task) and not row.gold["answerable"]
+            row_count += 1
+            unanswerable_rows += isinstance(row, Task) and not row.gold["answerable"]
             yield row
         if split == "dev":
-            published = PUBLISHED["full" if without else "ans"]
-            self.notes.append(f"{rows:,} rows; MuSiQue's development set of this kind has {published:,}")
-        if without:
+            published_rows = PUBLISHED["full" if unanswerable_rows else "ans"]
+            self.notes.append(f"{row_count:,} rows; MuSiQue's development set of this kind has {published_rows:,}")
+        if unanswerable_rows:
             self.notes.append(
-                f"{without:,} of them have no answer: right when the agent gives none, or says 'No answer'"
+                f"{unanswerable_rows:,} of them have no answer: right when the agent gives none, or says 'No answer'"
             )
         self.notes += conversion.notes()
 

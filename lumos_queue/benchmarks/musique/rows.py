@@ -81,13 +81,13 @@ def _task(twins: _Twins, conversion: ConversionFields, row: int, record: Mapping
 
 def _read_paragraphs(node: RowNode) -> dict[int, RowNode]:
     """The paragraphs by their number; where they state none, it is their position."""
-    listed = node["paragraphs"].items()
-    return {item["idx"].whole() if "idx" in item else index: item for index, item in enumerate(listed)}
+    nodes = node["paragraphs"].items()
+    return {item["idx"].whole() if "idx" in item else index: item for index, item in enumerate(nodes)}
 
 
 def _read_hops(node: RowNode, paragraphs: Mapping[int, RowNode]) -> list[dict[str, Any]]:
-    listed = node["question_decomposition"].items() if "question_decomposition" in node else []
-    return [_hop(item, paragraphs) for item in listed]
+    nodes = node["question_decomposition"].items() if "question_decomposition" in node else []
+    return [_hop(item, paragraphs) for item in nodes]
 
 
 def _hop(item: RowNode, paragraphs: Mapping[int, RowNode]) -> dict[str, Any]:
@@ -99,9 +99,9 @@ def _hop(item: RowNode, paragraphs: Mapping[int, RowNode]) -> dict[str, Any]:
         raise item["paragraph_support_idx"].bad(f"no paragraph has the idx {number}")
     paragraph = paragraphs[number]
     hop |= {"idx": number, "title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}
-    written = {"question": item["question"].raw_text(), "text": paragraph["paragraph_text"].raw_text()}
+    raw_texts = {"question": item["question"].raw_text(), "text": paragraph["paragraph_text"].raw_text()}
     # As the plan shows them; rules read them with single spaces.
-    return hop | ({"written": written} if any(hop[name] != text for name, text in written.items()) else {})
+    return hop | ({"written": raw_texts} if any(hop[name] != text for name, text in raw_texts.items()) else {})
 
 
 def _page_of(paragraph: RowNode) -> dict[str, str]:

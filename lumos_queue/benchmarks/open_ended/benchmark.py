@@ -63,15 +63,15 @@ class OpenEnded(Benchmark):
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """Without an approved list no line is done. `calls_succeeded` is left out where no function was called."""
         lines = read_list(result.approved)
-        done = sum(action.name == FINISH.name and made.ends for action, made in result.seen)
-        calls = [made.ok for action, made in result.seen if action.name != FINISH.name]
-        found = [Score("lines_done", 0.0, detail="no list was approved")]
+        completed = sum(action.name == FINISH.name and execution.ends for action, execution in result.seen)
+        calls = [execution.ok for action, execution in result.seen if action.name != FINISH.name]
+        scores = [Score("lines_done", 0.0, detail="no list was approved")]
         if lines:
-            found = [Score("lines_done", done / len(lines), detail=f"{done} of {len(lines)}", of=len(lines))]
+            scores = [Score("lines_done", completed / len(lines), detail=f"{completed} of {len(lines)}", of=len(lines))]
         if calls:
-            told = f"{sum(calls)} of {len(calls)}"
-            found.append(Score("calls_succeeded", sum(calls) / len(calls), detail=told, of=len(calls)))
-        return found
+            detail = f"{sum(calls)} of {len(calls)}"
+            scores.append(Score("calls_succeeded", sum(calls) / len(calls), detail=detail, of=len(calls)))
+        return scores
 
 
 benchmark = OpenEnded()

@@ -56,14 +56,16 @@ class ReWOO(Benchmark):
 
     def gold(self, task: Task) -> Annotation:
         blocks = _blocks(task.gold["plan"])
-        calls = [call for _, found in blocks for call in found]
+        calls = [call for _, block_calls in blocks for call in block_calls]
         steps, variables, subgoals = Steps(), {}, {}
-        for place, (text, found) in enumerate(blocks, start=1):
+        for position, (text, block_calls) in enumerate(blocks, start=1):
             actions = []
-            for number, tool, given in found:
-                for name, arguments in _actions(tool, given, number, calls, task.question, steps.last + len(actions)):
+            for number, tool, tool_input in block_calls:
+                for name, arguments in _actions(
+                    tool, tool_input, number, calls, task.question, steps.last + len(actions)
+                ):
                     actions.append((name, _with_variables(arguments, variables), ""))
-                variables[number], subgoals[number] = f"R{steps.last + len(actions)}", place
+                variables[number], subgoals[number] = f"R{steps.last + len(actions)}", position
             steps.add(_with_references(text, subgoals), actions)
         return steps.finish("", results=False)
 
@@ -71,7 +73,7 @@ class ReWOO(Benchmark):
 def _blocks(plan: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
     """Each `Plan` in words with its (number, tool, input) calls. Raises NotConvertible."""
     before, *blocks = _PLAN.split(plan)
-    found = []
+    plan_blocks = []
     for block in blocks:
         begins = _BEGIN.search(block)
         text, rest = (block[: begins.start()], block[begins.start() :]) if begins else (block, "")
@@ -79,40 +81,46 @@ def _blocks(plan: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
         words = " ".join(text.split())
         if before.strip() or between.strip() or not calls or not words:
             raise NotConvertible("unreadable_plan")
-        found.append((words, [(number, tool, " ".join(given.split())) for number, tool, given in calls]))
-    if not found:
+        plan_blocks.append(
+            (words, [(number, tool, " ".join(tool_input.split())) for number, tool, tool_input in calls])
+        )
+    if not plan_blocks:
         raise NotConvertible("unreadable_plan")
-    reject_variables(*(text for words, calls in found for text in (words, *(given for *_, given in calls))))
-    return found
+    reject_variables(
+        *(text for words, calls in plan_blocks for text in (words, *(tool_input for *_, tool_input in calls)))
+    )
+    return plan_blocks
 
 
 def _read_calls(text: str) -> tuple[list[tuple[str, str, str]], str]:
     """Return the (number, tool, input) calls, and the text around them."""
-    calls, around, position = [], "", 0
+    calls, rest, position = [], "", 0
     while begin := _CALL.search(text, position):
         end = _CALL_END.search(text, begin.end())
         if end is None:  # then no later one ends either
             break
         calls.append((begin[1], begin[2], text[begin.end() : end.start()]))
-        around += text[position : begin.start()]
+        rest += text[position : begin.start()]
         position = end.end()
-    return calls, around + text[position:]
+    return calls, rest + text[position:]
 
 
 def _actions(
-    tool: str, given: str, number: str, calls: list[tuple[str, str, str]], question: str, last: int
+    tool: str, tool_input: str, number: str, calls: list[tuple[str, str, str]], question: str, last: int
 ) -> list[tuple[str, str]]:
     """Name and arguments of the actions of a call; `last` is the number of the last variable before them."""
     if tool in SEARCHES:
-        asked = (_question(text) for _, one, text in calls if one == "LLM" and number in _EVIDENCE.findall(text))
+        questions = (
+            _question(text) for _, call_tool, text in calls if call_tool == "LLM" and number in _EVIDENCE.findall(text)
+        )
         # What is asked may name evidence that is found later only.
-        query = next((text for text in asked if not _EVIDENCE.search(text)), question)
-        return [("KnowledgeQuery", given), ("ParagraphRetrieve", f"R{last + 1}, Query: {query}")]
+        query = next((text for text in questions if not _EVIDENCE.search(text)), question)
+        return [("KnowledgeQuery", tool_input), ("ParagraphRetrieve", f"R{last + 1}, Query: {query}")]
     if tool == "LLM":
-        known = ", ".join(dict.fromkeys(f"#E{one}" for one in _EVIDENCE.findall(given)))
-        return [("QA", f"[{known}], Question: {_question(given)}")]
+        evidence = ", ".join(dict.fromkeys(f"#E{evidence_number}" for evidence_number in _EVIDENCE.findall(tool_input)))
+        return [("QA", f"[{evidence}], Question: {_question(tool_input)}")]
     if tool == "Calculator":
-        return [("Calculator", given)]
+        return [("Calculator", tool_input)]
     raise NotConvertible("unknown_tool")
 
 
@@ -125,13 +133,13 @@ def _with_variables(text: str, variables: dict[str, str]) -> str:
     """Raises NotConvertible for evidence that does not come before."""
     if any(number not in variables for number in _EVIDENCE.findall(text)):
         raise NotConvertible("undefined_step")
-    return _EVIDENCE.sub(lambda found: variables[found[1]], text)
+    return _EVIDENCE.sub(lambda match: variables[match[1]], text)
 
 
 def _with_references(text: str, subgoals: dict[str, int]) -> str:
     if any(number not in subgoals for number in _EVIDENCE.findall(text)):
         raise NotConvertible("undefined_step")
-    return _EVIDENCE.sub(lambda found: f"the result of Subgoal {subgoals[found[1]]}", text)
+    return _EVIDENCE.sub(lambda match: f"the result of Subgoal {subgoals[match[1]]}", text)
 
 
 benchmark = ReWOO()

@@ -44,7 +44,7 @@ SPLITS = "ScienceQA's pid_splits.json, an object with a list of problem ids for 
 SUBSETS = ("IMG", "all")
 MAX_CHOICES = 5
 #: Split to the names by which rows state that they are of it. Which rows are in the others, pid_splits.json says alone.
-_STATED = {
+_SPLIT_NAMES = {
     "train": ("train",),
     "val": ("val", "validation"),
     "test": ("test",),
@@ -79,14 +79,16 @@ class ScienceQA(Benchmark):
         identifier, node = record["pid"], RowNode(row, "", record["problem"])
         choices = read_choices(node["choices"], MAX_CHOICES)
         answer = read_right_choice(node["answer"], choices, node["choices"])
-        seen: dict[str, Any] = {"image": None, "image_name": "", "caption": ""}
+        image_fields: dict[str, Any] = {"image": None, "image_name": "", "caption": ""}
         if "image" in node:
-            seen = _look_up_image(node, identifier, pictures)
+            image_fields = _look_up_image(node, identifier, pictures)
         hint = optional_text(node["hint"]) if "hint" in node else ""
         hint = " ".join(hint.split())
         question = f"{node['question'].text()} {hint}".strip()
         gold = {"answer": answer, "choices": choices}
-        return Task(self.name, "", identifier, task_text(question, choices, seen["caption"]), seen, gold)
+        return Task(
+            self.name, "", identifier, task_text(question, choices, image_fields["caption"]), image_fields, gold
+        )
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         return choice_scores(task, result.answer)
@@ -100,8 +102,8 @@ def _look_up_image(node: RowNode, identifier: str, pictures: Pictures) -> dict[s
     content, name = read_image_field(node["image"])
     if content is not None:
         return pictures.of_content(node.row, identifier, content, name)
-    own = [(node["split"].text(), identifier, name)] if "split" in node else [(name,)]
-    return pictures.of(node.row, identifier, own if name else [])
+    paths = [(node["split"].text(), identifier, name)] if "split" in node else [(name,)]
+    return pictures.of(node.row, identifier, paths if name else [])
 
 
 def _rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
@@ -114,10 +116,10 @@ def _rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
         raise SpecError(f"'{file}' is not {FORMAT}.")
     assert file is not None
     splits = json_document(file.with_name("pid_splits.json"), SPLITS)
-    listed = splits.get(split) if isinstance(splits, dict) else None
-    if not isinstance(listed, list):
+    pids = splits.get(split) if isinstance(splits, dict) else None
+    if not isinstance(pids, list):
         raise SpecError(f"'{file.with_name('pid_splits.json')}' is not {SPLITS}: it has no list '{split}'.")
-    for row, pid in enumerate(listed, start=1):
+    for row, pid in enumerate(pids, start=1):
         if not isinstance(pid, str) or not pid.strip():
             yield BadRow(row, "pid", "expected the id of a problem, a text")
         elif not isinstance(problem := problems.get(pid), dict):
@@ -135,12 +137,13 @@ def _single_rows(file: Path | None, split: str, subset: str) -> Iterator[Row | B
         row, record = item
         node = RowNode(row, "", record)
         if "split" in node:
-            if split not in _STATED:
+            if split not in _SPLIT_NAMES:
                 raise SpecError(
                     f"The rows of '{file}' state their split, and which of them are in '{split}', ScienceQA's "
-                    f"pid_splits.json says alone: give problems.json beside it, or {', '.join(_STATED)} with --split."
+                    f"pid_splits.json says alone: give problems.json beside it, or {', '.join(_SPLIT_NAMES)} with "
+                    "--split."
                 )
-            if node["split"].value not in _STATED[split]:
+            if node["split"].value not in _SPLIT_NAMES[split]:
                 continue
         if subset != "all" and "image" not in node:
             continue

@@ -96,13 +96,15 @@ def _schema(node: RowNode) -> str:
     tables = node["table_names_original"].texts()
     types = node["column_types"].texts()
     columns: list[list[str]] = [[] for _ in tables]
-    for place, column in enumerate(node["column_names_original"].items()):
+    for index, column in enumerate(node["column_names_original"].items()):
         table, name = column.items()[:2]
-        if table.whole() >= len(tables) or place >= len(types):
+        if table.whole() >= len(tables) or index >= len(types):
             raise column.bad("no such table, or no type")
         if table.value >= 0:  # -1 is `*`
-            columns[table.value].append(f"{name.text()} (type: {types[place].upper()})")
-    return "; ".join(f"Table {table} has {', '.join(held)}" for table, held in zip(tables, columns, strict=True))
+            columns[table.value].append(f"{name.text()} (type: {types[index].upper()})")
+    return "; ".join(
+        f"Table {table} has {', '.join(table_columns)}" for table, table_columns in zip(tables, columns, strict=True)
+    )
 
 
 benchmark = Spider()

@@ -50,21 +50,22 @@ class StrategyQA(Benchmark):
     teacher_prompt = "qa"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        trained = self._training_questions(split, options.get("trained"))
-        self.notes, rows, left_out = [], 0, 0
+        training_questions = self._training_questions(split, options.get("trained"))
+        self.notes, row_count, excluded = [], 0, 0
         conversion = ConversionFields(required=False)
         for row in self._rows(path, conversion):
-            rows += 1
-            if isinstance(row, Task) and _key(row) in trained:
-                left_out += 1
+            row_count += 1
+            if isinstance(row, Task) and _key(row) in training_questions:
+                excluded += 1
             else:
                 yield row
-        self.notes = [f"the file has {rows:,} rows; the one LUMOS was evaluated on has {PUBLISHED:,}"]
+        self.notes = [f"the file has {row_count:,} rows; the one LUMOS was evaluated on has {PUBLISHED:,}"]
         self.notes += conversion.notes()
         if split == "clean":
             self.notes.append(
-                f"{left_out:,} of them were left out and {rows - left_out:,} kept: '{Path(options['trained']).name}' "
-                f"names {len(trained):,} different questions of the {TRAINED_ON:,} rows that LUMOS was trained on"
+                f"{excluded:,} of them were left out and {row_count - excluded:,} kept: "
+                f"'{Path(options['trained']).name}' names {len(training_questions):,} different questions of the "
+                f"{TRAINED_ON:,} rows that LUMOS was trained on"
             )
         elif split == "paper":
             self.notes.append("most of these questions are among those that LUMOS was trained on: see --split clean")
@@ -78,13 +79,13 @@ class StrategyQA(Benchmark):
             )
         if path is None:
             return set()
-        found = set()
+        questions = set()
         for row in read_rows(Path(path), CONVERTING, ("evidence",)):
             if isinstance(row, BadRow):  # it may be one of them
                 raise SpecError(f"--option trained='{path}': {row}.")
             if is_kept(row):
-                found.add(_key(row))
-        return found
+                questions.add(_key(row))
+        return questions
 
     def _rows(self, path: Path | None, conversion: ConversionFields) -> Iterator[Task | BadRow]:
         if (document := read_object(path, FORMAT, _is_row)) is not None:
@@ -124,24 +125,24 @@ class StrategyQA(Benchmark):
         `unparsed`: there is an answer, but it says neither; such a one is wrong.
         """
         gold = task.gold["answer"] == "Yes"
-        said = read_yes_no(result.answer) if result.answer is not None else None
+        truth = read_yes_no(result.answer) if result.answer is not None else None
         return (
-            Score("accuracy", float(said == gold)),
+            Score("accuracy", float(truth == gold)),
             Score("original", float(contains_yes(result.answer) == gold)),
-            Score("unparsed", float(result.answer is not None and said is None)),
+            Score("unparsed", float(result.answer is not None and truth is None)),
         )
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         yes = [task.gold["answer"] == "Yes" for task in tasks]
-        return {"always yes": yes, "always no": [not one for one in yes]}
+        return {"always yes": yes, "always no": [not is_yes for is_yes in yes]}
 
     def rationale(self, task: Task) -> str:
         return describe(task)
 
     def is_right(self, task: Task, answer: str | None) -> bool:
         """`Yes` and `True` are the same answer, and so are `No` and `False`."""
-        said = {"true": "Yes", "false": "No"}.get((answer or "").strip(" .").casefold(), answer)
-        return super().is_right(task, said)
+        plain_answer = {"true": "Yes", "false": "No"}.get((answer or "").strip(" .").casefold(), answer)
+        return super().is_right(task, plain_answer)
 
     def facts(self, task: Task) -> str:
         return " ".join(task.gold["facts"])

@@ -31,10 +31,10 @@ _NEGATIVE = re.compile(
 
 def describe(task: Task) -> str:
     """The facts, and the sub-questions with their evidence. Raises NotConvertible."""
-    written = task.gold.get("written", task.gold)
+    raw_texts = task.gold.get("written", task.gold)
     evidence = [step["paragraphs"] for _, step in _steps(task)]
-    steps = list(zip(written["questions"], evidence, strict=True))
-    return rationale(written["facts"], steps, str(task.gold["answer"] == "Yes"))
+    steps = list(zip(raw_texts["questions"], evidence, strict=True))
+    return rationale(raw_texts["facts"], steps, str(task.gold["answer"] == "Yes"))
 
 
 def annotate(task: Task) -> Annotation:
@@ -64,22 +64,22 @@ def _steps(task: Task) -> list[tuple[str, dict[str, Any]]]:
 def _results(questions: Sequence[str], task: Task) -> list[str]:
     """What the facts answer to each step but the last. Raises NotConvertible."""
     *before, last = questions
-    used = {int(number) for question in questions for number in REFERENCE.findall(question)}
-    if not before or not _YES_NO.match(last) or used != set(range(1, len(questions))):
+    used_numbers = {int(number) for question in questions for number in REFERENCE.findall(question)}
+    if not before or not _YES_NO.match(last) or used_numbers != set(range(1, len(questions))):
         raise NotConvertible("no_step_answer")
-    results, roughly = [], False
+    results, is_rough = [], False
     for question in before:
         if any(int(number) > len(results) for number in REFERENCE.findall(question)):
             raise NotConvertible("undefined_step")
         full = REFERENCE.sub(lambda number: results[int(number[1]) - 1], question)
         result = find_answer(full, task.gold["facts"])
         if result is None:
-            result, roughly = find_answer(full, task.gold["facts"], roughly=True), True
+            result, is_rough = find_answer(full, task.gold["facts"], roughly=True), True
         if result is None:
             raise NotConvertible("unclear_fact")
         results.append(result)
     follows = answer_follows(last, results, task.gold["answer"])
-    turned = bool(_NEGATIVE.search(last)) != bool(_NEGATIVE.search(task.question))
-    if follows is False or (follows is None and (roughly or turned)):
+    is_negated = bool(_NEGATIVE.search(last)) != bool(_NEGATIVE.search(task.question))
+    if follows is False or (follows is None and (is_rough or is_negated)):
         raise NotConvertible("unclear_fact")
     return results

@@ -30,15 +30,19 @@ FORMAT = "StrategyQA's train.json, rows with 'question', 'answer', 'facts' and '
 MARKS = ("operation", "no_evidence")
 
 
-def read_rows(path: Path | None, conversion: ConversionFields, required: Sequence[str] = ()) -> Iterator[Task | BadRow]:
-    """The tasks of `train.json`; a row without a `required` field is bad. Raises SpecError for another file."""
-    return tasks(read_records(path, FORMAT, FIELDS), partial(read_row, conversion, required=required))
+def read_rows(
+    path: Path | None, conversion: ConversionFields, required_names: Sequence[str] = ()
+) -> Iterator[Task | BadRow]:
+    """The tasks of `train.json`; a row without one of `required_names` is bad. Raises SpecError for another file."""
+    return tasks(read_records(path, FORMAT, FIELDS), partial(read_row, conversion, required_names=required_names))
 
 
-def read_row(conversion: ConversionFields, row: int, record: Mapping[str, Any], required: Sequence[str] = ()) -> Task:
+def read_row(
+    conversion: ConversionFields, row: int, record: Mapping[str, Any], required_names: Sequence[str] = ()
+) -> Task:
     """The task of a row. Raises BadRow."""
     node = RowNode(row, "", record)
-    for name in required:
+    for name in required_names:
         node[name]
     facts = _read_facts(node)
     decomposition = conversion.read(lambda: _read_texts(node, "decomposition"), _Texts([], []))
@@ -48,9 +52,9 @@ def read_row(conversion: ConversionFields, row: int, record: Mapping[str, Any], 
         "questions": decomposition.texts,
         "evidence": conversion.read(lambda: _read_evidence(node, len(decomposition.texts)), []),
     }
-    written = {"facts": facts.written, "questions": decomposition.written}
-    if any(written[name] != gold[name] for name in written):
-        gold["written"] = written  # as the plan shows them; rules read them with single spaces
+    raw_texts = {"facts": facts.written, "questions": decomposition.written}
+    if any(raw_texts[name] != gold[name] for name in raw_texts):
+        gold["written"] = raw_texts  # as the plan shows them; rules read them with single spaces
     title = node["term"].text() if "term" in node else ""
     inputs = {"paragraphs": [{"title": title, "text": fact} for fact in gold["facts"]]}
     name = node["qid"].label() if "qid" in node else str(row)
@@ -87,16 +91,16 @@ def _annotator(node: RowNode, count: int) -> list[dict[str, Any]]:
     steps = node.items()
     if len(steps) != count:
         raise node.bad(f"{len(steps)} steps, but 'decomposition' has {count}")
-    found = []
+    evidence = []
     for step in steps:
         items = [(item.text(), []) if isinstance(item.value, str) else ("", item.texts()) for item in step.items()]
         marks = [mark or texts[0] for mark, texts in items if mark or (len(texts) == 1 and texts[0] in MARKS)]
         lists = [texts for mark, texts in items if not mark and not (len(texts) == 1 and texts[0] in MARKS)]
         if unknown := [mark for mark in marks if mark not in MARKS]:
             raise step.bad(f"expected paragraphs, 'operation' or 'no_evidence', found '{unknown[0][:40]}'")
-        paragraphs = list(dict.fromkeys(paragraph for one in lists for paragraph in one))
-        found.append({"paragraphs": paragraphs, "operation": "operation" in marks, "none": "no_evidence" in marks})
-    return found
+        paragraphs = list(dict.fromkeys(paragraph for texts in lists for paragraph in texts))
+        evidence.append({"paragraphs": paragraphs, "operation": "operation" in marks, "none": "no_evidence" in marks})
+    return evidence
 
 
 def is_kept(task: Task) -> bool:

@@ -44,12 +44,12 @@ class VisualCases(Benchmark):
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         steps = task.gold["steps"]
-        found = check_case(steps, result.seen)
-        answered = result.ending == Ending.ANSWERED
-        problem = found.problem or ("" if answered else "there is no answer")
+        check = check_case(steps, result.seen)
+        is_answered = result.ending == Ending.ANSWERED
+        problem = check.problem or ("" if is_answered else "there is no answer")
         return (
             Score("success", float(not problem), detail=problem),
-            Score("gold_calls", found.done / len(steps), detail=f"{found.done} of {len(steps)}", of=len(steps)),
+            Score("gold_calls", check.done / len(steps), detail=f"{check.done} of {len(steps)}", of=len(steps)),
         )
 
 

@@ -78,35 +78,38 @@ class _Pictures:
 
 
 Made = tuple[str, list[Step]]  #: the question, and the calls that are right
-_SHOWN = f"{SIZE}x{SIZE}"
+_SIZE_TEXT = f"{SIZE}x{SIZE}"
 
 
 def _paint(number: int, pictures: _Pictures) -> Made:
     random, thing = pictures.random, _OUTLINED[number]
     before, colour = random.sample(_PAINTS, 2)
-    place = random.choice(tuple(PLACES.values()))
+    location = random.choice(tuple(PLACES.values()))
     digest = pictures.add("image", thing, before)
-    asked = f"{article(colour)} {colour} {thing} {place.phrase.en}"
-    question = f"Along the outlines of {write_image(digest, _SHOWN)}, make a picture of {asked}."
-    return question, [_step(PAINT, {"image": digest}, text=[[colour], _forms(thing), [place.name]])]
+    description = f"{article(colour)} {colour} {thing} {location.phrase.en}"
+    question = f"Along the outlines of {write_image(digest, _SIZE_TEXT)}, make a picture of {description}."
+    return question, [_step(PAINT, {"image": digest}, text=[[colour], _forms(thing), [location.name]])]
 
 
 def _recolour(number: int, pictures: _Pictures) -> Made:
-    own, wanted = pictures.random.sample(_PAINTS, 2)
-    cat, dog = pictures.add("cat", "cat", wanted), pictures.add("dog", "dog", own)
+    dog_colour, cat_colour = pictures.random.sample(_PAINTS, 2)
+    cat, dog = pictures.add("cat", "cat", cat_colour), pictures.add("dog", "dog", dog_colour)
     question = (
-        f"What colour is the cat in {write_image(cat, _SHOWN)}? Give the dog in {write_image(dog, _SHOWN)} the same."
+        f"What colour is the cat in {write_image(cat, _SIZE_TEXT)}? "
+        f"Give the dog in {write_image(dog, _SIZE_TEXT)} the same."
     )
-    others = sorted(word for word, name in COLOUR_WORDS.items() if name not in (wanted, own))
+    other_colours = sorted(word for word, name in COLOUR_WORDS.items() if name not in (cat_colour, dog_colour))
     ask = _step(VQA, {"image": cat}, question=[["cat"], ["colour", "color"]])
-    edit = _step(EDIT, {"image": dog}, instruction=[["dog"], [wanted]]) | {"without": {"instruction": others}}
+    edit = _step(EDIT, {"image": dog}, instruction=[["dog"], [cat_colour]]) | {
+        "without": {"instruction": other_colours}
+    }
     return question, [ask, edit]
 
 
 def _restyle(number: int, pictures: _Pictures) -> Made:
-    asked, style = tuple(_STYLES.items())[number]
+    style_phrase, style = tuple(_STYLES.items())[number]
     digest = pictures.add(CAMERA, pictures.random.choice(_OUTLINED), pictures.random.choice(_PAINTS))
-    question = f"Take a picture with my webcam and show it to me {asked}."
+    question = f"Take a picture with my webcam and show it to me {style_phrase}."
     return question, [_step(TAKE_PICTURE, {}), _step(RESTYLE, {"image": digest}, text=[[style]])]
 
 

@@ -25,29 +25,31 @@ class CaseCheck:
     problem: str = ""  #: why it is no success; '' if it is one
 
 
-def check_case(steps: Sequence[Mapping[str, Any]], seen: Sequence[tuple[Action, Execution]]) -> CaseCheck:
+def check_case(steps: Sequence[Mapping[str, Any]], calls: Sequence[tuple[Action, Execution]]) -> CaseCheck:
     """`steps`: the gold calls (cases.py); `seen`: all calls of the episode in their order."""
-    done, wanted, last = 0, "", ""
-    for action, execution in seen:
+    completed, final_picture, last_picture = 0, "", ""
+    for action, execution in calls:
         if not (execution.ok and execution.values):
             continue
-        made = list(_pictures_of(action, execution))
-        last = made[-1] if made else last
-        if done < len(steps) and _is_step(steps[done], action, execution.values[0]):
-            done += 1
-            wanted = made[-1] if made else ""
-    if done < len(steps):
-        return CaseCheck(done, f"no {steps[done]['function']} as it was asked for")
-    if last != wanted:
-        return CaseCheck(done, "the picture that was made last is another one")
-    return CaseCheck(done)
+        pictures = list(_pictures_of(action, execution))
+        last_picture = pictures[-1] if pictures else last_picture
+        if completed < len(steps) and _is_step(steps[completed], action, execution.values[0]):
+            completed += 1
+            final_picture = pictures[-1] if pictures else ""
+    if completed < len(steps):
+        return CaseCheck(completed, f"no {steps[completed]['function']} as it was asked for")
+    if last_picture != final_picture:
+        return CaseCheck(completed, "the picture that was made last is another one")
+    return CaseCheck(completed)
 
 
 def _pictures_of(action: Action, execution: Execution) -> Iterator[str]:
     """The sha256 of the pictures that a call made; the webcam's is not made."""
     if action.name != TAKE_PICTURE:
         for value in execution.values:
-            yield from (one["sha256"] for one in artifacts_of(value) if one["media_type"].startswith("image/"))
+            yield from (
+                artifact["sha256"] for artifact in artifacts_of(value) if artifact["media_type"].startswith("image/")
+            )
 
 
 def _is_step(step: Mapping[str, Any], action: Action, value: Mapping[str, Any]) -> bool:
@@ -57,7 +59,11 @@ def _is_step(step: Mapping[str, Any], action: Action, value: Mapping[str, Any]) 
         action.name == step["function"]
         and value.get(IMAGES, {}) == step["images"]
         and step.get("returns", "") in str(value.get("full", value["text"]))
-        and all(any(_has(texts[name], word) for word in one) for name, all_ in step["words"].items() for one in all_)
+        and all(
+            any(_has(texts[name], word) for word in forms)
+            for name, word_groups in step["words"].items()
+            for forms in word_groups
+        )
         and not any(_has(texts[name], word) for name, words in step.get("without", {}).items() for word in words)
     )
 

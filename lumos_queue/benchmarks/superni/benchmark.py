@@ -50,24 +50,26 @@ class SuperNI(Benchmark):
     slow = True
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        most = options.get("instances", str(INSTANCES))
-        if not (most.isdecimal() and int(most)):
-            raise SpecError(f"--option instances={most[:20]} cannot be read: expected a whole number from 1 on.")
-        if path is not None and path.exists() and (single := _single_rows(path, int(most))) is not None:
+        limit = options.get("instances", str(INSTANCES))
+        if not (limit.isdecimal() and int(limit)):
+            raise SpecError(f"--option instances={limit[:20]} cannot be read: expected a whole number from 1 on.")
+        if path is not None and path.exists() and (single := _single_rows(path, int(limit))) is not None:
             self.notes = []
             yield from tasks(single, self._single_task)
             return
-        row, (files, listed) = 0, _files(path, split)
-        self.notes = [] if listed else [f"There is no list {split}_tasks.txt: all {len(files):,} task files are read."]
+        row, (files, has_list) = 0, _files(path, split)
+        self.notes = (
+            [] if has_list else [f"There is no list {split}_tasks.txt: all {len(files):,} task files are read."]
+        )
         for file in files:
             document = json_document(file, FORMAT)
             if not isinstance(document, dict) or not {"Definition", "Instances"} <= document.keys():
                 raise SpecError(f"'{file}' is not {FORMAT}.")
             node = RowNode(row + 1, "", document)
-            for place, instance in enumerate(node["Instances"].items()[: int(most)]):
+            for index, instance in enumerate(node["Instances"].items()[: int(limit)]):
                 row += 1
                 try:
-                    yield self._task(file.stem, RowNode(row, f"{file.name}: Instances[{place}]", instance.value), node)
+                    yield self._task(file.stem, RowNode(row, f"{file.name}: Instances[{index}]", instance.value), node)
                 except BadRow as bad:
                     yield bad
 
@@ -76,9 +78,9 @@ class SuperNI(Benchmark):
         words = definition.text() if isinstance(definition.value, str) else " ".join(definition.texts())
         outputs = _read_outputs(instance["output"].items(), instance["output"])
         question = direct_question(words, optional_text(instance["input"]) if "input" in instance else "")
-        _, _, place = instance.name.rpartition("[")
+        _, _, index_text = instance.name.rpartition("[")
         gold = {"answer": outputs[0], "outputs": outputs}
-        return Task(self.name, "", f"{name}-{int(place[:-1]) + 1}", question, {"task": name}, gold)
+        return Task(self.name, "", f"{name}-{int(index_text[:-1]) + 1}", question, {"task": name}, gold)
 
     def _single_task(self, row: int, record: Mapping[str, Any]) -> Task:
         node = RowNode(row, "", record)
@@ -94,7 +96,7 @@ class SuperNI(Benchmark):
         if not result.answer:
             return (Score("rouge_l", 0.0),)
         answer = _words(result.answer)
-        return (Score("rouge_l", max(_rouge_l(answer, _words(one)) for one in task.gold["outputs"])),)
+        return (Score("rouge_l", max(_rouge_l(answer, _words(reference)) for reference in task.gold["outputs"])),)
 
 
 def rouge_l(answer: str, reference: str) -> float:
@@ -134,19 +136,19 @@ def _read_outputs(items: Sequence[RowNode], node: RowNode) -> list[str]:
     return outputs
 
 
-def _single_rows(path: Path, most: int) -> Iterator[Row | BadRow] | None:
+def _single_rows(path: Path, limit: int) -> Iterator[Row | BadRow] | None:
     """The rows of a file of instances, of each task at most so many; None for tasks as they are published."""
     if path.is_dir() or read_object(path, FORMAT, lambda record: "definition" in record) is not None:
         return None
-    return _first_of_each_task(path, most)
+    return _first_of_each_task(path, limit)
 
 
-def _first_of_each_task(path: Path, most: int) -> Iterator[Row | BadRow]:
+def _first_of_each_task(path: Path, limit: int) -> Iterator[Row | BadRow]:
     counts = Counter[str]()
     for item in read_records(path, FORMAT, ("definition", "targets")):
         name = "" if isinstance(item, BadRow) else str(item[1].get("task_name") or "")
         counts[name] += bool(name)
-        if counts[name] <= most:
+        if counts[name] <= limit:
             yield item
 
 
@@ -158,15 +160,17 @@ def _files(path: Path | None, split: str) -> tuple[list[Path], bool]:
         return [path], True
     folder = path / "tasks" if (path / "tasks").is_dir() else path
     names = (path.parent if path.name == "tasks" else path) / "splits" / "default" / f"{split}_tasks.txt"
-    if not (listed := names.is_file()):
-        found = sorted(folder.glob("task*.json"))
+    if not (has_list := names.is_file()):
+        files = sorted(folder.glob("task*.json"))
     else:
-        found = [folder / f"{name}.json" for name in read_regular_text(names).split()]
-        if missing := [one for one in found if not one.is_file()]:
-            raise SpecError(f"'{names}' lists {len(missing):,} tasks that have no file; the first: '{missing[0]}'.")
-    if not found:
+        files = [folder / f"{name}.json" for name in read_regular_text(names).split()]
+        if missing_files := [file for file in files if not file.is_file()]:
+            raise SpecError(
+                f"'{names}' lists {len(missing_files):,} tasks that have no file; the first: '{missing_files[0]}'."
+            )
+    if not files:
         raise SpecError(f"'{folder}' has no file task*.json: expected the tasks of Super-NaturalInstructions.")
-    return found, listed
+    return files, has_list
 
 
 benchmark = SuperNI()

@@ -46,15 +46,15 @@ class ToolBench(Benchmark):
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         """Of a folder the file of that split, or all of them where the split is 'test' (builds --against)."""
         count = _read_tools(options.get("tools", ORACLE))
-        self.notes, made = [], 0
+        self.notes, row_count = [], 0
         pool = Pool(listed_apis(path)) if count and path else None
         to_task = partial(_retrieve, pool, count) if pool else _oracle
         for file in files_of(path) if path and split == "test" else [file_of(path, split)]:
             for item in tasks(query_rows(file), to_task):
-                made += isinstance(item, Task)
+                row_count += isinstance(item, Task)
                 yield item
         has = f"; StableToolBench has {PUBLISHED[split]:,} of {split}" if split in PUBLISHED else ""
-        self.notes = [f"{made:,} rows{has}"]
+        self.notes = [f"{row_count:,} rows{has}"]
         if pool:
             self.notes.append(f"the {count:,} best of {len(pool.apis):,} APIs are offered for each row, found by words")
 
@@ -64,30 +64,32 @@ class ToolBench(Benchmark):
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """`relevant_apis` is left out for a row that names none."""
-        finished = [one.result for _, one in result.seen if one.ends]
-        answered = float(any(answer.strip() for answer in (*finished, result.answer or "")))
-        relevant = {tuple(one) for one in task.gold["relevant"]}
+        final_answers = [execution.result for _, execution in result.seen if execution.ends]
+        has_answer = float(any(answer.strip() for answer in (*final_answers, result.answer or "")))
+        relevant = {tuple(pair) for pair in task.gold["relevant"]}
         if not relevant:
-            return (Score("answered", answered),)
+            return (Score("answered", has_answer),)
         functions = functions_of_task(task)
-        known = [functions[action.name] for action, done in result.seen if done.ok and action.name in functions]
-        called = relevant & {(one.tool, one.api) for one in known}
-        detail = f"{len(called)} of {len(relevant)}"
+        used_functions = [
+            functions[action.name] for action, execution in result.seen if execution.ok and action.name in functions
+        ]
+        called_apis = relevant & {(function.tool, function.api) for function in used_functions}
+        detail = f"{len(called_apis)} of {len(relevant)}"
         return (
-            Score("answered", answered),
-            Score("relevant_apis", len(called) / len(relevant), detail=detail, of=len(relevant)),
+            Score("answered", has_answer),
+            Score("relevant_apis", len(called_apis) / len(relevant), detail=detail, of=len(relevant)),
         )
 
 
-def _read_tools(said: str) -> int:
+def _read_tools(option: str) -> int:
     """K of `retrieved:K`; 0 for `oracle`. Raises SpecError."""
-    if said == ORACLE:
+    if option == ORACLE:
         return 0
-    kind, _, number = said.partition(":")
+    kind, _, number = option.partition(":")
     if kind == RETRIEVED and number.isascii() and number.isdecimal() and 0 < int(number[:9]) <= MAX_RETRIEVED:
         return int(number)
-    expected = f"{ORACLE}, or {RETRIEVED}:K with K from 1 to {MAX_RETRIEVED}"
-    raise SpecError(f"--option tools={said[:40]} cannot be read: expected {expected}.")
+    expectation = f"{ORACLE}, or {RETRIEVED}:K with K from 1 to {MAX_RETRIEVED}"
+    raise SpecError(f"--option tools={option[:40]} cannot be read: expected {expectation}.")
 
 
 def _oracle(row: int, record: Mapping[str, Any]) -> Task:
@@ -99,7 +101,7 @@ def _oracle(row: int, record: Mapping[str, Any]) -> Task:
 
 def _retrieve(pool: Pool, count: int, row: int, record: Mapping[str, Any]) -> Task:
     task = query_task(row, record)
-    functions = [dict(one) for one in pool.best(task.question, count)]
+    functions = [dict(api) for api in pool.best(task.question, count)]
     return replace(task, inputs={"functions": functions, "retrieved": count})
 
 

@@ -15,9 +15,9 @@ class Pool:
     """Different APIs with an index of their documents."""
 
     def __init__(self, apis: Sequence[API]):
-        self.apis = tuple({(one["category_name"], one["tool_name"], one["api_name"]): one for one in apis}.values())
+        self.apis = tuple({(api["category_name"], api["tool_name"], api["api_name"]): api for api in apis}.values())
         lexicon = Lexicon()
-        self._index = index([lexicon.number_words(document_words(one)) for one in self.apis], lexicon)
+        self._index = index([lexicon.number_words(document_words(api)) for api in self.apis], lexicon)
 
     def best(self, query: str, count: int) -> list[API]:
         """The `count` APIs that fit a query best, the best first."""
@@ -28,6 +28,6 @@ class Pool:
 def document_words(api: API) -> list[str]:
     """The words of an API's document that count: its name as a title, its tool, category, description and arguments."""
     arguments = [*api["required_parameters"], *api["optional_parameters"]]
-    said = [f"{one.get('name', '')} {one.get('description', '')}" for one in arguments]
-    text = " ".join([api["category_name"], api["api_description"], *said])
+    argument_texts = [f"{argument.get('name', '')} {argument.get('description', '')}" for argument in arguments]
+    text = " ".join([api["category_name"], api["api_description"], *argument_texts])
     return weighed_words(f"{api['tool_name']} {api['api_name']}", text)

@@ -44,14 +44,14 @@ def file_of(path: Path | None, split: str) -> Path | None:
         return path
     if split not in FILES:
         raise SpecError(f"'{path}' is a folder of test queries: give the file of the split '{split}'.")
-    if not (found := path / FILES[split]).is_file():
+    if not (file := path / FILES[split]).is_file():
         raise SpecError(f"'{path}' has no file '{FILES[split]}' for the split '{split}'. Expected {FORMAT}.")
-    return found
+    return file
 
 
 def files_of(path: Path) -> list[Path]:
     """The file itself, or the published files that are in this folder."""
-    return [found for name in FILES.values() if (found := path / name).is_file()] if path.is_dir() else [path]
+    return [file for name in FILES.values() if (file := path / name).is_file()] if path.is_dir() else [path]
 
 
 def query_rows(path: Path | None) -> Iterator[Row | BadRow]:
@@ -73,43 +73,43 @@ def query_task(row: int, record: Mapping[str, Any]) -> Task:
 
 def listed_apis(path: Path) -> list[dict[str, Any]]:
     """All APIs that the rows of these files list; those of bad rows are passed over. Raises SpecError for none."""
-    found: list[dict[str, Any]] = []
+    apis: list[dict[str, Any]] = []
     for file in files_of(path):
         for item in query_rows(file):
             try:
-                found += [] if isinstance(item, BadRow) else apis_of(RowNode(item[0], "", item[1])) or []
+                apis += [] if isinstance(item, BadRow) else apis_of(RowNode(item[0], "", item[1])) or []
             except BadRow:
                 continue  # reported when it is read as a row
-    if not found:
+    if not apis:
         raise SpecError(
             f"No row of '{path}' lists APIs: there is nothing to find tools in. Read it with a file that does."
         )
-    return found
+    return apis
 
 
 def apis_of(node: RowNode) -> list[dict[str, Any]] | None:
     """The API entries of a record, with the fields that functions are made of. Raises BadRow."""
     if "api_list" not in node:
         return None
-    found = [_api(item) for item in node["api_list"].items()]
-    if not found:
+    apis = [_api(item) for item in node["api_list"].items()]
+    if not apis:
         raise node["api_list"].bad("empty")
-    return found
+    return apis
 
 
 def _api(item: RowNode) -> dict[str, Any]:
     """An entry with all texts and lists, and only what functions are made of."""
     for name in ("api_name", "tool_name"):
         item[name].raw_text()
-    found: dict[str, Any] = {name: _text(item, name) for name in _TEXTS}
+    api: dict[str, Any] = {name: _text(item, name) for name in _TEXTS}
     for name in _LISTS:
-        listed = item[name].items() if name in item else []
-        for parameter in listed:
+        parameters = item[name].items() if name in item else []
+        for parameter in parameters:
             parameter["name"].raw_text()
-        found[name] = [parameter.fields() for parameter in listed]
+        api[name] = [parameter.fields() for parameter in parameters]
     if "template_response" in item.fields():  # null is an answer, too
-        found["template_response"] = item.fields()["template_response"]
-    return storable_json(found)
+        api["template_response"] = item.fields()["template_response"]
+    return storable_json(api)
 
 
 def _text(item: RowNode, name: str) -> str:
@@ -122,18 +122,18 @@ def _text(item: RowNode, name: str) -> str:
 
 def _relevant(node: RowNode, functions: list[dict[str, Any]] | None) -> list[list[str]]:
     """The relevant APIs, each once: tool and API. One of the published rows names one twice."""
-    named = [_pair(item) for item in node["relevant APIs"].items()] if "relevant APIs" in node else []
-    known = {(one["tool_name"], one["api_name"]) for one in functions or ()}
-    for pair in named:
-        if functions is not None and pair not in known:
+    pairs = [_pair(item) for item in node["relevant APIs"].items()] if "relevant APIs" in node else []
+    known_apis = {(api["tool_name"], api["api_name"]) for api in functions or ()}
+    for pair in pairs:
+        if functions is not None and pair not in known_apis:
             raise node["relevant APIs"].bad(f"'{pair[1][:80]}' of '{pair[0][:80]}' is not in api_list")
-    return [list(pair) for pair in dict.fromkeys(named)]
+    return [list(pair) for pair in dict.fromkeys(pairs)]
 
 
 def _pair(item: RowNode) -> tuple[str, str]:
     if not item.is_list() or len(item.items()) != 2:
         raise item.bad("expected the names of a tool and of an API")
-    tool, api = (one.raw_text() for one in item.items())
+    tool, api = (name.raw_text() for name in item.items())
     return tool, api
 
 
@@ -150,5 +150,5 @@ def _row_name(node: RowNode, row: int) -> str:
     """The query's own number or name; the row's number where it has none."""
     if "query_id" not in node:
         return str(row)
-    found = node["query_id"]
-    return found.text() if isinstance(found.value, str) else str(found.whole())
+    identifier = node["query_id"]
+    return identifier.text() if isinstance(identifier.value, str) else str(identifier.whole())

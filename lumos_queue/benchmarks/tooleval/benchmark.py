@@ -42,18 +42,18 @@ class ToolEval(Benchmark):
             return ()
         verdict = ToolVerdict.from_text(result.answer)
         votes = verdict.own.votes
-        solved = sum(vote.answer == AnswerLabel.SOLVED for vote in votes)
-        detail = f"{solved} of {len(votes)} solved; {verdict.own.ended}"
+        solved_votes = sum(vote.answer == AnswerLabel.SOLVED for vote in votes)
+        detail = f"{solved_votes} of {len(votes)} solved; {verdict.own.ended}"
         detail += f"; {verdict.unreadable} unreadable" if verdict.unreadable else ""
         detail += f"; {verdict.missing} without a reply" if verdict.missing else ""
-        found = [
+        scores = [
             Score("pass", strict_pass(votes), detail=detail),
             Score("tooleval_pass", tooleval_pass(votes)),
             Score("sopr", solvable_pass(votes)),
         ]
         if verdict.other is not None and verdict.rounds:
-            found.append(Score("win", majority([one.win for one in verdict.rounds])))
-        return found
+            scores.append(Score("win", majority([comparison.win for comparison in verdict.rounds])))
+        return scores
 
 
 benchmark = ToolEval()

@@ -44,8 +44,8 @@ class PartCheck(StrEnum):
 
 def check_answer(parts: Sequence[Mapping[str, Any]], answer: str | None) -> list[PartCheck]:
     """`parts`: those of a task's gold."""
-    told = _split((answer or "")[:MAX_ANSWER], len(parts))
-    return [_check(part["answer"], *_read_claim(text)) for part, text in zip(parts, told, strict=True)]
+    texts = _split((answer or "")[:MAX_ANSWER], len(parts))
+    return [_check(part["answer"], *_read_claim(text)) for part, text in zip(parts, texts, strict=True)]
 
 
 def holds_value(parts: Sequence[Mapping[str, Any]], execution: Execution) -> bool:
@@ -63,21 +63,21 @@ def _whole_body(execution: Execution) -> str:
     return str(value.get("full", execution.result))
 
 
-def _split(answer: str, many: int) -> list[str]:
+def _split(answer: str, part_count: int) -> list[str]:
     """What an answer says of each part."""
-    marks = [found for found in _PART.finditer(answer) if int(found[1]) <= many]
+    marks = [match for match in _PART.finditer(answer) if int(match[1]) <= part_count]
     if not marks:
-        return [answer] if many == 1 else [""] * many
-    told = [""] * many
-    ends = [one.start() for one in marks[1:]] + [len(answer)]
+        return [answer] if part_count == 1 else [""] * part_count
+    texts = [""] * part_count
+    ends = [mark.start() for mark in marks[1:]] + [len(answer)]
     for mark, end in zip(marks, ends, strict=True):
-        told[int(mark[1]) - 1] += f" {answer[mark.end() : end]}"
-    return told
+        texts[int(mark[1]) - 1] += f" {answer[mark.end() : end]}"
+    return texts
 
 
 def _read_claim(text: str) -> tuple[Claim, str]:
     """What a text about a part claims, and the value."""
-    values = {one.replace(",", "") for one in _NUMBER.findall(_ID.sub("", text))}
+    values = {number.replace(",", "") for number in _NUMBER.findall(_ID.sub("", text))}
     unknown = _UNKNOWN.search(text) is not None
     if not values:
         return (Claim.REFUSED if unknown else Claim.MISSING), ""

@@ -46,7 +46,7 @@ class ToolWorld(Benchmark):
     domain = "tools"
     licence = "MIT"
     splits = tuple(SIZES)
-    test_splits = tuple(one for one in SIZES if one != TRAIN)
+    test_splits = tuple(split for split in SIZES if split != TRAIN)
     needs_data = False
     metrics = (PASS, SOLVABLE, UNSOLVABLE, "partial", "false_finish")
     options = OPTIONS
@@ -62,39 +62,39 @@ class ToolWorld(Benchmark):
 
     def gold_answer(self, task: Task) -> str:
         return "; ".join(
-            f"{place}: {part['answer'] or 'unknown'}" for place, part in enumerate(task.gold["parts"], start=1)
+            f"{number}: {part['answer'] or 'unknown'}" for number, part in enumerate(task.gold["parts"], start=1)
         )
 
     def metrics_of(self, task: Task) -> tuple[str, ...]:
-        return tuple(one for one in self.metrics if one != (UNSOLVABLE if _is_solvable(task) else SOLVABLE))
+        return tuple(metric for metric in self.metrics if metric != (UNSOLVABLE if _is_solvable(task) else SOLVABLE))
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """The metrics that apply to the task (`metrics_of`), with what was found of each part as the detail."""
         parts = task.gold["parts"]
-        found = check_answer(parts, result.answer)
-        right = [one == PartCheck.RIGHT for one in found]
-        detail = "; ".join(f"{place}: {one}" for place, one in enumerate(found, start=1))
-        answered = bool(result.answer and result.answer.strip())
-        false = answered and any(one in (PartCheck.WRONG, PartCheck.MISSING) for one in found)
-        refused = all(one for one, part in zip(right, parts, strict=True) if part["answer"] is None)
+        checks = check_answer(parts, result.answer)
+        right = [check == PartCheck.RIGHT for check in checks]
+        detail = "; ".join(f"{number}: {check}" for number, check in enumerate(checks, start=1))
+        has_answer = bool(result.answer and result.answer.strip())
+        is_false = has_answer and any(check in (PartCheck.WRONG, PartCheck.MISSING) for check in checks)
+        is_refused = all(is_right for is_right, part in zip(right, parts, strict=True) if part["answer"] is None)
         values = {
             PASS: Score(PASS, float(all(right)), detail=detail),
             SOLVABLE: Score(SOLVABLE, float(all(right)), detail=detail),
             "partial": Score("partial", sum(right) / len(right), detail=detail, of=len(right)),
-            "false_finish": Score("false_finish", float(false), detail=detail),
-            UNSOLVABLE: Score(UNSOLVABLE, float(refused), detail=detail),
+            "false_finish": Score("false_finish", float(is_false), detail=detail),
+            UNSOLVABLE: Score(UNSOLVABLE, float(is_refused), detail=detail),
         }
         return [values[name] for name in self.metrics_of(task)]
 
 
 def _describe(dials: Dials) -> str:
     """What the job's tasks were made with."""
-    told = f"generated with seed {dials.seed}, faults {dials.faults:g}, traps {dials.traps:g}, "
-    told += f"unsolvable parts {dials.unsolvable:g}"
+    text = f"generated with seed {dials.seed}, faults {dials.faults:g}, traps {dials.traps:g}, "
+    text += f"unsolvable parts {dials.unsolvable:g}"
     if not dials.context:
-        return told
+        return text
     longer = "whole answers count: models are shown as much of each as --tool observation=N says"
-    return f"{told}; gold transcripts of {dials.ratio:g} x {dials.context:,} characters ({longer})"
+    return f"{text}; gold transcripts of {dials.ratio:g} x {dials.context:,} characters ({longer})"
 
 
 benchmark = ToolWorld()

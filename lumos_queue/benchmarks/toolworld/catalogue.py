@@ -106,12 +106,12 @@ def tools() -> Mapping[str, tuple[Tool, ...]]:
     draw = random.Random("toolworld tools")
     names = [f"{first} {second}" for first in _FIRST for second in _SECOND]
     draw.shuffle(names)
-    found: dict[str, tuple[Tool, ...]] = {}
+    tools_by_category: dict[str, tuple[Tool, ...]] = {}
     for categories in COLLECTIONS.values():
         for category in categories:
-            own = [names.pop() for _ in range(TRAINING_TOOLS + HELD_OUT_TOOLS)]
-            found[category.name] = tuple(Tool(one, category.name, _order(draw)) for one in own)
-    return found
+            own_names = [names.pop() for _ in range(TRAINING_TOOLS + HELD_OUT_TOOLS)]
+            tools_by_category[category.name] = tuple(Tool(name, category.name, _order(draw)) for name in own_names)
+    return tools_by_category
 
 
 def _order(draw: random.Random) -> tuple[int, ...]:
@@ -137,12 +137,12 @@ def document(api: ApiName) -> Mapping[str, Any]:
     }
 
 
-def misspell(entry: Mapping[str, Any], of: str, place: int) -> tuple[dict[str, Any], str]:
+def misspell(entry: Mapping[str, Any], of: str, position: int) -> tuple[dict[str, Any], str]:
     """The entry with its parameter misspelt, two letters exchanged at about that place; and the right name of it."""
     right = f"{of}_id"
-    places = [at for at in range(1, len(of) - 1) if right[at] != right[at + 1]]
-    at = places[place % len(places)]
-    wrong = right[:at] + right[at + 1] + right[at] + right[at + 2 :]
+    positions = [index for index in range(1, len(of) - 1) if right[index] != right[index + 1]]
+    index = positions[position % len(positions)]
+    wrong = right[:index] + right[index + 1] + right[index] + right[index + 2 :]
     return {**entry, "required_parameters": [_parameter(of, wrong)]}, right
 
 
@@ -153,8 +153,8 @@ def _parameter(of: str, name: str) -> dict[str, str]:
 def read_description(text: str) -> tuple[str, str, str] | None:
     """(kind of API, kind of the argument, kind of the value) of a description; None where it is no such one."""
     for kind, pattern in _patterns():
-        if found := pattern.search(text):
-            return kind, found["a"], found["b"]
+        if match := pattern.search(text):
+            return kind, match["a"], match["b"]
     return None
 
 

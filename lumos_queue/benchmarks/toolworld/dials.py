@@ -72,8 +72,8 @@ def read_dials(split: str, options: Mapping[str, str]) -> Dials:
         context=_read_whole(options, "context", 0, 1, MAX_CONTEXT),
     )
     if bool(dials.ratio) != bool(dials.context):
-        given, other = ("ratio", "context") if dials.ratio else ("context", "ratio")
-        raise SpecError(f"--option {given}=… goes with --option {other}=…: give both, or leave it out.")
+        option, partner = ("ratio", "context") if dials.ratio else ("context", "ratio")
+        raise SpecError(f"--option {option}=… goes with --option {partner}=…: give both, or leave it out.")
     if dials.faults and dials.apis == 1:
         raise SpecError("--option faults=… needs links with a second API that works: give --option apis=2 or more.")
     if dials.traps and not dials.lookalikes:
@@ -88,43 +88,47 @@ def seeds_of(split: str) -> range:
 
 
 def _read_seed(split: str, options: Mapping[str, str]) -> int:
-    own = seeds_of(split)
-    said = options.get("seed", str(own[0]))
-    if not (said.isascii() and said.isdecimal() and len(said) < 10):
-        raise _bad("seed", said, f"a whole number from {own[0]:,} to {own[-1]:,} for '{split}'")
-    if int(said) not in own:
-        owner = next((one for one in SIZES if int(said) in seeds_of(one)), "")
+    split_seeds = seeds_of(split)
+    text = options.get("seed", str(split_seeds[0]))
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise _option_error(
+            "seed", text, f"a whole number from {split_seeds[0]:,} to {split_seeds[-1]:,} for '{split}'"
+        )
+    if int(text) not in split_seeds:
+        owner = next((name for name in SIZES if int(text) in seeds_of(name)), "")
         reason = f"is a seed of '{owner}', and no two splits may have the same tasks" if owner else "is no split's seed"
-        raise SpecError(f"--option seed={said} {reason}: '{split}' has the seeds {own[0]} to {own[-1]}.")
-    return int(said)
+        raise SpecError(
+            f"--option seed={text} {reason}: '{split}' has the seeds {split_seeds[0]} to {split_seeds[-1]}."
+        )
+    return int(text)
 
 
 def _read_whole(options: Mapping[str, str], name: str, default: int, low: int, high: int, why: str = "") -> int:
-    said = options.get(name)
-    if said is None:
+    text = options.get(name)
+    if text is None:
         return default
-    if not (said.isascii() and said.isdecimal() and len(said) < 10 and low <= int(said) <= high):
-        raise _bad(name, said, f"a whole number from {low} to {high:,}{f': {why}' if why else ''}")
-    return int(said)
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and low <= int(text) <= high):
+        raise _option_error(name, text, f"a whole number from {low} to {high:,}{f': {why}' if why else ''}")
+    return int(text)
 
 
 def _read_share(options: Mapping[str, str], name: str, default: float, high: float = 1.0) -> float:
-    said = options.get(name)
-    if said is None:
+    text = options.get(name)
+    if text is None:
         return default
-    if not (_SHARE.fullmatch(said) and float(said) <= high):
-        raise _bad(name, said, f"a number from 0 to {high:g}")
-    return float(said)
+    if not (_SHARE.fullmatch(text) and float(text) <= high):
+        raise _option_error(name, text, f"a number from 0 to {high:g}")
+    return float(text)
 
 
 def _read_range(options: Mapping[str, str], name: str, high: int) -> Range:
-    said = options.get(name, f"1-{high}")
-    found = _RANGE.fullmatch(said)
-    low, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    text = options.get(name, f"1-{high}")
+    match = _RANGE.fullmatch(text)
+    low, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= low <= last <= high:
-        raise _bad(name, said, f"a whole number from 1 to {high}, or a range such as 1-{high}")
+        raise _option_error(name, text, f"a whole number from 1 to {high}, or a range such as 1-{high}")
     return low, last
 
 
-def _bad(name: str, said: str, expected: str) -> SpecError:
-    return SpecError(f"--option {name}={said[:40]} cannot be read: expected {expected}.")
+def _option_error(name: str, text: str, expectation: str) -> SpecError:
+    return SpecError(f"--option {name}={text[:40]} cannot be read: expected {expectation}.")

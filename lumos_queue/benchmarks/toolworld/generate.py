@@ -55,7 +55,7 @@ class _NewLink:
     offered: list[Offered] = field(default_factory=list)
 
     def answer_apis(self) -> list[Offered]:
-        return [one for one in self.offered if one[0].kind == ANSWERS]
+        return [offer for offer in self.offered if offer[0].kind == ANSWERS]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -83,19 +83,24 @@ def make_task(split: str, dials: Dials, number: int) -> Task:
     parts = _draw_parts(scope, dials, draw)
     for link in (link for part in parts for link in part):
         _offer(link, scope, dials, draw)
-    broken = _break(parts, dials, random.Random(f"toolworld faults {dials.seed} {number}"))
+    broken_links = _add_faults(parts, dials, random.Random(f"toolworld faults {dials.seed} {number}"))
     _set_traps(parts, dials, random.Random(f"toolworld traps {dials.seed} {number}"))
-    asked = [_phrase(part) for part in parts]
-    question = f"Find {'; '.join(f'({place}) {one}' for place, one in enumerate(asked, start=1))}. {FORMAT}"
-    offered = [one for part in parts for link in part for one in link.offered]
-    draw.shuffle(offered)
+    phrases = [_phrase(part) for part in parts]
+    question = (
+        f"Find {'; '.join(f'({position}) {phrase}' for position, phrase in enumerate(phrases, start=1))}. {FORMAT}"
+    )
+    offers = [offer for part in parts for link in part for offer in link.offered]
+    draw.shuffle(offers)
     world: dict[str, Any] = {
         "seed": f"{dials.seed} {number}",
         "filler": 0,
         "parts": [[link.as_json() for link in part] for part in parts],
     }
-    gold = {"parts": [_gold(*one) for one in zip(asked, parts, broken, strict=True)], "relevant": _relevant(parts)}
-    inputs = {"functions": [_entry(*one) for one in offered], "world": world}
+    gold = {
+        "parts": [_gold(*arguments) for arguments in zip(phrases, parts, broken_links, strict=True)],
+        "relevant": _relevant(parts),
+    }
+    inputs = {"functions": [_entry(*offer) for offer in offers], "world": world}
     task = Task(NAME, "", f"{split}-{dials.seed}-{number + 1}", question, inputs, gold)
     if dials.context:
         world["filler"] = _filler(task, dials)
@@ -106,53 +111,60 @@ class _Scope:
     """The kinds, attributes and tools that a task may use."""
 
     def __init__(self, split: str, shape: str, draw: random.Random):
-        held_out = split.endswith("-cat")
-        collections = [one for name, one in COLLECTIONS.items() if (name == HELD_OUT_COLLECTION) == held_out]
+        is_held_out = split.endswith("-cat")
+        collections = [
+            categories for name, categories in COLLECTIONS.items() if (name == HELD_OUT_COLLECTION) == is_held_out
+        ]
         collection = draw.choice(collections)
         category = draw.choice(collection)
         self.categories: Sequence[Category] = collection if shape == "I3" else (category,)
         first, last = (TRAINING_TOOLS, None) if split.endswith("-tool") else (0, TRAINING_TOOLS)
-        by_category = {one.name: tools()[one.name][first:last] for one in self.categories}
+        by_category = {member.name: tools()[member.name][first:last] for member in self.categories}
         if shape == "I1":
             by_category = {category.name: (draw.choice(by_category[category.name]),)}
         self._tools = by_category
-        self.kinds = [kind for one in self.categories for kind in one.kinds]
-        self._of = {kind: one for one in self.categories for kind in one.kinds}
+        self.kinds = [kind for member in self.categories for kind in member.kinds]
+        self._of = {kind: member for member in self.categories for kind in member.kinds}
 
     def attributes(self, kind: str) -> tuple[str, ...]:
         return self._of[kind].attributes
 
     def order(self, kind: str, draw: random.Random) -> list[Tool]:
         """Tools in the order in which they offer APIs of this kind: one of its own category, then those of others."""
-        own = [*self._tools[self._of[kind].name]]
-        draw.shuffle(own)
-        others = [one for name, found in self._tools.items() if name != self._of[kind].name for one in found]
-        draw.shuffle(others)
-        return [own[0], *others, *own[1:]]
+        own_tools = [*self._tools[self._of[kind].name]]
+        draw.shuffle(own_tools)
+        other_tools = [
+            tool
+            for name, category_tools in self._tools.items()
+            if name != self._of[kind].name
+            for tool in category_tools
+        ]
+        draw.shuffle(other_tools)
+        return [own_tools[0], *other_tools, *own_tools[1:]]
 
 
 def _draw_parts(scope: _Scope, dials: Dials, draw: random.Random) -> list[list[_NewLink]]:
     """Chains of links; no two links of a task lead from the same kind to the same."""
     lowest = 10 ** (dials.digits - 1)
     numbers = iter(draw.sample(range(lowest, 10 * lowest), 64))  # no two are equal: a number tells what it is of
-    used: set[tuple[str, str]] = set()
-    found = []
+    used_steps: set[tuple[str, str]] = set()
+    parts = []
     for _ in range(draw.randint(*dials.parts)):
         size = draw.randint(*dials.links)
         while True:
             kinds = draw.sample(scope.kinds, size)
             steps = [*pairwise(kinds), (kinds[-1], draw.choice(scope.attributes(kinds[-1])))]
-            if not used & set(steps):
+            if not used_steps & set(steps):
                 break
-        used |= set(steps)
+        used_steps |= set(steps)
         part: list[_NewLink] = []
         argument = _name(kinds[0], next(numbers), scope)
         for of, gives in steps:
-            value, former, other = (_name(gives, next(numbers), scope) for _ in range(3))
-            part.append(_NewLink(of, gives, argument, value, former, (_name(of, next(numbers), scope), other)))
+            value, former, other_value = (_name(gives, next(numbers), scope) for _ in range(3))
+            part.append(_NewLink(of, gives, argument, value, former, (_name(of, next(numbers), scope), other_value)))
             argument = value
-        found.append(part)
-    return found
+        parts.append(part)
+    return parts
 
 
 def _name(kind: str, number: int, scope: _Scope) -> str:
@@ -163,33 +175,35 @@ def _name(kind: str, number: int, scope: _Scope) -> str:
 def _offer(link: _NewLink, scope: _Scope, dials: Dials, draw: random.Random) -> None:
     """Choose the link's APIs, each with another tool or another style of name, and its look-alikes."""
     order, styles = scope.order(link.of, draw), set[int]()
-    for place, kind in enumerate((*[ANSWERS] * dials.apis, *LOOKALIKES[: dials.lookalikes])):
-        tool = order[place % len(order)]
-        style = next(one for one in tool.styles if one not in styles)  # there are more styles than APIs of a link
+    for index, kind in enumerate((*[ANSWERS] * dials.apis, *LOOKALIKES[: dials.lookalikes])):
+        tool = order[index % len(order)]
+        style = next(
+            number for number in tool.styles if number not in styles
+        )  # there are more styles than APIs of a link
         styles.add(style)
         api = ApiName(tool, kind, link.of, link.gives, style)
         link.offered.append((api, {"tool": tool.name, "api": api.name, "kind": kind}))
 
 
-def _break(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.Random) -> list[int | None]:
+def _add_faults(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.Random) -> list[int | None]:
     """Give APIs their faults; returns for each part the place of the link that cannot be followed, None without one."""
-    found: list[int | None] = []
+    broken_links: list[int | None] = []
     for part in parts:
         for link in part:
-            hit, place, fault = draw.random(), draw.randrange(dials.apis), draw.choice(FAULTS)
+            hit, index, fault = draw.random(), draw.randrange(dials.apis), draw.choice(FAULTS)
             if hit < dials.faults:
-                link.answer_apis()[place][1]["fault"] = fault
-        unsolvable, place = draw.random() < dials.unsolvable, draw.randrange(len(part))
-        for _, facts in part[place].answer_apis():
-            lasting = draw.choice(LASTING)
+                link.answer_apis()[index][1]["fault"] = fault
+        unsolvable, index = draw.random() < dials.unsolvable, draw.randrange(len(part))
+        for _, facts in part[index].answer_apis():
+            lasting_fault = draw.choice(LASTING)
             if unsolvable:
-                facts["fault"] = lasting
-        found.append(place if unsolvable else None)
-    return found
+                facts["fault"] = lasting_fault
+        broken_links.append(index if unsolvable else None)
+    return broken_links
 
 
 def _set_traps(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.Random) -> None:
-    for api, facts in (one for part in parts for link in part for one in link.offered):
+    for api, facts in (offer for part in parts for link in part for offer in link.offered):
         if api.kind != ANSWERS and draw.random() < dials.traps:
             facts["locks"] = True
 
@@ -207,7 +221,7 @@ def _phrase(part: Sequence[_NewLink]) -> str:
     return f"{names}the {part[0].of} {part[0].argument}"
 
 
-def _gold(asked: str, part: Sequence[_NewLink], broken: int | None) -> dict[str, Any]:
+def _gold(phrase: str, part: Sequence[_NewLink], broken_link: int | None) -> dict[str, Any]:
     """What is right of a part: its answer, None where there is none, and the calls that lead to it, in order."""
     calls = [
         {
@@ -215,9 +229,9 @@ def _gold(asked: str, part: Sequence[_NewLink], broken: int | None) -> dict[str,
             "argument": link.argument,
             "value": link.value,
         }
-        for link in part[:broken]
+        for link in part[:broken_link]
     ]
-    return {"asked": asked, "answer": part[-1].value if broken is None else None, "calls": calls}
+    return {"asked": phrase, "answer": part[-1].value if broken_link is None else None, "calls": calls}
 
 
 def _relevant(parts: Sequence[Sequence[_NewLink]]) -> list[list[str]]:
@@ -227,21 +241,21 @@ def _relevant(parts: Sequence[Sequence[_NewLink]]) -> list[list[str]]:
 def _filler(task: Task, dials: Dials) -> int:
     """Characters in each answer that make the gold transcript `ratio` contexts long: the request with its functions,
     the gold calls, and what they return."""
-    asked = request(task, open_functions(task))
-    if len(asked) > dials.context:
+    prompt = request(task, open_functions(task))
+    if len(prompt) > dials.context:
         raise SpecError(
             f"--option context={dials.context} is smaller than the tool list of task {task.row}, which has with the "
-            f"request {len(asked):,} characters: expected a larger context, or fewer parts, links and APIs."
+            f"request {len(prompt):,} characters: expected a larger context, or fewer parts, links and APIs."
         )
-    names = {(one.tool, one.api): one.name for one in functions_of_task(task).values()}
+    names = {(function.tool, function.api): function.name for function in functions_of_task(task).values()}
     links = {link["argument"]: link for part in task.inputs["world"]["parts"] for link in part}
     calls = [call for part in task.gold["parts"] for call in part["calls"]]
-    size = len(asked)
+    size = len(prompt)
     for call in calls:
         link = links[call["argument"]]
         arguments = json.dumps({f"{link['of']}_id": link["argument"]})
-        written = write_reply(Reply("", names[tuple(call["apis"][0])], arguments))
+        reply = write_reply(Reply("", names[tuple(call["apis"][0])], arguments))
         body = envelope("", {link["of"]: link["argument"], link["gives"]: link["value"], "remarks": ""})
-        size += len(written) + len(tell_observation(body))
-    missing = int(dials.ratio * dials.context) - size
-    return min(MAX_FILLER, max(0, missing // max(1, len(calls))))
+        size += len(reply) + len(tell_observation(body))
+    missing_characters = int(dials.ratio * dials.context) - size
+    return min(MAX_FILLER, max(0, missing_characters // max(1, len(calls))))

@@ -27,30 +27,32 @@ def shop_baselines(tasks: Iterable[Task]) -> dict[str, list[float]]:
     never: list[float] = []
     first: list[float] = []
     with_options: list[float] = []
-    generated = True
+    is_generated = True
     for task in tasks:
         never.append(0.0)
-        generated = generated and "words" in task.gold
-        if generated:
+        is_generated = is_generated and "words" in task.gold
+        if is_generated:
             product = _first_result(task.question)
             first.append(_reward_of(task, product, {}))
-            chosen = options_in_text(product, task.question) if product else {}
-            with_options.append(_reward_of(task, product, chosen))
+            options = options_in_text(product, task.question) if product else {}
+            with_options.append(_reward_of(task, product, options))
     rules = {"never buys": never}
-    if generated:
+    if is_generated:
         rules |= {"buys the first result": first, "buys the first result with its options": with_options}
     return rules
 
 
 def options_in_text(product: Product, text: str) -> dict[str, str]:
     """Group to value, for each option that the text holds word for word; the last of a group."""
-    said = f" {' '.join(_WORDS.findall(text.lower()))} "
-    return {group: value for group, values in product.options.items() for value in values if f" {value} " in said}
+    padded_text = f" {' '.join(_WORDS.findall(text.lower()))} "
+    return {
+        group: value for group, values in product.options.items() for value in values if f" {value} " in padded_text
+    }
 
 
 def _first_result(instruction: str) -> Product | None:
     return next(iter(open_stock({}).index.search(instruction, 1)), None)
 
 
-def _reward_of(task: Task, bought: Product | None, chosen: Mapping[str, str]) -> float:
-    return reward(goal_of(task), bought, bought.price, chosen).value if bought else 0.0
+def _reward_of(task: Task, product: Product | None, options: Mapping[str, str]) -> float:
+    return reward(goal_of(task), product, product.price, options).value if product else 0.0

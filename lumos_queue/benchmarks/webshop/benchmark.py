@@ -67,18 +67,27 @@ class WebShop(Benchmark):
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """Judge the purchase, by the record of the bought product in the catalogue that the agent had."""
-        bought = next((v for _, e in result.seen if e.ok for v in e.values if v.get("kind") == "purchase"), None)
-        if bought is None:
-            return (Score("reward", 0.0, detail="nothing was bought"), Score("success_rate", 0.0))
-        product = open_stock(result.tools).products.get(str(bought["asin"]).upper())
-        if product is None:
-            raise SpecError(f"The product '{bought['asin']}' is not in the catalogue of this agent.")
-        found = reward(goal_of(task), product, product.price, bought["options"])
-        detail = (
-            f"r_type {found.r_type:g}, attributes {found.attributes}, options {found.options}, "
-            f"price {'within' if found.r_price else 'above'} the limit"
+        purchase = next(
+            (
+                record
+                for _, execution in result.seen
+                if execution.ok
+                for record in execution.values
+                if record.get("kind") == "purchase"
+            ),
+            None,
         )
-        return (Score("reward", found.value, detail=detail), Score("success_rate", float(found.value == 1)))
+        if purchase is None:
+            return (Score("reward", 0.0, detail="nothing was bought"), Score("success_rate", 0.0))
+        product = open_stock(result.tools).products.get(str(purchase["asin"]).upper())
+        if product is None:
+            raise SpecError(f"The product '{purchase['asin']}' is not in the catalogue of this agent.")
+        judgement = reward(goal_of(task), product, product.price, purchase["options"])
+        detail = (
+            f"r_type {judgement.r_type:g}, attributes {judgement.attributes}, options {judgement.options}, "
+            f"price {'within' if judgement.r_price else 'above'} the limit"
+        )
+        return (Score("reward", judgement.value, detail=detail), Score("success_rate", float(judgement.value == 1)))
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
         """Rewards of rules without a model."""

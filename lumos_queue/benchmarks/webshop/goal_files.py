@@ -56,14 +56,14 @@ def read_goals(path: Path, split: str, options: Mapping[str, str]) -> Iterator[T
     if split not in SPLIT_AT:
         raise unknown("split of webshop", split, SPLIT_AT)
     entries = json_object(path, INSTRUCTIONS[form])
-    made = list((_human if form == "human" else _synthetic)(entries, _valid_products(Path(options["catalogue"]))))
-    random.Random(SEED).shuffle(made)
-    numbered = list(enumerate(made))[slice(*SPLIT_AT[split])]
-    return _read(numbered)
+    records = list((_human if form == "human" else _synthetic)(entries, _valid_products(Path(options["catalogue"]))))
+    random.Random(SEED).shuffle(records)
+    numbered_records = list(enumerate(records))[slice(*SPLIT_AT[split])]
+    return _read(numbered_records)
 
 
-def _read(numbered: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Task | BadRow]:
-    for number, record in numbered:
+def _read(numbered_records: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Task | BadRow]:
+    for number, record in numbered_records:
         try:
             yield _task(RowNode(number + 1, "", record), f"goal-{number}")
         except BadRow as bad:
@@ -77,8 +77,8 @@ def _valid_products(catalogue: Path) -> Iterator[Product]:
 def _human(entries: Mapping[str, Any], products: Iterator[Product]) -> Iterator[dict[str, Any]]:
     """Instructions without an attribute are left out, as in the original."""
     for product in products:
-        found = entries.get(product.asin)
-        for entry in found if isinstance(found, list) else ():
+        instructions = entries.get(product.asin)
+        for entry in instructions if isinstance(instructions, list) else ():
             if isinstance(entry, Mapping) and entry.get("instruction_attributes"):
                 yield _goal(product, entry, entry.get("instruction_options", []), "")
 
@@ -91,15 +91,15 @@ def _synthetic(entries: Mapping[str, Any], products: Iterator[Product]) -> Itera
         groups = sorted(product.options)
         for values in itertools.product(*(product.options[group] for group in groups)):
             options = dict(zip(groups, values, strict=True))
-            said = ", and ".join(f"{group}: {value}" for group, value in options.items())
-            yield _goal(product, entry, options, f" with {said}" if said else "")
+            options_text = ", and ".join(f"{group}: {value}" for group, value in options.items())
+            yield _goal(product, entry, options, f" with {options_text}" if options_text else "")
 
 
-def _goal(product: Product, entry: Mapping[str, Any], options: Any, said: str) -> dict[str, Any]:
+def _goal(product: Product, entry: Mapping[str, Any], options: Any, options_text: str) -> dict[str, Any]:
     """A goal about a product; one about another product than `entry` says is a BadRow when it is read."""
     instruction = entry.get("instruction")
     stem = instruction.strip(".") if isinstance(instruction, str) else ""
-    limit = price_limit(product.price, random.Random(f"limit {product.asin} {stem}{said}"))
+    limit = price_limit(product.price, random.Random(f"limit {product.asin} {stem}{options_text}"))
     text = f", and price lower than {limit:.2f} dollars" if limit else ""
     return {
         "asin": product.asin,
@@ -107,7 +107,7 @@ def _goal(product: Product, entry: Mapping[str, Any], options: Any, said: str) -
         "query": product.query,
         "name": product.title,
         "product_category": product.product_category,
-        "instruction_text": f"{stem}{said}{text}" if stem else "",
+        "instruction_text": f"{stem}{options_text}{text}" if stem else "",
         "attributes": entry.get("instruction_attributes"),
         "price_upper": float(limit or NO_LIMIT),
         "goal_options": options,
@@ -126,10 +126,12 @@ def _task(row: RowNode, name: str) -> Task:
     if not attributes:
         raise row["attributes"].bad("expected at least one")
     texts = {name: row[name].text() for name in ("asin", "name", "instruction_text")}
-    others = {name: row[name].text() if name in row else "" for name in ("category", "query", "product_category")}
-    others["query"] = others["query"].lower()
+    optional_texts = {
+        name: row[name].text() if name in row else "" for name in ("category", "query", "product_category")
+    }
+    optional_texts["query"] = optional_texts["query"].lower()
     lists = {"attributes": attributes, "goal_options": values}
-    goal = {**texts, **others, **lists, "price_upper": limit, "weight": 1}
+    goal = {**texts, **optional_texts, **lists, "price_upper": limit, "weight": 1}
     return Task("webshop", "", name, texts["instruction_text"], {}, {"goal": goal})
 
 

@@ -31,7 +31,7 @@ PRICE_LIMITS = tuple(10 * step for step in range(1, 100))  #: dollars
 
 _OPENINGS = ("i need", "i am looking for", "find me", "show me", "i want to buy", "get me")
 #: How a value of a group is named: by its own word, and by others.
-_NAMED = {
+_OPTION_PHRASES = {
     "color": ("in {}", "in {}"),
     "size": ("in size {}", "in a {} size"),
     "shoe": ("in size {}", "in size {}"),
@@ -61,9 +61,9 @@ class WordedGoal:
 
 def split_of(product: Product) -> str:
     """Where a product belongs, by its kind and attributes: 7 in 10 of these go to train, 1 to dev, 2 to test."""
-    sort = ", ".join((product.query, *sorted(product.attributes)))
-    place = int(hashlib.sha256(sort.encode()).hexdigest()[:8], 16) % 10
-    return "train" if place < 7 else "dev" if place == 7 else "test"
+    key = ", ".join((product.query, *sorted(product.attributes)))
+    bucket = int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) % 10
+    return "train" if bucket < 7 else "dev" if bucket == 7 else "test"
 
 
 @lru_cache(maxsize=len(SPLITS))
@@ -78,11 +78,11 @@ def worded_goals(split: str, seed: int = 0) -> Iterator[WordedGoal]:
     """
     if split not in SPLITS:
         raise unknown("split of webshop", split, SPLITS)
-    return filter(_findable, _draw_goals(split, random.Random(f"goals {seed} {split}")))
+    return filter(_is_findable, _draw_goals(split, random.Random(f"goals {seed} {split}")))
 
 
-def _findable(worded: WordedGoal) -> bool:
-    return worded.goal.asin in _search(worded.search)
+def _is_findable(worded_goal: WordedGoal) -> bool:
+    return worded_goal.goal.asin in _search(worded_goal.search)
 
 
 @lru_cache(maxsize=10_000)
@@ -92,34 +92,36 @@ def _search(search: str) -> tuple[str, ...]:
 
 def _draw_goals(split: str, rng: random.Random) -> Iterator[WordedGoal]:
     """Each product with each choice of options once; ends when long nothing new was drawn."""
-    seen: set[tuple[str, ...]] = set()
+    known_goals: set[tuple[str, ...]] = set()
     stale = 0
     while stale < STALE:
         stale += 1
-        worded = _worded_goal(rng.choice(_products(split)), rng)
-        drawn = (worded.goal.asin, *sorted(worded.options))
-        if drawn not in seen:
-            seen.add(drawn)
+        worded_goal = _word_goal(rng.choice(_products(split)), rng)
+        key = (worded_goal.goal.asin, *sorted(worded_goal.options))
+        if key not in known_goals:
+            known_goals.add(key)
             stale = 0
-            yield worded
+            yield worded_goal
 
 
-def _worded_goal(product: Product, rng: random.Random) -> WordedGoal:
-    kind = next(one for one in KINDS if one.name == product.query)
+def _word_goal(product: Product, rng: random.Random) -> WordedGoal:
+    kind = next(candidate for candidate in KINDS if candidate.name == product.query)
     names = rng.sample(product.attributes, len(product.attributes))
-    chosen = {group: rng.choice(product.options[GROUP_NAMES[group]]) for group in kind.groups}
+    option_values = {group: rng.choice(product.options[GROUP_NAMES[group]]) for group in kind.groups}
     before = [name for name in names if rng.random() < 0.5]
     after = [name for name in names if name not in before]
     groups = rng.sample(kind.groups, len(kind.groups))
     limit = price_limit(product.price, rng)
     assert limit is not None, "the generated prices leave room for a limit"
-    said = [
+    phrases = [
         f"{rng.choice(_OPENINGS)} {_join([_before(name, rng) for name in before])}{_kind(kind, rng)}",
         *(_after(name, rng) for name in after),
-        *(_option(group, chosen[group], rng) for group in groups),
+        *(_option(group, option_values[group], rng) for group in groups),
     ]
-    instruction = " ".join(said) + _sidetrack(kind, chosen, rng) + f", and price lower than {limit:.2f} dollars"
-    options = tuple(chosen[group] for group in groups)
+    instruction = (
+        " ".join(phrases) + _sidetrack(kind, option_values, rng) + f", and price lower than {limit:.2f} dollars"
+    )
+    options = tuple(option_values[group] for group in groups)
     search = " ".join((*before, *after, kind.name))
     goal = Goal(
         product.asin,
@@ -136,8 +138,8 @@ def _worded_goal(product: Product, rng: random.Random) -> WordedGoal:
 
 def price_limit(price: float, rng: random.Random) -> int | None:
     """Dollars: the greater of two of the next limits above a price, as in WebShop; None above the last but one."""
-    following = [limit for limit in PRICE_LIMITS if limit > price][:FOLLOWING]
-    return max(rng.sample(following, 2)) if len(following) > 1 else None
+    next_limits = [limit for limit in PRICE_LIMITS if limit > price][:FOLLOWING]
+    return max(rng.sample(next_limits, 2)) if len(next_limits) > 1 else None
 
 
 def _join(parts: list[str]) -> str:
@@ -157,14 +159,14 @@ def _kind(kind: Kind, rng: random.Random) -> str:
 
 
 def _option(group: str, value: str, rng: random.Random) -> str:
-    otherwise = rng.random() < SAID_OTHERWISE
-    return _NAMED[group][otherwise].format(rng.choice(OPTIONS[group][value]) if otherwise else value)
+    is_reworded = rng.random() < SAID_OTHERWISE
+    return _OPTION_PHRASES[group][is_reworded].format(rng.choice(OPTIONS[group][value]) if is_reworded else value)
 
 
-def _sidetrack(kind: Kind, chosen: dict[str, str], rng: random.Random) -> str:
+def _sidetrack(kind: Kind, option_values: dict[str, str], rng: random.Random) -> str:
     """Something that misleads a search for all words: a colour or a kind that is not wanted."""
     if rng.random() >= SIDETRACKED:
         return ""
-    colour = rng.choice([one for one in OPTIONS["color"] if one not in chosen.values()])
-    other = rng.choice([one.name for one in KINDS if one.category != kind.category])
-    return f", {rng.choice(_SIDETRACKS).format(color=colour, kind=other)}"
+    colour = rng.choice([name for name in OPTIONS["color"] if name not in option_values.values()])
+    other_name = rng.choice([other_kind.name for other_kind in KINDS if other_kind.category != kind.category])
+    return f", {rng.choice(_SIDETRACKS).format(color=colour, kind=other_name)}"

@@ -32,38 +32,38 @@ class NoGold(SpecError):
 
 
 @lru_cache(maxsize=20_000)
-def act_out(worded: WordedGoal) -> Annotation:
+def act_out(worded_goal: WordedGoal) -> Annotation:
     """The gold solution, with the results that the generated shop gives. Raises NoGold."""
-    return _apart(_acted_out(worded))
+    return _run_in_thread(_act_out(worded_goal))
 
 
-def _apart(work: Coroutine[Any, Any, T]) -> T:
+def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
     """Run to its end, whether or not an event loop runs here."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()
 
 
-async def _acted_out(worded: WordedGoal) -> Annotation:
+async def _act_out(worded_goal: WordedGoal) -> Annotation:
     actions = ShopActions()
-    session = actions.begin(Task("webshop", "", "", worded.instruction))
+    session = actions.begin(Task("webshop", "", "", worded_goal.instruction))
     variables: dict[str, Mapping[str, Any]] = {}
-    done: list[tuple[Action, Execution]] = []
+    history: list[tuple[Action, Execution]] = []
     steps: list[AnnotatedSubgoal] = []
     try:
         for number, subgoal in enumerate(SUBGOALS, start=1):
             items = [item["asin"] for item in variables["R1"]["items"]] if number > 1 else []
             if number > 1 and len(items) < 2:
                 raise NoGold("fewer than two items found")
-            lines = read_actions(_line(number, worded, items))
+            lines = read_actions(_line(number, worded_goal, items))
             results = []
             for action in lines:
-                execution = await session.execute(action, StepContext(0, 0, variables, done))
+                execution = await session.execute(action, StepContext(0, 0, variables, history))
                 if not execution.ok:
                     raise NoGold(f"{action.raw}: {execution.message}")
-                done.append((action, execution))
+                history.append((action, execution))
                 variables.update(zip(action.variables, execution.values, strict=True))
                 results.append(execution.result)
-            if number == 4 and variables["R7"]["asin"].upper() != worded.goal.asin:
+            if number == 4 and variables["R7"]["asin"].upper() != worded_goal.goal.asin:
                 raise NoGold("another item is picked")
             text = f"Subgoal {number}: {subgoal.format(*items)}"
             steps.append(AnnotatedSubgoal(Subgoal(number, text), lines, tuple(results)))
@@ -73,15 +73,15 @@ async def _acted_out(worded: WordedGoal) -> Annotation:
     return Annotation(tuple(steps), "Done")
 
 
-def _line(number: int, worded: WordedGoal, items: list[str]) -> str:
+def _line(number: int, worded_goal: WordedGoal, items: list[str]) -> str:
     """The grounder's line for a subgoal."""
     if number == 1:
-        return f"R1 = Search({worded.search})"
+        return f"R1 = Search({worded_goal.search})"
     if number == 2:
-        return f"R2 = Click({items[0]}); R3 = FeatureRetrieve(R2, Query: {worded.words})"
+        return f"R2 = Click({items[0]}); R3 = FeatureRetrieve(R2, Query: {worded_goal.words})"
     if number == 3:
-        return f"R4 = Click(< prev); R5 = Click({items[1]}); R6 = FeatureRetrieve(R5, Query: {worded.words})"
+        return f"R4 = Click(< prev); R5 = Click({items[1]}); R6 = FeatureRetrieve(R5, Query: {worded_goal.words})"
     if number == 4:
-        return f"R7 = Pick(Item_names: R1, Item_features: [R3, R6], Query: {worded.words})"
-    clicks = ["< prev", "R7", *worded.options, "buy now"]
-    return "; ".join(f"R{place} = Click({wanted})" for place, wanted in enumerate(clicks, start=8))
+        return f"R7 = Pick(Item_names: R1, Item_features: [R3, R6], Query: {worded_goal.words})"
+    clicks = ["< prev", "R7", *worded_goal.options, "buy now"]
+    return "; ".join(f"R{index} = Click({target})" for index, target in enumerate(clicks, start=8))

@@ -19,13 +19,15 @@ def renumber(steps: Iterable[AnnotatedSubgoal], rng: random.Random) -> Iterator[
     """The steps, with the same number for the same item in all of them."""
     numbers: dict[str, str] = {}
 
-    def other(found: re.Match[str]) -> str:
-        return numbers.setdefault(found[0], f"b{rng.randrange(10_000, 100_000)}")
+    def replace_number(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], f"b{rng.randrange(10_000, 100_000)}")
 
-    def action(one: Action) -> Action:
-        return replace(one, raw=_ASIN.sub(other, one.raw), arguments=_ASIN.sub(other, one.arguments))
+    def renumber_action(action: Action) -> Action:
+        return replace(
+            action, raw=_ASIN.sub(replace_number, action.raw), arguments=_ASIN.sub(replace_number, action.arguments)
+        )
 
     for step in steps:
-        subgoal = replace(step.subgoal, text=_ASIN.sub(other, step.subgoal.text))
-        results = tuple(_ASIN.sub(other, result) for result in step.results)
-        yield AnnotatedSubgoal(subgoal, tuple(map(action, step.actions)), results)
+        subgoal = replace(step.subgoal, text=_ASIN.sub(replace_number, step.subgoal.text))
+        results = tuple(_ASIN.sub(replace_number, result) for result in step.results)
+        yield AnnotatedSubgoal(subgoal, tuple(map(renumber_action, step.actions)), results)

@@ -42,35 +42,37 @@ def goal_of(task: Task) -> Goal:
     )
 
 
-def _tasks(split: str, number: int, drawn: Iterator[WordedGoal]) -> Iterator[Task]:
+def _tasks(split: str, number: int, candidates: Iterator[WordedGoal]) -> Iterator[Task]:
     rows = count(1)
-    for worded in drawn:
+    for worded_goal in candidates:
         if number <= 0:
             return
         try:
-            act_out(worded)
+            act_out(worded_goal)
         except NoGold:
             continue
         number -= 1
         gold = {
-            "goal": _as_json(worded),
-            "search": worded.search,
-            "words": worded.words,
-            "options": list(worded.options),
+            "goal": _as_json(worded_goal),
+            "search": worded_goal.search,
+            "words": worded_goal.words,
+            "options": list(worded_goal.options),
         }
-        yield Task("webshop", "", f"{split}-{next(rows)}", worded.instruction, {"kind": worded.goal.query}, gold)
+        yield Task(
+            "webshop", "", f"{split}-{next(rows)}", worded_goal.instruction, {"kind": worded_goal.goal.query}, gold
+        )
 
 
-def _as_json(worded: WordedGoal) -> dict[str, Any]:
+def _as_json(worded_goal: WordedGoal) -> dict[str, Any]:
     """The goal in WebShop's form."""
-    goal = worded.goal
+    goal = worded_goal.goal
     return {
         "asin": goal.asin,
         "category": goal.category,
         "query": goal.query,
         "name": goal.name,
         "product_category": goal.product_category,
-        "instruction_text": worded.instruction,
+        "instruction_text": worded_goal.instruction,
         "attributes": list(goal.attributes),
         "price_upper": goal.price_upper,
         "goal_options": list(goal.options),
