@@ -1,4 +1,4 @@
-"""What a benchmark is: rows, gold solutions, a score to test with, rationales to teach with. One object for a data set.
+"""The base class of benchmarks. A benchmark reads rows, scores episodes, and gives gold solutions and rationales.
 
 Some benchmarks only test (ScienceQA): they have no rationale. Some only teach (PRM800K): they have no score.
 """
@@ -20,24 +20,28 @@ from lumos_queue.scoring.limit import judged_answer
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    """What an episode left behind, as far as it can be judged.
+    """The part of an episode that a benchmark judges.
 
     >>> import lumos_queue as lq
     >>> lq.EpisodeResult("145").ending
     'answered'
     """
 
-    answer: str | None = None  #: the one that is judged; None where none is (limit.py)
+    answer: str | None = None  #: the answer to judge; None where there is none (scoring/limit.py)
     ending: str = "answered"
-    seen: Sequence[tuple[Action, Execution]] = ()  #: its actions, in order; only where the answer alone is not judged
-    #: The judge's reply; '' where there was no answer to show; None without a judge, or where there is no vote.
+    seen: Sequence[tuple[Action, Execution]] = ()  #: its actions, in order; empty if the benchmark judges `by_answer`
+    #: The judge's reply; '' if there was no answer to judge; None without a judge or without a vote.
     vote: str | None = None
-    tools: Mapping[str, str] = field(default_factory=dict)  #: the agent's tool options: where databases and shops are
-    #: The bytes of the artifact with that sha256, of those that the task and the actions name. Raises EpisodeError.
+    tools: Mapping[str, str] = field(
+        default_factory=dict
+    )  #: the agent's tool options, such as the paths of databases and shops
+    #: Loads the bytes of an artifact of the task or the actions by its sha256. Raises EpisodeError.
     artifact: Callable[[str], bytes] | None = None
-    approved: str = ""  #: what a person approved last, as it was shown
-    readings: Sequence[tuple[str, str | None]] = ()  #: the answers that other readers see in the reply, by reader
-    #: All replies of the judge in order: `Benchmark.judge_votes` of them, then those to votes that were asked again.
+    approved: str = ""  #: the text that a person approved last
+    readings: Sequence[
+        tuple[str, str | None]
+    ] = ()  #: pairs of a reader's name and the answer that it reads from the reply
+    #: All replies of the judge: first `Benchmark.judge_votes` replies, then the replies to repeated requests.
     votes: Sequence[Completion] = ()
 
     @classmethod
@@ -51,16 +55,16 @@ class EpisodeResult:
         approved_text: str,
         votes: Sequence[Completion] = (),
     ) -> EpisodeResult:
-        """Return what an agent's episode that ended so left behind."""
+        """Return the result of an episode with this outcome."""
         answer = judged_answer(outcome.ending, outcome.answer, agent.at_limit)
         return cls(answer, outcome.ending, actions, vote, agent.tools, artifact, approved_text, outcome.readings, votes)
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What says how a row's answer follows from its numbers, for the check `perturbed`.
+    """The programs that compute a row's answer from its numbers, for the check `perturbed`.
 
-    `programs` are the readings of the gold solution that are equally plausible: where they disagree, nothing is known.
+    `programs` are the equally plausible readings of the gold solution: where they disagree, the answer is unknown.
     """
 
     programs: tuple[tuple[Action, ...], ...]
@@ -68,7 +72,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class RowReader:
-    """One way to read a benchmark's rows: which splits there are, what `read` can be told, and `read` itself."""
+    """One way to read a benchmark's rows: its splits, its options, and the function that reads."""
 
     splits: tuple[str, ...]
     options: Mapping[str, str]
@@ -76,9 +80,9 @@ class RowReader:
 
 
 class Benchmark:
-    """A data set. A new one is a folder with a subclass and `benchmark = …()`, and a line of the registry.
+    """A data set. To add a benchmark, write a package with a subclass and `benchmark = …()`, and register it.
 
-    Workers see stored tasks, not the file: what the methods below need is in the task.
+    Workers load stored tasks and never the file, so a task must contain everything that the methods below need.
 
     >>> import lumos_queue as lq
     >>> class Doubles(lq.Benchmark):
@@ -94,8 +98,8 @@ class Benchmark:
     """
 
     name: str  #: also the `benchmark` of its tasks
-    domain: str  #: whose actions solve its tasks, e.g. 'maths'
-    licence: str  #: of the data, as an SPDX id where there is one
+    domain: str  #: the domain whose actions solve its tasks, e.g. 'maths'
+    licence: str  #: the licence of the data, as an SPDX id where there is one
 
     # --- rows
 
@@ -103,112 +107,116 @@ class Benchmark:
         "train",
         "dev",
         "test",
-    )  #: that can be made or read; of a file the user says which it is
-    #: Of them, those to test with: builds leave their tasks out. A split called 'test' is one, whatever is said here.
+    )  #: the splits that can be generated or read; for a file, the user names the split
+    #: The splits to test with: builds exclude their tasks. A split called 'test' is always a test split.
     test_splits: tuple[str, ...] = ("test",)
-    #: The rows to test with, where a row is the same task in every split; None: its split alone says whether it is one.
+    #: The rows to test with, if a row is the same task in every split; None: the split of a task decides.
     test_rows: frozenset[str] | None = None
     needs_data: bool = True  #: whether `read` needs a path
-    options: Mapping[str, str] = {}  #: what `read` can be told with --option NAME=VALUE, and what it means
-    #: After `read`: sha256 of the images that its tasks name, and their files; of generated ones, their bytes.
+    options: Mapping[str, str] = {}  #: option of `read` (--option NAME=VALUE) to its description
+    #: After `read`: sha256 of each image that a task names to its file, or to its bytes if it is generated.
     artifacts: Mapping[str, Path | bytes] = {}
-    notes: Sequence[str] = ()  #: after `read`: what a person should know, e.g. how many rows have no image
-    unjudged: str = ""  #: after `read`: why its rows cannot be evaluated, e.g. those of a test set without answers
+    notes: Sequence[str] = ()  #: after `read`: remarks for the user, e.g. how many rows have no image
+    unjudged: str = ""  #: after `read`: why its rows cannot be evaluated, e.g. because a test set has no answers
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """The tasks in file order, or the reason why a row is not one. `dataset=''`: the job fills it in.
+        """Yield the tasks in file order, and a BadRow with the reason for each bad row. Jobs set `dataset` of a task.
 
-        Raises SpecError when the file as a whole cannot be read (missing, not this format: the first difference named).
+        Raises SpecError if the file is missing or has another format; the message names the first difference.
         """
         raise NotImplementedError
 
     @property
     def teaching(self) -> RowReader:
-        """How rows are read to teach with: as they are to test with, where nothing else is said."""
+        """The reader of the rows to teach with: by default the same as the reader of the rows to test with."""
         return RowReader(self.splits, self.options, self.read)
 
     # --- gold
 
     def gold(self, task: Task) -> Annotation:
-        """The gold solution in LUMOS form, by rule. Raises NotConvertible with the reason when there is none."""
+        """Return the gold solution in LUMOS form, by rule. Raises NotConvertible with the reason if there is none."""
         raise NotConvertible("no_rule")
 
     def gold_answer(self, task: Task) -> str:
-        """The gold answer as text."""
+        """Return the gold answer as text."""
         return str(task.gold["answer"])
 
     # --- to test with
 
     reward: str = (
-        ""  #: the score that feedback is, unless another is asked for: of `metrics` or `overalls`; '': the main one
+        ""  #: the score that is used as feedback by default: one of `metrics` or `overalls`; '': the main metric
     )
-    metrics: tuple[str, ...] = ()  #: that `score` gives, the main one first; none: only teaches
-    groups: Mapping[str, Callable[[Task], str]] = {}  #: what a report splits scores by, and the group of a task
-    #: Where tasks are judged by different metrics: name of an overall score to a task's metric, or '' for none.
+    metrics: tuple[str, ...] = ()  #: the metrics of `score`, the main metric first; empty: the benchmark only teaches
+    groups: Mapping[
+        str, Callable[[Task], str]
+    ] = {}  #: grouping in reports to the function that returns the group of a task
+    #: If tasks have different metrics: name of an overall score to the function that returns a task's metric, or ''.
     overalls: Mapping[str, Callable[[Task], str]] = {}
-    formulations: tuple[str, ...] = ()  #: that it can be tried with, none of which acts; empty: any
-    slow: bool = False  #: whether `score` runs queries or reads files: it is then called in a thread
-    scores_readings: bool = True  #: whether the main metric also judges what other readers see in a reply
-    by_answer: bool = True  #: whether the answer alone is judged, and not what was done
-    answers: AnswerKind = AnswerKind.TEXT  #: what every answer is; of CHOICE, the question lists the choices
+    formulations: tuple[str, ...] = ()  #: the formulations that can be used, none of which executes actions; empty: any
+    slow: bool = False  #: whether `score` runs queries or reads files; it is then called in a thread
+    scores_readings: bool = True  #: whether the main metric also judges the answers of other readers
+    by_answer: bool = True  #: whether the answer alone is judged, not the actions
+    answers: AnswerKind = AnswerKind.TEXT  #: the kind of all answers; for CHOICE, the question lists the choices
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Judge an episode: a score for each of `metrics`, in that order. In a thread where that is `slow`."""
+        """Return a score of an episode for each of `metrics`, in that order. Called in a thread if `slow`."""
         raise NotImplementedError
 
     def metrics_of(self, task: Task) -> tuple[str, ...]:
-        """Those of `metrics` that judge a task; a worker without their weights leaves some of them out."""
+        """Return the metrics that judge a task; a worker without the weights of a metric omits it."""
         return self.metrics
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
-        """What rules without a model get right: rule name to one verdict per task, or per trial of `Score.of`.
+        """Return the verdicts of rules without a model: rule name to a verdict per task, or per trial of `Score.of`.
 
-        A verdict may be a score from 0 to 1. Tasks are read while they are gone over, many times if need be: a large
-        job's do not fit into memory.
+        A verdict may be a score from 0 to 1. `tasks` may be iterated many times and reads the tasks each time, because
+        the tasks of a large job do not fit into memory.
         """
         return {}
 
     def judge_prompt(self, task: Task, answer: str) -> str | None:
-        """What the role `judge` is asked about an answer; None where no judge is needed. The reply is the `vote`."""
+        """Return the prompt for the role `judge`; None if no judge is needed. The reply is the `vote`."""
         return None
 
-    judge_votes: int = 1  #: replies to that prompt that are asked for, all at once
+    judge_votes: int = 1  #: number of replies to that prompt, requested together
 
     def remind_judge(self, prompt: str, vote: Completion) -> str | None:
-        """What is asked in place of a vote that cannot be read, once; None where the vote counts as it is."""
+        """Return the prompt to send once more after an unreadable vote; None if the vote counts as it is."""
         return None
 
     @property
     def asks_judge(self) -> bool:
-        """Whether the role `judge` has a use in an evaluation."""
+        """Whether an evaluation uses the role `judge`."""
         return METRIC in self.metrics
 
     # --- to teach with
 
-    check_level: str = ""  #: the strongest check (records.LEVELS) that its annotations can reach; '': it only tests
-    #: Which of the teacher's prompts fits: maths, maths_code, qa, web, multimodal or sql; '': none, by rule alone.
+    check_level: str = (
+        ""  #: the strongest check (records.LEVELS) that its annotations can pass; '': the benchmark only tests
+    )
+    #: The teacher's prompt: maths, maths_code, qa, web, multimodal or sql; '': rows are converted by rule alone.
     teacher_prompt: str = ""
 
     def rationale(self, task: Task) -> str:
-        """How the answer is found, in words, as the teacher is shown it. Raises NotConvertible."""
+        """Return the explanation of the answer that the teacher is sent. Raises NotConvertible."""
         raise NotConvertible("no_rationale")
 
     def annotation(self, task: Task) -> Annotation:
-        """What a conversion by rule makes of a row: by default its gold solution. Raises NotConvertible."""
+        """Return the annotation that a rule makes from a row: by default its gold solution. Raises NotConvertible."""
         return self.gold(task)
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """Whether an annotation's answer is the gold one. By default as text, without case, spaces and a final dot."""
+        """Whether an annotation's answer is the gold answer. By default, case, spaces and a final dot are ignored."""
         return answer is not None and _plain(answer) == _plain(self.gold_answer(task))
 
     def facts(self, task: Task) -> str:
-        """The text in which each result that a teacher extracts must be found; '' when nothing states them."""
+        """Return the text that must contain each result that a teacher extracts; '' if there is no such text."""
         return ""
 
     def reference(self, task: Task) -> Reference | None:
-        """The program that the answer must follow when numbers change; None where nothing determines one.
+        """Return the programs that give the answer when the numbers change; None if none can be determined.
 
-        By default the actions of `gold`, where they can be executed.
+        By default, the program is the actions of `gold`, if they can be executed.
         """
         if self.check_level not in LEVELS[LEVELS.index("executed") :]:
             return None
@@ -219,7 +227,7 @@ class Benchmark:
         return Reference((tuple(action for step in gold.steps for action in step.actions),))
 
     def count_ambiguous(self, task: Task) -> int:
-        """Operands of `gold` that were linked to an earlier result by their value alone, and might be another value."""
+        """Return how many operands of `gold` are linked to an earlier result by their value alone, so may be wrong."""
         return 0
 
 

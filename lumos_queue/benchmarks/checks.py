@@ -1,4 +1,4 @@
-"""Benchmarks of plug-ins: what they have to say of themselves, and what they may give when they judge an episode."""
+"""Checks of benchmarks from plug-ins: their attributes, and the scores that they return."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEXT_ATTRIBUTES = {
 
 
 def check_benchmark(name: str, benchmark: Benchmark) -> None:
-    """Raises SpecError, saying what to write, where an attribute that every benchmark needs is missing or no text."""
+    """Check the attributes that every benchmark needs. Raises SpecError, naming the attribute and its expected form."""
     for attribute, description in _TEXT_ATTRIBUTES.items():
         if not isinstance(getattr(benchmark, attribute, None), str):
             raise SpecError(f"The benchmark '{name}' has no text as its {attribute}: {description}.")
@@ -41,15 +41,15 @@ def check_benchmark(name: str, benchmark: Benchmark) -> None:
 
 
 def is_built_in(benchmark: Benchmark) -> bool:
-    """Whether it is one of this project, whose faults are this project's."""
+    """Whether a benchmark is part of this project, so that its faults are not reported as faults of a plug-in."""
     return type(benchmark).__module__.startswith("lumos_queue.")
 
 
 def score_episode(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """The scores that a benchmark gives an episode: none where infrastructure ended it, which is no wrong answer.
+    """Return the scores of an episode; none if infrastructure ended it, because that is no wrong answer.
 
-    Raises PluginFault where one of others fails, or gives something else than scores of its metrics: reports would not
-    find them.
+    Raises PluginFault if the benchmark of a plug-in fails, or returns anything but scores of its metrics, which reports
+    would not find.
     """
     if result.ending == Ending.INFRA_ERROR:
         return ()
@@ -60,14 +60,14 @@ def score_episode(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Se
 
 
 def reading_metric(benchmark: Benchmark, reader: str) -> str:
-    """Return the name of the metric that judges the answer another reader sees, as the main metric does."""
+    """Return the name of the metric that judges the answer of another reader by the rule of the main metric."""
     return f"{benchmark.metrics[0]}_{reader}"
 
 
 def _score_readings(
     benchmark: Benchmark, task: Task, result: EpisodeResult, scores: Sequence[Score]
 ) -> Iterator[Score]:
-    """The main metric of what other readers see in the reply, unless the benchmark has a metric of that name."""
+    """Yield the main metric of the answers of other readers, unless the benchmark has a metric of that name."""
     main = benchmark.metrics[0]
     for reader, answer in result.readings:
         if (metric := reading_metric(benchmark, reader)) in benchmark.metrics:
@@ -88,7 +88,7 @@ def _score(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Sequence[
         return benchmark.score(task, result)
     try:
         scores = tuple(benchmark.score(task, result))
-    except LumosError:  # it says what it means: InfrastructureError has the episode tried again
+    except LumosError:  # its class has a meaning: after an InfrastructureError the episode is retried
         raise
     except Exception as error:
         raise PluginFault(f"the benchmark '{benchmark.name}' fails to score: {tell_failure(error)}") from error

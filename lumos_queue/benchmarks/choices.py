@@ -1,4 +1,4 @@
-"""Questions with choices: their score, and rules that see no image. Their text is of prompts/choice_text.py."""
+"""Questions with choices: reading, scores, and baselines without images. prompts/choice_text.py writes their text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lumos_queue.scoring.letters import LETTERS, read_choice
 
 METRICS = ("accuracy", "unparsed")
 _WORD = re.compile(r"[^\W_]+")
-#: Words that say nothing about a choice.
+#: Words that do not distinguish choices.
 _SMALL_WORDS = frozenset(
     (
         "a",
@@ -46,7 +46,7 @@ _SMALL_WORDS = frozenset(
 
 
 def read_choices(node: RowNode, max_choices: int) -> list[str]:
-    """The texts of a row's choices, two to `max_choices`: a list, or `{"text": […], "label": […]}`.
+    """Return the texts of a row's choices, two to `max_choices`, from a list or from `{"text": […], "label": […]}`.
 
     Raises BadRow; a row with an empty choice is left out.
     """
@@ -60,9 +60,9 @@ def read_choices(node: RowNode, max_choices: int) -> list[str]:
 
 
 def read_right_choice(node: RowNode, choices: Sequence[str], choices_node: RowNode) -> str:
-    """The text of the right choice, which a row states by its label, its position from 0, its letter or its text.
+    """Return the text of the right choice. A row states its label, its position from 0, its letter or its text.
 
-    `listed` is the field that the choices were read from. Raises BadRow.
+    `choices_node` is the field that the choices were read from. Raises BadRow.
     """
     if isinstance(node.value, str):
         text = node.text()
@@ -80,9 +80,10 @@ def read_right_choice(node: RowNode, choices: Sequence[str], choices_node: RowNo
 
 
 def choice_scores(task: Task, answer: str | None) -> Sequence[Score]:
-    """`accuracy`: whether the choice that the answer means has the text of the right one, as the A-OKVQA scorer judges.
+    """Return `accuracy` and `unparsed` of an answer.
 
-    `unparsed`: 1 for an answer that means no choice, which is wrong. An episode without an answer is wrong only.
+    `accuracy`: whether the choice that the answer names has the text of the right choice, as the A-OKVQA scorer judges.
+    `unparsed`: 1 for an answer that names no choice; such an answer is also wrong. 0 without an answer, which is wrong.
     """
     choices = task.gold["choices"]
     index = None if answer is None else read_choice(answer, choices)
@@ -95,12 +96,13 @@ def choice_scores(task: Task, answer: str | None) -> Sequence[Score]:
 
 
 def choice_baselines(tasks: Iterable[Task]) -> dict[str, list[bool]]:
-    """What rules without a model get right; tasks have `choices` and `answer` in their gold.
+    """Return the verdicts of rules without a model; the gold of tasks has `choices` and `answer`.
 
-    `most common letter` is an oracle, as the letter is chosen on the very rows it is judged on. `most like the text`
-    takes the choice that shares the largest part of its words with the question and the caption; ties go to the first.
+    `most common letter` is an oracle, because the letter is counted in the same rows that it is judged on. `most like
+    the text` takes the choice with the largest share of words in the question and the caption; of equal choices, the
+    first.
 
-    The tasks are read twice, and none is retained.
+    The tasks are read twice and not retained.
     """
     counts = Counter(
         index for task in tasks for index, choice in enumerate(task.gold["choices"]) if choice == task.gold["answer"]

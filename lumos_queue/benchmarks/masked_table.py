@@ -1,11 +1,11 @@
-"""The form in which the SVAMP repository publishes MAWPS, SVAMP and ASDiv, with masked numbers; an invented row:
+"""Read tables with masked numbers, the form of MAWPS, SVAMP and ASDiv in the SVAMP repository; an invented row:
 
     Question,Numbers,Equation,Answer,…
     A rope is number0 metres long . How long are number1 ropes ?,2.5 4.0,* number0 number1,10,…
 
-The question shown is the row's with its numbers filled in (`8.0` reads 8) and the spaces that tokenising left before
-punctuation taken out; letter case stays as it is. The equation is in prefix form, and serves conversions alone.
-Published as CSV, read from every format.
+The question of a task has the numbers in place of the masks (`8.0` becomes 8), and no spaces of the tokeniser before
+punctuation; letter case stays as it is. The equation is in prefix form, and only conversions use it.
+The tables are published as CSV and read from every format.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _SPACE_BEFORE = re.compile(r"(?<!\s)\s++(?=[.,;:?!%)](?:\s|$)|'s\b|n't\b|'ve\b|'
 def read_masked_table(
     benchmark: str, path: Path | None, conversion: ConversionFields = CONVERTING
 ) -> Iterator[Task | BadRow]:
-    """The tasks of such a file. Raises SpecError when it is another one."""
+    """Return the tasks of such a file. Raises SpecError for a file of another format."""
     rows = read_records(path, FORMAT, COLUMNS)
     return tasks(rows, lambda row, record: masked_task(benchmark, row, record, conversion))
 
 
 def masked_task(benchmark: str, row: int, record: Mapping[str, Any], conversion: ConversionFields = CONVERTING) -> Task:
-    """The task of a row with masked numbers, numbers filled in. Raises BadRow."""
+    """Return the task of a row, with the numbers in place of the masks. Raises BadRow."""
     node = RowNode(row, "", record)
     numbers = _read_numbers(node) if "Numbers" in node else []
 
@@ -57,7 +57,7 @@ def masked_task(benchmark: str, row: int, record: Mapping[str, Any], conversion:
 
 
 def _read_numbers(node: RowNode) -> list[str]:
-    """The numbers as they are shown: from text with spaces between them, or a single number. Raises BadRow."""
+    """Return the numbers as the question shows them, from text with spaces or from a number. Raises BadRow."""
     numbers_node = node["Numbers"]
     if isinstance(numbers_node.value, (int, float)):
         return [numbers_node.label()]

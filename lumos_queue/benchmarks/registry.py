@@ -1,4 +1,4 @@
-"""Benchmarks by name: which there are, and what for. A new one is a folder of its name and a line here."""
+"""The registry of benchmarks: their names, and whether they test or teach. Each is a package with its name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _USES = {
 
 
 class BenchmarkRegistry(Registry[Benchmark]):
-    """Benchmarks that have a name. That of a file has none here, whatever modules may be imported."""
+    """Benchmarks with a registered name. Benchmarks of files are never registered, whatever modules are imported."""
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) and not (isinstance(name, str) and is_file_benchmark(name))
@@ -63,9 +63,9 @@ TEACHABLE = tuple(name for name, uses in _USES.items() if TEACH in uses)  #: `lu
 
 
 def open_benchmark(name: str, definition: FileDefinition | None = None) -> Benchmark:
-    """Return the benchmark of that name, to test with; with a `definition`, the one that it makes of a file.
+    """Return the benchmark of that name, to test with; with a `definition`, the benchmark of that file.
 
-    Raises SpecError for an unknown one, listing the names, and for one that only teaches.
+    Raises SpecError for an unknown name, listing the names, and for a benchmark that only teaches.
     """
     if definition is not None:
         return _make_benchmark(definition)
@@ -84,7 +84,7 @@ def open_benchmark_of(job: Any) -> Benchmark:
 
 
 def definition_of(spec: Mapping[str, Any]) -> FileDefinition | None:
-    """Return the definition that a stored request has, where its rows are of a file. Raises SpecError if damaged."""
+    """Return the definition in a stored request, None if its rows are not of a file. Raises SpecError if damaged."""
     return _read_definition(spec.get("infer", spec).get("definition"), "a job")
 
 
@@ -98,9 +98,9 @@ def _read_definition(value: Any, job: str) -> FileDefinition | None:
 
 
 def definition_of_episode(episode: Any) -> FileDefinition | None:
-    """Return the definition that a stored episode's job has, where its rows are of a file.
+    """Return the definition in the job of a stored episode, None if its rows are not of a file.
 
-    Raises SpecError for a damaged one.
+    Raises SpecError for a damaged definition.
     """
     return _read_definition(episode.definition, f"job {episode.job}")
 
@@ -117,7 +117,7 @@ def _make_benchmark(definition: FileDefinition) -> Benchmark:
 
 
 def _refuse_file_name(name: str) -> None:
-    """Raises SpecError for the name of a file's benchmark, of which only jobs have the definition."""
+    """Raises SpecError for the name of a file's benchmark, because only jobs have its definition."""
     if is_file_benchmark(name):
         raise SpecError(
             f"'{name}' is the benchmark of a file, and only its jobs have its definition: name the file itself, or run "
@@ -126,7 +126,7 @@ def _refuse_file_name(name: str) -> None:
 
 
 def benchmark_of(job: Any) -> Benchmark:
-    """The benchmark of a stored evaluation (its row), for what is told of it; one without rules if it is not here."""
+    """Return the benchmark of a stored evaluation (its row), for reports; a stub if it cannot be opened."""
     try:
         return open_benchmark_of(job)
     except SpecError:
@@ -134,7 +134,7 @@ def benchmark_of(job: Any) -> Benchmark:
 
 
 class _MissingBenchmark(Benchmark):
-    """A benchmark of a plug-in that this process has not, or may not import."""
+    """The stub of a benchmark whose plug-in is not installed, or may not be imported."""
 
     domain, licence = "", ""
 
@@ -143,25 +143,25 @@ class _MissingBenchmark(Benchmark):
 
 
 def is_test(benchmark: str, split: str) -> bool:
-    """Whether a split is for testing alone: as the benchmark says, and where it is called 'test'."""
+    """Whether a split is only for testing: the benchmark lists it as such, or its name is 'test'."""
     return split == "test" or (benchmark in BENCHMARKS and split in BENCHMARKS.load(benchmark).test_splits)
 
 
 def is_test_task(task: Task, split: str) -> bool:
-    """Whether a task is for testing alone: where its row says so, whatever split it was stored as."""
+    """Whether a task is only for testing: by its row if the benchmark lists test rows, otherwise by its split."""
     rows = BENCHMARKS.load(task.benchmark).test_rows if knows_test_rows(task.benchmark) else None
     return is_test(task.benchmark, split) if rows is None else task.row in rows
 
 
 def knows_test_rows(benchmark: str) -> bool:
-    """Whether its rows say which tasks are for testing: then no text has to be compared with theirs."""
+    """Whether a benchmark lists its test rows; then no texts have to be compared to detect test tasks."""
     return benchmark in BENCHMARKS and BENCHMARKS.load(benchmark).test_rows is not None
 
 
 def open_source(name: str, definition: FileDefinition | None = None) -> Benchmark:
-    """Return the benchmark of that name, to teach with; with a `definition`, the one that it makes of a file.
+    """Return the benchmark of that name, to teach with; with a `definition`, the benchmark of that file.
 
-    Raises SpecError for an unknown name, listing the names, and for one that only tests.
+    Raises SpecError for an unknown name, listing the names, and for a benchmark that only tests.
     """
     if definition is not None:
         return _make_benchmark(definition)
@@ -176,8 +176,8 @@ def open_source(name: str, definition: FileDefinition | None = None) -> Benchmar
 
 
 def registered_name(name: str) -> str:
-    """The name under which the registry has a benchmark that a stored job names.
+    """Return the registered name of a benchmark that a stored job names.
 
-    Stored jobs name a module of others without its object, which was always called `benchmark`.
+    Stored jobs may name a third-party module without its object; the object is then called `benchmark`.
     """
     return f"{name}:benchmark" if "." in name and ":" not in name else name

@@ -1,4 +1,4 @@
-"""What benchmarks of maths word problems share: the score, and how their annotations are checked."""
+"""Base classes of benchmarks of maths word problems: their scores, and the checks of their annotations."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class WordProblems(Benchmark):
     teacher_prompt = "maths"
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """`accuracy`: the gold number, however written; `strict`: the same string."""
+        """Return `accuracy`: the gold number in any spelling; and `strict`: the same string."""
         return numeric_scores(result.answer, task.gold["answer"], result.ending)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
-        """Rules that only look at the numbers."""
+        """Return the verdicts of rules that only read the numbers."""
         return numeric_baselines(tasks, lambda task: task.gold["answer"])
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """Whether the main metric takes it."""
+        """Whether the main metric accepts the answer."""
         return self.score(task, EpisodeResult(answer))[0].value == 1.0
 
     def _count_doubtful(self, task: Task) -> int:
-        """Operands of the gold program that may as well be another value; 0 without a program or a rationale."""
+        """Count the ambiguous operands of the gold program; 0 without a program or a rationale."""
         try:
             steps, rationale = self.gold(task).steps, self.rationale(task)
         except NotConvertible:
@@ -50,7 +50,7 @@ class WordProblems(Benchmark):
 
 
 class EquationProblems(WordProblems):
-    """Problems whose rows state one equation, prefix or infix, as `equation` of their gold; others only test."""
+    """Problems whose gold may have an `equation`, prefix or infix. Rows without an equation only test."""
 
     @property
     def teaching(self) -> RowReader:
@@ -62,21 +62,21 @@ class EquationProblems(WordProblems):
         self.notes = conversion.notes()
 
     def _rows(self, conversion: ConversionFields, path: Path | None, split: str) -> Iterator[Task | BadRow]:
-        """The tasks of a file. Raises SpecError when it is another one."""
+        """Yield the tasks of a file. Raises SpecError for a file of another format."""
         raise NotImplementedError
 
     def gold(self, task: Task) -> Annotation:
         return equations.annotate(task.question, self._equation(task), task.gold["answer"])
 
     def rationale(self, task: Task) -> str:
-        """`The answer follows from (3 + 4) * 2 = 14.`; an equation in prefix form is turned round."""
+        """Return `The answer follows from (3 + 4) * 2 = 14.`; an equation in prefix form is written in infix form."""
         row_equation = self._equation(task)
         prefix = parse_prefix(row_equation)
         equation = row_equation.strip() if prefix is None else format_expression(prefix)
         return f"The answer follows from {equation} = {task.gold['answer']}."
 
     def _equation(self, task: Task) -> str:
-        """Raises NotConvertible where the row states none."""
+        """Return the equation. Raises NotConvertible if the row states none."""
         if "equation" not in task.gold:
             raise NotConvertible("no_rationale")
         return task.gold["equation"]

@@ -1,4 +1,4 @@
-"""A-OKVQA: questions about photographs that need knowledge beside what is seen, with four choices. Rows as published;
+"""A-OKVQA: questions with four choices about photographs; answers need knowledge beyond the picture. Rows as published;
 an invented row, and the text of its task:
 
     {"split": "val", "image_id": 1, "question_id": "1a", "question": "What is on the mat?", "correct_choice_idx": 2,
@@ -6,11 +6,11 @@ an invented row, and the text of its task:
 
     What is on the mat? There're some choices: A. dog, B. shoe, C. cat, D. cup.
 
-LUMOS reports the validation split. The test file has neither answers nor rationales: its rows can be inferred on, not
-evaluated. One row of the val file has an empty choice: it is left out. Two choices may be equal: both are then right.
-An image is COCO's, by its number in twelve figures: `000000000001.jpg`. A row may bring its image along. A caption is
-of a row, and is put at the end of the task's text. The rationale is what three people wrote, and the answer. It says
-nothing about steps: there is no conversion by rule.
+LUMOS reports the validation split. The test file has neither answers nor rationales: its rows can be used for
+inference, not for evaluation. A row with an empty choice is left out; the val file has one. Two choices may be equal:
+both are then right. An image is a COCO file, named by its number in twelve digits: `000000000001.jpg`. A row may
+contain its image. The caption of a row is the end of the task's text. The rationale is the texts of three people, and
+the answer. It states no steps, so there is no conversion by rule.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from lumos_queue.scoring.letters import LETTERS
 
 FIELDS = ("question_id", "choices")
 FORMAT = "an A-OKVQA file, rows with 'question_id', 'question', 'choices' and 'rationales'"
-#: COCO's folders; an image is in one of them or in none.
+#: COCO's folders: an image is in one of these folders, or directly in the folder of images.
 FOLDERS = ((), ("val2017",), ("train2017",), ("test2017",))
 ENDINGS = ("jpg", "png")
 
@@ -112,7 +112,7 @@ class AOKVQA(Benchmark):
         return f"{' '.join(task.gold['rationales'])} Overall, the final answer is '{task.gold['answer']}'."
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """The choice, or the letter of one with the same text: actions ask for a letter only."""
+        """Whether the answer is the right choice or its letter, because actions ask for a letter only."""
         if not task.gold["answer"]:
             return False
         letter = (answer or "").strip(" .").upper()

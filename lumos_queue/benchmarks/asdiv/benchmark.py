@@ -5,9 +5,9 @@ invented problem:
     <Question>How many cats are there?</Question><Solution-Type>Addition</Solution-Type>
     <Answer>8 (cats)</Answer><Formula>6+2=8</Formula></Problem>
 
-The question shown is `Body + " " + Question`. Answers that are not numbers (a name, a time of day, a ratio) are
-compared as text, ignoring case, spaces and a final dot. The rationale is the row's formula as it is, `9-4=5; 5+7=12`.
-The problems as rows have the same names, in small letters too (`body`).
+The question of a task is `Body + " " + Question`. Answers that are not numbers (a name, a time of day, a ratio) are
+compared as text, ignoring case, spaces and a final dot. The rationale is the row's formula unchanged, `9-4=5; 5+7=12`.
+Problems as rows have fields with the same names, also in lower case (`body`).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ASDiv(EquationProblems):
         return task.gold["formula"] if "formula" in task.gold else super().rationale(task)
 
     def count_ambiguous(self, task: Task) -> int:
-        """Only a run of equations leaves open which of its numbers are earlier results."""
+        """Count ambiguous operands: only in a sequence of equations is it unclear which numbers are earlier results."""
         return self._count_doubtful(task) if ";" in task.gold.get("formula", "") else 0
 
 

@@ -1,6 +1,6 @@
-"""ASDiv: `6+2=8`, or a run of such equations, `9-4=5; 5+7=12`. Each operation becomes a subgoal.
+"""Convert ASDiv's formulas: `6+2=8`, or a sequence of equations, `9-4=5; 5+7=12`. Each operation becomes a subgoal.
 
-Units in parentheses are taken out, `6 (penny)*1 (cent/penny)`. Comparisons, remainders, unknowns and other words are
+Units in parentheses are removed, `6 (penny)*1 (cent/penny)`. Comparisons, remainders, unknowns and other words are
 not converted.
 """
 
@@ -22,7 +22,7 @@ _REMAINDER = re.compile(r"=\s*[0-9]+\s*r\s*[0-9]+")
 
 
 def annotate(question: str, formula: str, answer: str) -> Annotation:
-    """The gold program of a formula. Raises NotConvertible."""
+    """Return the gold program of a formula. Raises NotConvertible."""
     gold = read_number(answer)
     if gold is None:
         raise NotConvertible("answer_is_text")

@@ -1,1 +1,1 @@
-"""Benchmarks of people's own files: `lumos evaluate FILE`."""
+"""Benchmarks of users' own files: `lumos evaluate FILE`."""

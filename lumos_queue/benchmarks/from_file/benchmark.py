@@ -1,4 +1,4 @@
-"""A benchmark that is made of a definition: its rows come from a file, and everything else is in the definition."""
+"""The benchmark of a user's file: its rows come from the file, and everything else is in its definition."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FileBenchmark(TaughtRows):
     options: Mapping[str, str] = {OPTION: f"how answers name choices: {', '.join(FORMS)}"}
 
     def __init__(self, definition: FileDefinition):
-        """Raises SpecError for a scorer that there is not."""
+        """Raises SpecError for an unknown scorer."""
         super().__init__(definition.domain)
         self.definition = definition
         self.name, self.licence = definition.name, definition.licence
@@ -41,10 +41,10 @@ class FileBenchmark(TaughtRows):
             self.metrics, self.answers = self._scorer.metrics, self._scorer.answers
         if definition.judge:
             self.judge_votes = definition.judge.votes
-            self.scores_readings = False  # the judge was asked about one answer
+            self.scores_readings = False  # the judge only sees the main answer
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """`options` were considered when the definition was made."""
+        """Yield the tasks of the file. `options` are already part of the definition."""
         question = self.definition.fields.question
         pictures = pictures_beside(path) if path and self.definition.fields.images else None
         if pictures:
@@ -75,7 +75,7 @@ class FileBenchmark(TaughtRows):
         return self._scorer.baselines(tasks) if self._scorer else {}
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """Whether the main metric takes it; without a scorer, whether it is the same text."""
+        """Whether the main metric accepts the answer; without a scorer, whether it is the same text."""
         if self._scorer is None:
             return super().is_right(task, answer)
         scores = self.score(task, EpisodeResult(answer))

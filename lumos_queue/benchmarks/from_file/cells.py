@@ -1,4 +1,4 @@
-"""Values of a row as a person's file has them: texts, numbers, lists; what stands for nothing is absent."""
+"""Read the cells of a user's file: texts, numbers and lists. Empty texts and NaN count as absent."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lumos_queue.errors import BadRow
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 
-LARGEST_WHOLE = 2**53  #: up to which a float that is whole is written without a point
-MAX_SHOWN = 40  #: characters of a value that a message repeats
+LARGEST_WHOLE = 2**53  #: limit of whole floats that are written without a point
+MAX_SHOWN = 40  #: characters of a value in a message
 
 
 def cell_of(record: Mapping[str, Any], name: str) -> Any:
-    """Return the value of a field; None where the row has none, has an empty text, or has NaN, as tables write null."""
+    """Return the value of a field; None if it is missing, an empty text, or NaN, which tables write for null."""
     value = record.get(name)
     if isinstance(value, str) and not value.strip():
         return None
@@ -26,7 +26,7 @@ def cell_of(record: Mapping[str, Any], name: str) -> Any:
 
 
 def write_scalar(value: Any) -> str | None:
-    """Return a text, number or truth value as text that can be stored; None for a list, an object and infinity.
+    """Return a text, a number or a bool as storable text; None for a list, an object and infinity.
 
     >>> from lumos_queue.benchmarks.from_file.cells import write_scalar
     >>> [write_scalar(value) for value in (" Paris ", 8.0, True, [1])]
@@ -55,7 +55,7 @@ def read_text(record: Mapping[str, Any], row: int, name: str) -> str:
 
 
 def read_list(value: Any) -> list[Any] | dict[str, Any] | None:
-    """Return a list or an object, also one that a cell of a table holds as JSON; None for all else."""
+    """Return a list or an object, also from JSON in a cell of a table; None for any other value."""
     if isinstance(value, (list, dict)):
         return value
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
@@ -68,7 +68,7 @@ def read_list(value: Any) -> list[Any] | dict[str, Any] | None:
 
 
 def describe(value: Any) -> str:
-    """Return what a value is, short enough for a line."""
+    """Return a description of a value that is short enough for a line."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, (list, tuple)):

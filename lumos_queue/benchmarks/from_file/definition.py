@@ -1,4 +1,4 @@
-"""What makes a benchmark of a file: its title, the names of its fields, its scorer. Stored with every job of its rows.
+"""The definition of a file's benchmark: title, names of fields, scorer. It is stored with every job of the file.
 
 Workers and reports need neither the file nor a module: they make the benchmark from this definition.
 """
@@ -12,8 +12,8 @@ from typing import Any
 
 from lumos_queue.errors import SpecError
 
-PREFIX = "file:"  #: of the stored names of such benchmarks; no registered name has it
-OWN = "own"  #: the default split of a file's rows, which is no test split
+PREFIX = "file:"  #: of the stored names of such benchmarks; registered names do not have it
+OWN = "own"  #: the default split of a file's rows; it is no test split
 UNKNOWN_LICENCE = "unknown"
 MAX_TITLE = 80  #: characters
 _NOT_IN_TITLE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -21,10 +21,10 @@ _NOT_IN_TITLE = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class FieldNames:
-    """Which fields of a row have what; '' and (): no field has it."""
+    """The names of the fields of a row; '' and (): there is no such field."""
 
     question: str
-    answers: tuple[str, ...] = ()  #: each a right answer, or a list of several
+    answers: tuple[str, ...] = ()  #: each field has a right answer or a list of right answers
     id: str = ""
     choices: str = ""
     images: str = ""
@@ -37,12 +37,12 @@ class JudgeDefinition:
 
     rubric: str  #: the template: {question}, {answer} and {gold} are replaced
     grades: int = 2  #: 2: right or wrong; 5: grades 1 to 5
-    votes: int = 1  #: that are asked for each answer
+    votes: int = 1  #: requested votes for each answer
 
 
 @dataclass(frozen=True, slots=True)
 class FileDefinition:
-    """A benchmark whose rows are those of a file.
+    """The definition of a benchmark whose rows come from a file.
 
     >>> from lumos_queue.benchmarks.from_file.definition import FieldNames, FileDefinition
     >>> FileDefinition("capitals", FieldNames("question", ("answer",)), "exact").name
@@ -55,15 +55,15 @@ class FileDefinition:
     domain: str = "complex_qa"
     licence: str = UNKNOWN_LICENCE
     judge: JudgeDefinition | None = field(default=None)
-    answer_form: str = ""  #: how answers name choices (row_choices.py); '': they name none
+    answer_form: str = ""  #: how answers name choices (row_choices.py); '': there are no choices
 
     @property
     def name(self) -> str:
-        """The name under which jobs and rows of this benchmark are stored."""
+        """The stored name of this benchmark in jobs and rows."""
         return f"{PREFIX}{self.title}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the definition as a job's spec has it."""
+        """Return the definition for the spec of a job."""
         value = asdict(self)
         value["fields"]["answers"] = list(self.fields.answers)
         if self.judge is None:
@@ -74,19 +74,19 @@ class FileDefinition:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> FileDefinition:
-        """Read what `as_json` gave. Raises KeyError and TypeError for a damaged value."""
+        """Read the JSON of `as_json`. Raises KeyError and TypeError for a damaged value."""
         fields = {**value["fields"], "answers": tuple(value["fields"]["answers"])}
         judge = JudgeDefinition(**value["judge"]) if value.get("judge") else None
         return cls(**{**value, "fields": FieldNames(**fields), "judge": judge})
 
 
 def is_file_benchmark(name: str) -> bool:
-    """Whether a stored name is of a benchmark that was made of a file."""
+    """Whether a stored name is the name of a file's benchmark."""
     return name.startswith(PREFIX)
 
 
 def make_title(text: str) -> str:
-    """Return a title made of a text, such as a file's name without its ending. Raises SpecError where nothing is left.
+    """Make a title from a text, such as a file's name without its ending. Raises SpecError if the title is empty.
 
     >>> from lumos_queue.benchmarks.from_file.definition import make_title
     >>> make_title("my questions (new)")

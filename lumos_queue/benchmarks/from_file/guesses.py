@@ -1,6 +1,7 @@
-"""What a file's rows are, guessed from its first rows: which field is the question, which the answer, what scores it.
+"""Guess the fields and the scorer of a file from its first rows.
 
-Only usual names count, and one field must be meant: a wrong guess would score something else without a word.
+Only usual names of fields count, and only one field may match, because a wrong guess would silently score another
+field.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.scoring.numeric import read_number
 from lumos_queue.util.sanitize import storable
 
-SAMPLE = 1_000  #: rows that are looked at
+SAMPLE = 1_000  #: rows that are examined
 MAX_LISTED = 8  #: fields that a message lists
 MAX_NAME = 40  #: characters of a field's name in a message
 USUAL: Mapping[str, tuple[str, ...]] = {
@@ -28,14 +29,14 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "rationale": ("rationale",),
 }
 GUESSED = tuple(USUAL)
-#: What rationales are called where they are what the rows are for: elsewhere these are columns like others.
+#: Names of rationales in rows that are read to teach; in other rows, these are ordinary columns.
 RATIONALES = (*USUAL["rationale"], "solution", "explanation")
 _TRUTH = frozenset(("yes", "no", "true", "false"))
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The first rows of a file that can be read, with their numbers. `name`: what messages call the file."""
+    """The first readable rows of a file, with their numbers. `name`: the file's name in messages."""
 
     name: str
     rows: Sequence[tuple[int, Mapping[str, Any]]]
@@ -48,7 +49,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """A scorer that fits all answers, the form in which they name choices, and the evidence."""
+    """A scorer that fits all answers, the form in which answers name choices, and the evidence for both."""
 
     scorer: str
     answer_form: str = ""
@@ -63,10 +64,10 @@ def guess_fields(
     needs_rationales: bool = False,
     only: Sequence[str] = GUESSED,
 ) -> FieldNames:
-    """Return the fields of the rows: those that are named, and the usual names of the others.
+    """Return the fields of the rows: those in `field_names`, and guesses by usual names for the others.
 
-    `answered`: whether the rows need answers; `taught`: whether they need rationales; `only`: what is guessed. Raises
-    SpecError for a field that no row has, for two candidates, and for none where one is needed.
+    `needs_answers` and `needs_rationales`: whether the rows need these; `only`: the fields to guess. Raises SpecError
+    for a field that no row has, for two candidates, and if a required field has no candidate.
     """
     fields, usual = sample.fields, {**USUAL, "rationale": RATIONALES if needs_rationales else USUAL["rationale"]}
     _check_names(sample, fields, field_names)
@@ -105,7 +106,7 @@ def guess_fields(
 
 
 def _check_choices(sample: Sample, field: str) -> str:
-    """Return the field if a row has choices there; '': it has something else, and is a column like others."""
+    """Return the field if it has choices in a row; '' for an ordinary column."""
     for row, record in sample.rows if field else ():
         try:
             read_choices(record, row, field)
@@ -116,7 +117,7 @@ def _check_choices(sample: Sample, field: str) -> str:
 
 
 def _check_names(sample: Sample, fields: Sequence[str], field_names: FieldNames) -> None:
-    """Raises SpecError for a field that none of the rows has, and for one with two uses."""
+    """Raises SpecError for a field that no row has, and for a field with two uses."""
     options = [
         ("question", field_names.question),
         *(("answer", name) for name in field_names.answers),
@@ -140,7 +141,7 @@ def _check_names(sample: Sample, fields: Sequence[str], field_names: FieldNames)
 
 
 def guess_scoring(sample: Sample, fields: FieldNames) -> Scoring | str:
-    """Return the scorer that fits all answers of the sample, or why none does."""
+    """Return the scorer that fits all answers of the sample, or the reason why none fits."""
     answers = [(row, value) for row, record in sample.rows for _, value in read_answers(record, fields.answers)]
     if not answers:
         return "no row has an answer"
@@ -161,7 +162,7 @@ def guess_scoring(sample: Sample, fields: FieldNames) -> Scoring | str:
 
 
 def find_form(sample: Sample, fields: FieldNames) -> Scoring:
-    """Return the scorer `choice` with the form that most answers have. Raises SpecError where two forms fit."""
+    """Return the scorer `choice` with the form that most answers have. Raises SpecError if two forms fit equally."""
     rows: list[tuple[int, str, Choices]] = []
     for row, record in sample.rows:
         try:
@@ -174,19 +175,19 @@ def find_form(sample: Sample, fields: FieldNames) -> Scoring:
 
 
 def require_scorer(sample: Sample, reason: str) -> SpecError:
-    """Return the error for rows whose scorer the person has to name."""
+    """Return the error for rows whose scorer the user has to name."""
     return SpecError(f"'{sample.name}' needs a scorer: {reason}. Choose one with --scorer: {', '.join(NAMES)}.")
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Return the names of fields, the first few of many, each short enough for a line."""
+    """Return the names of fields for a message: at most MAX_LISTED names, each truncated to MAX_NAME characters."""
     visible_names = [" ".join(storable(str(name))[0].split())[:MAX_NAME] for name in names[:MAX_LISTED]]
     suffix = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
     return (", ".join(visible_names) or "none") + suffix
 
 
 def describe_fields(fields: FieldNames) -> str:
-    """Return one line's part: `question=problem, answer=solution`."""
+    """Return the fields as part of a line: `question=problem, answer=solution`."""
     pairs = [("question", fields.question), *(("answer", name) for name in fields.answers), ("id", fields.id)]
     pairs += [("choices", fields.choices), ("images", fields.images), ("rationale", fields.rationale)]
     return ", ".join(f"{field}={list_names([name])}" for field, name in pairs if name)

@@ -1,13 +1,13 @@
-"""From a judge's replies to the grade of an answer, from 0 to 1.
+"""Compute the grade of an answer, from 0 to 1, from the replies of a judge.
 
-The grade of an answer is the median of its votes that can be read; where the two in the middle differ, as an even
-number of votes may, it is their mean, and the answer is counted as a tie. Of two grades that is the majority, and 0.5
-of a tie. A vote that cannot be read, or has no reply, is asked for once more. An answer without any vote that can be
-read has no score. An episode without an answer has the grade 0: no judge is asked.
+The grade of an answer is the median of its readable votes. If the number of votes is even and the two in the middle
+differ, the grade is their mean, and the answer is counted as a tie. With two grades, the median is the majority, or 0.5
+for a tie. An unreadable vote and a vote without a reply are requested once more. An answer without a readable vote has
+no score. An episode without an answer has the grade 0, and no judge is asked.
 
-A grade is read from the last line of a reply that ends with one (`Grade: 4`, `**4**`, `4/5`), or from the only grade
-that its lines state. A line behind a bar is quoted from the prompt, and states none. Replies are hostile: reading takes
-time in proportion to the text, and never raises.
+A grade is read from the last line of a reply (`Grade: 4`, `**4**`, `4/5`), or from the lines of a reply that all state
+the same grade. A line with a bar is a quotation of the prompt, and its grade does not count. Replies are hostile:
+reading takes time in proportion to the text, and never raises.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from lumos_queue.records import Completion, FinishReason, Score
 from lumos_queue.scoring.answer_markup import plain_reply
 from lumos_queue.scoring.sampling import GRADE
 
-VERSION = "1"  #: of the metric: raised with a rule of reading or of counting votes
+VERSION = "1"  #: of the metric: increase it when a rule of reading or counting votes changes
 UNREADABLE, MISSING = "unreadable", "missing"
-NO_ANSWER = "no answer"  #: the detail of the score of an episode that has none
+NO_ANSWER = "no answer"  #: the detail of the score of an episode without an answer
 _MAX_LINE = 80  #: characters of a line that may be a grade
 _EDGES = " \t.,!*_`\"'“”‘’()[]{}#>|"
 _WORDS = {
@@ -36,7 +36,7 @@ _LABEL = re.compile(
     r"(?:(?:my|the|final|overall)[ ]){0,2}(?:grade|score|rating|verdict)[\"']?(?:[ ]?[:=]|[ ]is\b)?[ ]?(?P<value>.*)",
     re.IGNORECASE,
 )
-#: A number, of how many, and a remark without figures: `4/5`, `4 (a small gap)`.
+#: A number, the largest grade, and a remark without digits: `4/5`, `4 (a small gap)`.
 _NUMBER = re.compile(
     r"(?P<grade>[0-9]{1,9})(?:\.0)?(?:[ ]?(?:/|out of)[ ]?(?P<most>[0-9]{1,9}))?(?:[ ][(–—-][^0-9]*)?", re.IGNORECASE
 )
@@ -44,12 +44,12 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class VoteCounts:
-    """What became of the votes on an answer, as the detail of its score has it."""
+    """The grades of the votes on an answer, and the counts of its other votes. Stored as the detail of its score."""
 
-    grades: tuple[int, ...]  #: those that were read, in the order of the votes
+    grades: tuple[int, ...]  #: the grades of the readable votes, in the order of the votes
     unreadable: int = 0
-    missing: int = 0  #: refused by the judge's server, or ended within the reasoning
-    again: int = 0  #: votes that were asked for once more
+    missing: int = 0  #: votes that the judge's server refused, or that ended within the reasoning
+    again: int = 0  #: votes that were requested once more
 
     @property
     def is_tie(self) -> bool:
@@ -60,14 +60,14 @@ class VoteCounts:
         )
 
     def as_text(self) -> str:
-        """The detail of a score."""
+        """Return the detail of a score."""
         votes = [*map(str, self.grades), *[UNREADABLE] * self.unreadable, *[MISSING] * self.missing]
         suffix = f"; {self.again} asked again" if self.again else ""
         return f"votes {' '.join(votes)}{suffix}{'; tie' if self.is_tie else ''}"
 
     @classmethod
     def from_text(cls, text: str) -> VoteCounts | None:
-        """Read what `as_text` gave; None for another text."""
+        """Read the text of `as_text`; None for any other text."""
         votes, *remarks = text.split("; ")
         words = votes.split(" ")
         if words[0] != "votes":
@@ -80,27 +80,27 @@ class VoteCounts:
 
 
 def is_missing(vote: Completion) -> bool:
-    """Whether there is no reply: the judge's server refused, or the model thought and never replied."""
+    """Whether a vote has no reply: the judge's server refused, or the reply has only reasoning."""
     return vote.finish_reason == FinishReason.REFUSED or vote.is_only_reasoning or not _reply_of(vote).strip()
 
 
 def may_ask_again(judge: JudgeDefinition, vote: Completion) -> bool:
-    """Whether a vote has no grade and another reply may: a server that refused a request refuses it again."""
+    """Whether to request an unreadable vote again. A refused request is not repeated, as it would be refused again."""
     return vote.finish_reason != FinishReason.REFUSED and read_vote(judge, vote) is None
 
 
 def read_vote(judge: JudgeDefinition, vote: Completion) -> int | None:
-    """Return the grade that a reply states, 0 or 1 of two grades, 1 to 5 of five; None where it states none."""
+    """Return the grade of a reply: 0 or 1 for two grades, 1 to 5 for five; None if it states none."""
     if is_missing(vote):
         return None
     text = _reply_of(vote)
-    if vote.finish_reason == FinishReason.LENGTH:  # its last line may go on: `Grade: 1` of `Grade: 1.5`
+    if vote.finish_reason == FinishReason.LENGTH:  # the last line may be incomplete: `Grade: 1` of `Grade: 1.5`
         text = text.rpartition("\n")[0]
     return read_grade(text, judge.grades)
 
 
 def read_grade(text: str, grades: int) -> int | None:
-    """Return the grade that a text states on its last line, or on all lines that state one; else None.
+    """Return the grade on the last line of a text, or the only grade that its lines state; else None.
 
     >>> from lumos_queue.benchmarks.from_file.judge_votes import read_grade
     >>> read_grade("It names the right town.\\n**Grade: 4**", 5), read_grade("It is not correct.", 2)
@@ -117,7 +117,7 @@ def read_grade(text: str, grades: int) -> int | None:
 
 
 def count_votes(judge: JudgeDefinition, votes: Sequence[Completion]) -> VoteCounts:
-    """Count the replies to the votes on an answer: first one for each vote, then those to votes asked again."""
+    """Count the votes on an answer. `votes` has first a reply for each vote, then the replies to repeated requests."""
     first, retries = votes[: judge.votes], votes[judge.votes :]
     final_votes = [*retries, *(vote for vote in first if vote.finish_reason == FinishReason.REFUSED)]
     grades = [read_vote(judge, vote) for vote in votes]
@@ -127,7 +127,7 @@ def count_votes(judge: JudgeDefinition, votes: Sequence[Completion]) -> VoteCoun
 
 
 def score_votes(judge: JudgeDefinition, answer: str | None, votes: Sequence[Completion]) -> Sequence[Score]:
-    """Return the score of an answer by its votes; none where no vote can be read, 0 where there is no answer."""
+    """Return the score of an answer by its votes; none if no vote is readable, 0 if there is no answer."""
     if answer is None:
         return (Score(GRADE, 0.0, VERSION, NO_ANSWER),)
     counts = count_votes(judge, votes)
@@ -138,18 +138,18 @@ def score_votes(judge: JudgeDefinition, answer: str | None, votes: Sequence[Comp
 
 
 def _reply_of(vote: Completion) -> str:
-    """The text of a reply behind its reasoning: '' where that did not end."""
+    """Return the text of a reply after its reasoning; '' if the reasoning does not end."""
     return vote.text[split_reasoning(vote.text).start :] if may_have_reasoning(vote.text) else vote.text
 
 
 def _is_quoted(line: str) -> bool:
-    """Whether a line has the bar of quotations in the prompt, and is no row of a table, which also ends with one."""
+    """Whether a line begins with the bar of quotations in the prompt; a row of a table also ends with a bar."""
     text = line.strip()
     return text.startswith("|") and not text.endswith("|")
 
 
 def _value_of(line: str, words: Mapping[str, str], is_bare: bool = False) -> str:
-    """The value that a line states behind a label, or as all of a line that is `bare`; '' for any other line."""
+    """Return the value after a label, or the whole line if `is_bare`; '' for any other line."""
     text = line.strip(_EDGES).removeprefix("- ").strip(_EDGES)
     if len(text) > _MAX_LINE:
         return ""
@@ -161,7 +161,7 @@ def _value_of(line: str, words: Mapping[str, str], is_bare: bool = False) -> str
 
 
 def _read_value(value: str, grades: int) -> int | None:
-    """The grade of such a value; None for one that is not on the scale."""
+    """Return the grade of a value of `_value_of`; None if it is not on the scale."""
     number = _NUMBER.fullmatch(value)
     if number is None or (number["most"] and int(number["most"]) != (1 if grades == 2 else grades)):
         return None

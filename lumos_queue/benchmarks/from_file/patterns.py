@@ -1,7 +1,7 @@
-"""Regular expressions that a person gives for answers of models: matched in time linear in the answer's length.
+"""Match regular expressions of users against answers of models, in time linear in the answer's length.
 
-Python's own matcher backtracks, so that an answer could keep a worker busy for ever. RE2 has no such patterns: it
-refuses lookaround and backreferences, and bounds the memory of a pattern.
+Python's `re` backtracks, so an answer could keep a worker busy for ever. RE2 does not backtrack: it rejects lookaround
+and backreferences, and limits the memory of a pattern.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_PATTERN = 1_000  #: characters
 
 @lru_cache(maxsize=100)
 def compile_pattern(pattern: str) -> Any:
-    """Return the compiled pattern. Raises SpecError for one that RE2 does not support, naming the reason."""
+    """Return the compiled pattern. Raises SpecError with the reason if RE2 does not support it."""
     import re2  # only jobs with such a scorer need it
 
     if not pattern:

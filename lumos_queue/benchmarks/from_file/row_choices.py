@@ -1,11 +1,11 @@
-"""The choices of a row in the forms that files have them, and which of them an answer names.
+"""Read the choices of a row, and find the choice that an answer names.
 
-A field has choices as a list of texts; as `{"text": […], "label": […]}` or a list of such pairs, as ARC and OpenBookQA
-have them; as an object of label to text; or as one text: JSON, or choices separated by `|` or by line breaks. Several
+A field has choices as a list of texts; as `{"text": […], "label": […]}` or a list of such pairs, as in ARC and
+OpenBookQA; as an object of label to text; or as one text: JSON, or choices separated by `|` or by line breaks. Several
 columns with a choice each are named with commas: `--choices A,B,C,D`.
 
-Answers name a choice in one form in the whole file: by its text, label, letter, or index from 0 or from 1. The form is
-chosen by what fits the rows; where two forms fit and mean different choices, the person has to state it.
+All answers of a file name choices in the same form: by text, label, letter, or index from 0 or from 1. The form that
+fits most rows is taken; if two forms fit equally and mean different choices, the user has to state the form.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _SEPARATORS = ("|", "\n")
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The texts of a row's choices, and their labels where the file has some."""
+    """The texts of a row's choices, and their labels if the file has labels."""
 
     texts: tuple[str, ...]
     labels: tuple[str, ...] = ()
 
 
 def columns_of(names: str, record: Mapping[str, Any]) -> list[str]:
-    """Return the columns that `--choices` names: one, or several with commas where no column has that whole name."""
+    """Return the columns that `--choices` names: the column of that name, or else the names between commas."""
     return [names] if names in record or "," not in names else [name.strip() for name in names.split(",")]
 
 
@@ -98,7 +98,7 @@ def _check(row: int, name: str, texts: Sequence[Any], labels: Sequence[Any] = ()
 
 
 def find_choice(answer: str, choices: Choices, form: str) -> int | None:
-    """Return the index of the choice that an answer names in this form; None where it names none."""
+    """Return the index of the choice that an answer names in this form; None if it names none."""
     answer = " ".join(answer.split())
     if form == TEXT:
         return _find(answer, choices.texts)
@@ -120,9 +120,9 @@ def _find(answer: str, texts: Sequence[str]) -> int | None:
 
 
 def choose_form(rows: Iterable[tuple[int, str, Choices]]) -> tuple[str, int, int]:
-    """Return the form that most answers fit, how many fit it, and how many answers there are.
+    """Return the form that fits most answers, the number of answers that it fits, and the number of answers.
 
-    `rows` are row number, answer and choices. Raises SpecError where two forms fit equally and mean different choices.
+    `rows` are row number, answer and choices. Raises SpecError if two forms fit equally and mean different choices.
     """
     rows = list(rows)
     meanings = {form: [find_choice(answer, choices, form) for _, answer, choices in rows] for form in FORMS}

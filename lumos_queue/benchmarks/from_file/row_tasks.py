@@ -1,4 +1,4 @@
-"""From a row of a person's file to a task: question, right answers, choices, image, and everything else as `meta`."""
+"""Make tasks from rows of a user's file: question, right answers, choices, image, and all other columns as `meta`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TRUTH: dict[str, str] = {**{word: "Yes" for word in _YES}, **{word: "No" for wo
 
 
 class RowTasks:
-    """Makes the tasks of one file. `pictures`: below the file's folder; None where the rows come from no file."""
+    """Makes tasks of a file. `pictures` finds images below the file's folder; None if the rows come from no file."""
 
     def __init__(self, definition: FileDefinition, pictures: Pictures | None):
         self._definition, self._pictures = definition, pictures
@@ -103,7 +103,7 @@ class RowTasks:
 
 
 def read_answers(record: Mapping[str, Any], names: Sequence[str]) -> list[tuple[str, Any]]:
-    """Return the right answers of a row, each with its field: of each field one, or those of a list.
+    """Return the right answers of a row, each with its field. A field has an answer or a list of answers.
 
     A cell of a table may have a list of texts as JSON.
     """
@@ -120,5 +120,5 @@ def read_answers(record: Mapping[str, Any], names: Sequence[str]) -> list[tuple[
 
 
 def pictures_beside(path: Path) -> Pictures:
-    """Return what finds images below the folder of a file, or below a folder of rows."""
+    """Return the finder of images below the folder of a file, or below a folder of rows."""
     return Pictures(images=str(path if path.is_dir() else path.absolute().parent))

@@ -1,8 +1,8 @@
-"""What a judge of a file's answers is asked: a rubric whose quotations no question and no answer can end.
+"""Write the prompts of judges. No text of a question or an answer can end its quotation in a prompt.
 
-A rubric is a template: `{question}`, `{answer}` and `{gold}` are replaced, other braces stay. Each text is put between
-two lines with a key, and each of its lines begins with a bar. The key is a digest of all texts and is in none of them:
-the same episode has the same prompt when it is resumed, and an answer would have to contain its own digest.
+A rubric is a template: `{question}`, `{answer}` and `{gold}` are replaced, other braces stay. Each text is between two
+lines with a key, and each of its lines begins with a bar. The key is a digest of all texts and occurs in none of them.
+So a resumed episode has the same prompt, and a text can only end its quotation if it contains its own digest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lumos_queue.records import Task
 from lumos_queue.util.sanitize import storable
 
 MAX_RUBRIC = 20_000  #: characters
-MAX_QUOTED = 20_000  #: characters of a question, an answer or the gold answers that a judge is shown
+MAX_QUOTED = 20_000  #: characters of a question, an answer or the gold answers in a prompt
 MAX_VOTES = 99
 GRADES = (2, 5)
 DEFAULT_RUBRICS = {
@@ -59,11 +59,11 @@ _REMINDERS = {
     5: "Reply with one line and nothing else: Grade: N, where N is 1, 2, 3, 4 or 5.",
 }
 _FIELD = re.compile(r"\{(question|answer|gold)\}")
-NO_GOLD = "(none)"  #: what is quoted where a row has no right answer
+NO_GOLD = "(none)"  #: the quotation for a row without a right answer
 
 
 def make_judge(rubric: str | None = None, grades: int = 2, votes: int = 1) -> JudgeDefinition:
-    """Return the definition of a judge; None: the rubric of this project. Raises SpecError for what cannot be used."""
+    """Return the definition of a judge. Without a rubric, use the default. Raises SpecError for an invalid argument."""
     if grades not in GRADES:
         raise SpecError(f"--grades is {str(grades)[:40]}: expected 2 (right or wrong) or 5 (grades 1 to 5).")
     if not 1 <= votes <= MAX_VOTES:
@@ -72,7 +72,7 @@ def make_judge(rubric: str | None = None, grades: int = 2, votes: int = 1) -> Ju
 
 
 def check_rubric(text: str) -> str:
-    """Return the rubric. Raises SpecError where it is too long, shows no answer, or has what cannot be stored."""
+    """Return the rubric. Raises SpecError if it is too long, has no {answer}, or cannot be stored."""
     if len(text) > MAX_RUBRIC:
         raise SpecError(f"The rubric has {len(text):,} characters: give one of at most {MAX_RUBRIC:,}.")
     if "{answer}" not in text:
@@ -83,7 +83,7 @@ def check_rubric(text: str) -> str:
 
 
 def write_prompt(judge: JudgeDefinition, task: Task, answer: str) -> str:
-    """Return what the judge is asked about an answer."""
+    """Return the prompt for the judge about an answer."""
     texts = {"question": task.question, "answer": answer, "gold": "\n".join(gold_answers(task)) or NO_GOLD}
     key = _make_key(judge.rubric, *texts.values())
     blocks = {name: _quote(name, text, key) for name, text in texts.items()}
@@ -91,19 +91,19 @@ def write_prompt(judge: JudgeDefinition, task: Task, answer: str) -> str:
 
 
 def write_reminder(judge: JudgeDefinition, prompt: str) -> str:
-    """Return what the judge is asked once more after a reply without a grade."""
+    """Return the prompt to send once more after a reply without a grade."""
     return f"{prompt}\n\n{_REMINDERS[judge.grades]}"
 
 
 def prompt_head(judge: JudgeDefinition) -> str:
-    """Return the text that every prompt begins with: it is stored once for a job."""
+    """Return the common beginning of all prompts; it is stored once for a job."""
     first = _FIELD.search(judge.rubric)
     assert first is not None  # check_rubric
     return without_roles(f"{_HEAD}{judge.rubric[: first.start()]}")
 
 
 def gold_answers(task: Task) -> Iterator[str]:
-    """The right answers of a task of a file: all of them where there are several."""
+    """Yield all right answers of a task of a file."""
     gold = task.gold if isinstance(task.gold, dict) else {}
     for answer in gold.get("answers") or (gold.get("answer"),):
         if answer is not None and str(answer).strip():
@@ -111,7 +111,7 @@ def gold_answers(task: Task) -> Iterator[str]:
 
 
 def _make_key(*texts: str) -> str:
-    """A key that none of the texts contains."""
+    """Return a key that occurs in none of the texts."""
     number = 0
     while any((key := digest("quotation", str(number), *texts)[:16]) in text for text in texts):
         number += 1
@@ -119,7 +119,7 @@ def _make_key(*texts: str) -> str:
 
 
 def _quote(name: str, text: str, key: str) -> str:
-    """A text between two lines with the key, each of its lines behind a bar; what is too long is left out."""
+    """Return a text between two lines with the key, with a bar before each line; long texts are truncated."""
     excess = len(text) - MAX_QUOTED
     lines = "\n".join(f"| {line}" for line in text[:MAX_QUOTED].splitlines()) or "|"
     rest = f"\n({excess:,} more characters are left out)" if excess > 0 else ""
@@ -127,7 +127,7 @@ def _quote(name: str, text: str, key: str) -> str:
 
 
 def _fill(rubric: str, blocks: dict[str, str]) -> str:
-    """The rubric with its fields replaced, once: each block begins and ends a line."""
+    """Replace the fields of the rubric in one pass: each block begins and ends a line."""
     parts: list[str] = []
     end = 0
     for field in _FIELD.finditer(rubric):

@@ -1,6 +1,6 @@
-"""The scorers of a person's own rows: each compares an answer with the right ones, and the best of several counts.
+"""The scorers of rows of users' files. Each compares an answer with all right answers, and the best score counts.
 
-What the answer is, is read from a model's reply before (the formulation does that).
+The formulation has already read the answer from the model's reply.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lumos_queue.scoring.spans import exact_match, f1, normalize, read_answer
 from lumos_queue.scoring.yes_no import read_yes_no
 
 REGEX = "regex:"
-NO_SPACES = "\u0590"  #: from here on there are scripts that put no space between words, or join words with them
+NO_SPACES = "\u0590"  #: the first of the scripts that put no space between words, or attach words to each other
 Scores = Callable[[Task, EpisodeResult], Sequence[Score]]
 Baselines = Callable[[Sequence[Task]], Mapping[str, Sequence[float]]]
 
@@ -42,31 +42,31 @@ class Scorer:
 
 
 def right_answers(task: Task) -> Sequence[str]:
-    """Return the right answers of a task; none where its file has none."""
+    """Return the right answers of a task; none if its file has none."""
     gold = task.gold or {}
     return gold.get("answers") or ([gold["answer"]] if "answer" in gold else [])
 
 
 def _best(task: Task, score: Callable[[str], Sequence[Score]], default_scores: Sequence[Score]) -> Sequence[Score]:
-    """Return the scores against the right answer that the main metric likes best; of equal ones the next metric."""
+    """Return the best scores against a right answer: by the main metric, then by the next metrics."""
     candidates = [score(answer) for answer in right_answers(task)]
     return max(candidates, key=lambda scores: [score.value for score in scores], default=default_scores)
 
 
 def score_number(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """`accuracy`: the same number, however written; `strict`: the same text."""
+    """Return `accuracy`: the same number in any spelling; and `strict`: the same text."""
     return _best(task, lambda gold: numeric_scores(result.answer, gold, result.ending), numeric_scores(None, ""))
 
 
 def score_exact(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """`exact_match`: the same words, as SQuAD compares them; of two numbers, the same number."""
+    """Return `exact_match`: the same words, as SQuAD compares them; for two numbers, the same number."""
     answer = read_answer(result.answer or "")
     right = bool(answer) and any(_is_same(answer, gold) for gold in right_answers(task))
     return (Score("exact_match", float(right)),)
 
 
 def _is_same(answer: str, gold: str) -> bool:
-    if not normalize(gold):  # nothing but signs and articles, which do not count in words
+    if not normalize(gold):  # only signs and articles, which do not count as words
         return answer.casefold() == gold.casefold()
     if read_number(gold) is not None and read_number(answer) is not None:  # `-5` and `5` are the same words
         return same_number(answer, gold)
@@ -74,7 +74,7 @@ def _is_same(answer: str, gold: str) -> bool:
 
 
 def score_includes(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """`includes`: a right answer is in the answer, whatever the case and the spaces; `4` is not in `14`."""
+    """Return `includes`: a right answer is in the answer, ignoring case and spaces; `4` is not in `14`."""
     answer = _plain(result.answer or "")
     right = bool(answer) and any(_includes(answer, _plain(gold)) for gold in right_answers(task))
     return (Score("includes", float(right)),)
@@ -85,7 +85,7 @@ def _plain(text: str) -> str:
 
 
 def _includes(answer: str, gold: str) -> bool:
-    """Whether the gold text is in the answer, and not within a longer word or number."""
+    """Whether the gold text is in the answer, but not within a longer word or number."""
     start = answer.find(gold)
     while gold and start >= 0:
         end = start + len(gold)
@@ -100,14 +100,14 @@ def _is_within(neighbour: str, edge: str) -> bool:
 
 
 def score_f1(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """`f1`: of the words that answer and right answer share; `exact_match`: as `score_exact`."""
+    """Return `f1` of the words that the answer shares with a right answer, and `exact_match` of `score_exact`."""
     answer = read_answer(result.answer or "")
     best = max((f1(answer, gold) for gold in right_answers(task)), default=0.0) if answer else 0.0
     return (Score("f1", best), *score_exact(task, result))
 
 
 def score_choice(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """`accuracy`: the answer means a right choice; `unparsed`: it means none."""
+    """Return `accuracy`: the answer names a right choice; and `unparsed`: it names no choice."""
 
     def score(answer: str) -> Sequence[Score]:
         return choice_scores(replace(task, gold={**task.gold, "answer": answer}), result.answer)
@@ -116,7 +116,7 @@ def score_choice(task: Task, result: EpisodeResult) -> Sequence[Score]:
 
 
 def score_yes_no(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """`accuracy`: the answer says yes or no, as a right answer does; `unparsed`: it says neither."""
+    """Return `accuracy`: the answer is yes or no, as a right answer; and `unparsed`: it is neither."""
     truth = read_yes_no(result.answer) if result.answer is not None else None
     right = truth is not None and any(truth == (gold == "Yes") for gold in right_answers(task))
     is_unparsed = result.answer is not None and truth is None
@@ -124,7 +124,7 @@ def score_yes_no(task: Task, result: EpisodeResult) -> Sequence[Score]:
 
 
 def score_later(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """No score: judges are asked in another module."""
+    """Return no score: judge_votes.py computes the scores of judges."""
     return ()
 
 
@@ -151,12 +151,12 @@ NAMES = (*SCORERS, f"{REGEX}PATTERN")
 
 
 def compares(name: str, judge: JudgeDefinition | None) -> bool:
-    """Return whether a row needs a right answer: not where a judge's rubric shows none. Raises as `open_scorer`."""
+    """Whether a row needs a right answer; a judge needs it if the rubric has {gold}. Raises as `open_scorer`."""
     return "{gold}" in judge.rubric if judge else open_scorer(name).compares
 
 
 def open_scorer(name: str) -> Scorer:
-    """Return the scorer of that name. Raises SpecError for an unknown one, and for a pattern that cannot be used."""
+    """Return the scorer of that name. Raises SpecError for an unknown name, and for a pattern that cannot be used."""
     if name.startswith(REGEX):
         pattern = name.removeprefix(REGEX)
         compile_pattern(pattern)

@@ -1,6 +1,6 @@
-"""How rows of people's own files teach: their rationales, the teacher's prompt of their domain, and the rule of maths.
+"""Conversion of rows of users' files: their rationales, the teacher's prompt of their domain, and the rule of maths.
 
-The rule reads the calculator's marks `<<48/2=24>>` that GSM8K's solutions have. Other rationales need a teacher.
+The rule reads the calculator's marks `<<48/2=24>>` in solutions of GSM8K. Other rationales need a teacher.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from lumos_queue.records import Annotation, Level, Task
 from lumos_queue.scoring.numeric import read_number
 
 _MARK = re.compile(r"<<[^<>]*>>")
-_ANSWER_MARK = "####"  #: behind it GSM8K's solutions state the answer
+_ANSWER_MARK = "####"  #: the mark before the answer in solutions of GSM8K
 
 
 @dataclass(frozen=True, slots=True)
 class Teaching:
-    """How annotations of one domain are made and checked; other domains of plug-ins have no teacher's prompt."""
+    """How annotations of a domain are made and checked. Domains of plug-ins have no teacher's prompt."""
 
     check_level: str  #: as of Benchmark
     teacher_prompt: str  #: as of Benchmark
@@ -38,12 +38,12 @@ _DEFAULT = Teaching(Level.FORMAT, "")
 
 
 def teaching_of(domain: str) -> Teaching:
-    """Return how rows of a domain teach: by nothing but their form where no teacher's prompt is of it."""
+    """Return the teaching of a domain; of a domain without a teacher's prompt, only the form is checked."""
     return _BY_DOMAIN.get(domain, _DEFAULT)
 
 
 class TaughtRows(Benchmark):
-    """The side of a file's benchmark that teaches. A task's `gold["rationale"]` is the text of its row."""
+    """The part of a file's benchmark that teaches. A task's `gold["rationale"]` is the text of its row."""
 
     def __init__(self, domain: str):
         teaching = teaching_of(domain)
@@ -68,7 +68,7 @@ class TaughtRows(Benchmark):
         return annotate(task.question, _steps(task), self.gold_answer(task))
 
     def reference(self, task: Task) -> Reference | None:
-        """Every plausible reading of the marks, as GSM8K has it."""
+        """Return every plausible reading of the marks, as GSM8K does."""
         if not self.has_marks(task):
             return None
         programs = readings(task.question, _steps(task), read_number(self.gold_answer(task)))
@@ -87,6 +87,6 @@ def _solution(task: Task) -> str:
 
 
 def _steps(task: Task) -> str:
-    """The rationale without the line that states the answer."""
+    """Return the rationale without the line that states the answer."""
     text = _solution(task)
     return (text.rpartition(_ANSWER_MARK)[0] or text).rstrip()
