@@ -2,11 +2,11 @@
 
     {"question": "Ida sold 36 tarts on …", "answer": "Ida sold 36/3 = <<36/3=12>>12 tarts …\\n…\\n#### 48"}
 
-The gold answer is what follows `####`; the marks `<<…>>` make the gold solution (rationale.py). An answer that is a
-number alone is a gold answer without a solution, and only tests. In the socratic files each line of the answer is
-`sub-question ** step`: there the rationale is the text after the first ` ** ` with the others taken out, as the LUMOS
-annotations were made; marks stay, they are part of the steps there. In the plain files it is the lines without their
-marks.
+The gold answer is the text after `####`; the gold solution is made from the marks `<<…>>` (rationale.py). A row whose
+answer is only a number has no solution, and only tests. In the socratic files each line of the answer is
+`sub-question ** step`. There the rationale is the text after the first ` ** ` without the other ` ** `, as in the LUMOS
+annotations, and it keeps the marks, which are part of the steps. In the plain files, the rationale is the lines without
+the marks.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class GSM8K(WordProblems):
         return text
 
     def reference(self, task: Task) -> Reference | None:
-        """Every plausible reading of the marks, as a mark does not say which operands are earlier results."""
+        """Return every plausible reading of the marks: a mark does not state which operands are earlier results."""
         programs = readings(task.question, task.gold["solution"], read_number(task.gold["answer"]))
         return Reference(programs) if programs else None
 

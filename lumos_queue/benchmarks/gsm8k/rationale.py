@@ -1,6 +1,6 @@
-"""GSM8K: the calculations of a solution become actions; a line of them becomes a subgoal.
+"""Convert GSM8K's solutions: each calculation becomes an action, and each line with calculations becomes a subgoal.
 
-A line that calculates nothing is left out. In the socratic files a line's sub-question is what its subgoal calculates.
+Lines without calculations are left out. In the socratic files, a subgoal answers the sub-question of its line.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from lumos_queue.records import Annotation
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
-MAX_UNIT_WORDS = 4  #: of a phrase that may name a unit alone, `how many square feet`
+MAX_UNIT_WORDS = 4  #: words of a phrase that may only name a unit, `how many square feet`
 _FRAME = frozenset(("the", "blank", "how", "many"))  #: words of the phrase itself
 
 
 def annotate(question: str, solution: str, answer: str) -> Annotation:
-    """The gold program of a solution (the text before `####`). Raises NotConvertible."""
+    """Return the gold program of a solution (the text before `####`). Raises NotConvertible."""
     return convert(question, solution, answer)[0]
 
 
 def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Linker]:
-    """The gold program, and how its operands were linked. Raises NotConvertible."""
+    """Return the gold program, and the linker of its operands. Raises NotConvertible."""
     gold = read_number(answer)
     if gold is None:
         raise NotConvertible("answer_is_text")
@@ -57,7 +57,7 @@ def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Link
 
 
 def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker) -> list[Step]:
-    """The action of each calculation of a line; the `last` one of all gives the answer to the question."""
+    """Return an action for each calculation of a line. The result of `last` is the answer to the question."""
     steps: list[Step] = []
     text, stated_numbers = f"{question} {line.text}", frozenset(numbers_in(question, words=True))
     for index, calculation in enumerate(line.calculations):
@@ -77,7 +77,7 @@ def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker)
 
 
 def _describe_result(calculation: Calculation, stated_numbers: Collection[Fraction], continues: bool) -> str | None:
-    """What a calculation gives, in words of its line: a phrase that says more than `how many minutes`, or a blank."""
+    """Describe the result of a calculation in words of its line: by a phrase longer than a unit, or a blank."""
     phrase = describe_quantity(calculation.before, calculation.after, stated_numbers)
     if phrase is not None and len(phrase.split()) > MAX_UNIT_WORDS:
         return phrase

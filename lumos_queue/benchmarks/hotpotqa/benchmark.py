@@ -1,8 +1,8 @@
 """HotpotQA: questions over two Wikipedia pages. The formats and an invented row: rows.py.
 
-The distractor and fullwiki files as published and their column form bring ten pages along, which the agent may search;
-a file of questions and answers alone (as the LUMOS evaluation used) does not: there KnowledgeQuery needs a corpus.
-`exact_match` and `f1` are those of HotpotQA's hotpot_evaluate_v1.py; `llm_accuracy` is there when a judge is.
+Rows of the published distractor and fullwiki files and of their column form have ten pages, which the agent may search.
+A file of only questions and answers (as in the LUMOS evaluation) has no pages: there KnowledgeQuery needs a corpus.
+`exact_match` and `f1` are the metrics of HotpotQA's hotpot_evaluate_v1.py; `llm_accuracy` needs a judge.
 """
 
 from __future__ import annotations
@@ -79,18 +79,18 @@ class HotpotQA(Benchmark):
         return describe(task)
 
     def facts(self, task: Task) -> str:
-        """The supporting sentences, page by page, with the pages' titles."""
+        """Return the supporting sentences of each page, with the title of the page."""
         return " ".join(f"{page['title']} {' '.join(page['sentences'])}" for page in task.gold["pages"])
 
 
 def _read_answer(answer: str, gold: str) -> str:
-    """The answer; where yes or no is asked for, `True` is yes and `False` is no, as CoT and direct models say it."""
+    """Return the answer. If gold is yes or no, `True` and `False`, which some models write, become yes and no."""
     text = read_answer(answer)
     return _TRUTH.get(normalize(text), text) if normalize(gold) in _CLOSED else text
 
 
 def _f1(answer: str, gold: str) -> float:
-    """F1 of words, but yes, no and `noanswer` are right or wrong as a whole."""
+    """Return F1 of the words; yes, no and `noanswer` are only right or wrong as a whole."""
     if {normalize(answer), normalize(gold)} & _CLOSED:
         return float(exact_match(answer, gold))
     return f1(answer, gold)

@@ -1,7 +1,8 @@
-"""HotpotQA: the question is divided into two, in its own words: what it asks of each of two things that it compares
-(rationales/questions/comparisons.py), or what it describes on one page and asks of that on the other
-(rationales/questions/bridges.py). The rows say nothing of such steps: where no rule names them, a row waits for a
-teacher.
+"""Convert HotpotQA's rows by rule: divide the question into two questions in its own words.
+
+A comparison becomes a question about each of the two compared things (rationales/questions/comparisons.py). A bridge
+becomes a question whose answer is on one page, and a question about that answer on the other page
+(rationales/questions/bridges.py). The rows state no steps, so a row that fits neither rule needs a teacher.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _FROM_BOTH = "Answer the question from #1 and #2:"
 
 
 def describe(task: Task) -> str:
-    """The pages' supporting sentences, and the question on them: the rows have no sub-questions."""
+    """Return the supporting sentences of the pages, and the question: the rows have no sub-questions."""
     pages = _require_pages(task)
     return rationale(
         [sentence for page in pages for sentence in page["sentences"]],
@@ -30,7 +31,7 @@ def describe(task: Task) -> str:
 
 
 def annotate(task: Task) -> Annotation:
-    """The gold solution by rule. Raises NotConvertible."""
+    """Return the gold solution by rule. Raises NotConvertible."""
     question, answer = task.question, task.gold["answer"]
     pages = sorted(_require_pages(task), key=lambda page: _find_position(page, question))
     if len(pages) != 2:
@@ -56,7 +57,7 @@ def _hop(page: Mapping[str, Any], question: str, answer: str) -> Hop:
 
 
 def _find_position(page: Mapping[str, Any], question: str) -> int:
-    """Where the question names a page; after its end where it does not."""
+    """Return the position of the page's title in the question; the end of the question if it has no such title."""
     position = question.casefold().find(strip_brackets(page["title"]).casefold())
     return position if position >= 0 else len(question)
 

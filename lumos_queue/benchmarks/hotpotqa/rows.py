@@ -1,14 +1,13 @@
-"""HotpotQA: questions over two pages. The distractor and fullwiki files as published, or their column form; an
-invented row:
+"""Read HotpotQA's rows: the distractor and fullwiki files as published, or their column form; an invented row:
 
     {"_id": "5a", "question": "Were Ann and Bob born in the same town?", "answer": "no",
      "supporting_facts": [["Ann", 0], ["Bob", 2]], "context": [["Ann", ["Ann was born in …", …]], …]}
 
 In the column form `supporting_facts` is `{"title": […], "sent_id": […]}`, `context` is `{"title": […], "sentences":
-[[…]]}`, and rows have no id: their number serves as one. The supporting facts serve conversions alone: a row without
-them (the simplified file) has no rationale, and a row of the fullwiki file that lacks a supporting page has none.
-A row without context that has the fields of MuSiQue's is refused: its paragraphs would be lost.
-What an agent may search are all pages of the context (`inputs["paragraphs"]`).
+[[…]]}`, and the number of a row is its id. Only conversions use the supporting facts: a row without supporting facts
+(as in the simplified file) has no rationale, nor has a row of the fullwiki file whose context lacks a supporting page.
+A row without context but with fields of MuSiQue is refused, because its paragraphs would be lost.
+An agent may search all pages of the context (`inputs["paragraphs"]`).
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ _MUSIQUE_FIELDS = ("paragraphs", "question_decomposition")
 
 @dataclass(slots=True)
 class GoldPages:
-    """How the supporting facts are read, and what is counted of them."""
+    """Reads the supporting facts, and counts the rows that lack a supporting page."""
 
     conversion: ConversionFields = field(default_factory=lambda: CONVERTING)
     missing: int = 0  #: rows with a supporting page that is not in their context
 
 
 def read_rows(path: Path | None, gold_pages: GoldPages) -> Iterator[Task | BadRow]:
-    """The tasks of a file. Raises SpecError when it is another one."""
+    """Yield the tasks of a file. Raises SpecError for a file of another format."""
     return tasks(read_records(path, FORMAT, FIELDS), partial(_task, gold_pages))
 
 
@@ -62,9 +61,9 @@ def _task(gold_pages: GoldPages, row: int, record: Mapping[str, Any]) -> Task:
 
 
 def _pages(facts: RowNode, context: Sequence[tuple[RowNode, RowNode]]) -> list[dict[str, Any]] | None:
-    """Each supporting page with its place in the context and its supporting sentences, in order of first mention.
+    """Return the supporting pages with their index in the context and their supporting sentences, in order of mention.
 
-    None where the context lacks a supporting page.
+    None if the context lacks a supporting page.
     """
     context_pages = {title.text(): (index, sentences) for index, (title, sentences) in enumerate(context)}
     pages: dict[str, dict[str, Any]] = {}
@@ -75,13 +74,13 @@ def _pages(facts: RowNode, context: Sequence[tuple[RowNode, RowNode]]) -> list[d
         index, sentences = context_pages[name]
         page = pages.setdefault(name, {"title": name, "idx": index, "sentences": []})
         sentence_nodes = sentences.items()
-        if 0 <= number.whole() < len(sentence_nodes):  # the published file names a few that do not exist
+        if 0 <= number.whole() < len(sentence_nodes):  # the published file names a few sentences that do not exist
             page["sentences"].append(sentence_nodes[number.whole()].text())
     return [page for page in pages.values() if page["sentences"]]
 
 
 def _paragraphs(context: Sequence[tuple[RowNode, RowNode]]) -> list[dict[str, str]]:
-    """All pages as an agent may search them; those without any text are left out."""
+    """Return the pages that an agent may search: all pages with text."""
     pages = [(title.text(), _join_sentences(sentences)) for title, sentences in context]
     return [{"title": title, "text": text} for title, text in pages if text]
 
@@ -94,7 +93,7 @@ def _join_sentences(sentences: RowNode) -> str:
 
 
 def _pairs(node: RowNode, second: str) -> list[tuple[RowNode, RowNode]]:
-    """Titles with what belongs to them, from a list of pairs or from two columns."""
+    """Return pairs of a title and its `second` node, from a list of pairs or from two columns."""
     if not node.is_list():
         titles, second_column = node["title"].items(), node[second].items()
         if len(titles) != len(second_column):

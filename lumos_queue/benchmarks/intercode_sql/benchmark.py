@@ -3,11 +3,11 @@
     {"db": "shop", "gold": "SELECT name FROM hat ORDER BY price LIMIT 1", "query": "Which hat is cheapest?",
      "hardness": "medium", "db_tables": {"hat": ["name", "price"]}}
 
-`intercode_reward` is InterCode's own, cut off at 0 (a reversed order makes it negative); `success` counts the
-episodes whose reward is exactly 1, the published figure. `iou_reward` leaves Kendall's tau out, and `iou_success`
-counts where it is 1: so the rewards of InterCode's recorded runs were made. `success_order_aware` minds the order
-only where gold sets one. Where gold has no rows an empty answer is right: `success_nonempty` is `success` over the
-other tasks. With several turns the best submission counts, by each reward for itself.
+`intercode_reward` is InterCode's own reward, at least 0 (a reversed order makes it negative). `success` counts the
+episodes whose reward is exactly 1, the published figure. `iou_reward` is the reward without Kendall's tau, and
+`iou_success` counts the episodes whose `iou_reward` is 1, as in InterCode's recorded runs. `success_order_aware`
+compares the order only if the gold query sets an order. If the gold query has no rows, an empty answer is right:
+`success_nonempty` is `success` over the other tasks. With several turns, each reward counts its best submission.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class InterCodeSQL(Benchmark):
         return replace(task, gold=gold | _look_up(queries, node, database, query)) if queries else task
 
     def gold(self, task: Task) -> Annotation:
-        """The rule that converts Spider, with the tables as the database itself shows them."""
+        """Return the gold solution by the rule of Spider, with the tables as the database itself shows them."""
         if "schema" not in task.gold:
             raise SpecError("Gold annotations show the tables of the database: give --option databases=FOLDER.")
         try:
@@ -103,7 +103,7 @@ class InterCodeSQL(Benchmark):
             raise SpecError(f"The gold query of task {task.row} does not run: {error}.") from None
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
-        """What an empty answer gets right, and everything in the first table. Empty without --option databases."""
+        """Return the verdicts of an empty answer and of all rows of the first table; {} without --option databases."""
         if not all("empty" in task.gold for task in tasks):
             return {}
         return {
@@ -113,13 +113,13 @@ class InterCodeSQL(Benchmark):
 
 
 def submissions(result: EpisodeResult) -> list[Sequence[Sequence[Any]]]:
-    """The rows of each query that an episode submitted, in order."""
+    """Return the rows of each query that an episode submitted, in order."""
     values = [value for _, execution in result.seen if execution.ok for value in execution.values]
     return [value["rows"] for value in values if value.get("submission")]
 
 
 def _look_up(queries: GoldQueries, node: RowNode, database: str, query: str) -> dict[str, Any]:
-    """What only the database knows. Raises BadRow when the gold query does not run."""
+    """Return the fields of gold that need the database. Raises BadRow if the gold query does not run."""
     try:
         rows = queries.rows(database, query)
         schema = queries.schema(database)

@@ -1,4 +1,4 @@
-"""Gold queries and schemas, answered by the same throw-away copies that actions run on; for threads without a loop."""
+"""Run gold queries and load schemas on temporary copies of databases, as actions do; for threads without a loop."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Rows = Sequence[Sequence[Any]]
 
 MAX_REMEMBERED = 4 << 20  #: characters of replies, as JSON
 MAX_OPEN = 4  #: sets of tool options
-IDLE_SECONDS = 60.0  #: after which the process that answers is ended
+IDLE_SECONDS = 60.0  #: without a query, after which the process ends
 
 
 class GoldQueries:
-    """The databases of one set of tool options: one question at a time, recent answers are remembered.
+    """The databases of one set of tool options. Runs one query at a time, and caches recent replies.
 
-    The process that answers is started when it is needed and ended when it was not for `idle` seconds.
+    A process runs the queries. It starts with the first query and ends after `idle` seconds without a query.
     """
 
     def __init__(self, tools: Mapping[str, str], idle: float = IDLE_SECONDS):
@@ -34,19 +34,19 @@ class GoldQueries:
         self._timer: threading.Timer | None = None
         self._replies: OrderedDict[tuple[str, ...], str] = (
             OrderedDict()
-        )  # latest use last; JSON has the size that it has
+        )  # the latest used last; as JSON, because its size is known
         self._size = 0
 
     def rows(self, database: str, query: str) -> Rows:
-        """The rows of a query. Raises ActionError, InfrastructureError."""
+        """Return the rows of a query. Raises ActionError, InfrastructureError."""
         return self._reply(database, query, "rows")
 
     def schema(self, database: str) -> str:
-        """`Table hat has name (type: TEXT); Table …`. Raises ActionError, InfrastructureError."""
+        """Return `Table hat has name (type: TEXT); Table …`. Raises ActionError, InfrastructureError."""
         return self._reply(database, "SHOW TABLES", "shown")
 
     def close(self) -> None:
-        """End the process; another question starts a new one."""
+        """End the process; the next query starts another process."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -80,7 +80,7 @@ _open_lock = threading.Lock()
 
 
 def open_queries(tools: Mapping[str, str]) -> GoldQueries:
-    """The same for the same options, whichever thread asks. Raises SpecError as `open_tools` does."""
+    """Return the gold queries of these options, shared by all threads. Raises SpecError as `open_tools` does."""
     key, oldest = tuple(sorted(tools.items())), None
     with _open_lock:
         queries = _open.pop(key, None) or GoldQueries(tools)

@@ -1,13 +1,13 @@
-"""What a query is worth, from its rows and the gold query's: InterCode's two rewards, and one that minds the order.
+"""Compute rewards from the rows of a query and of the gold query: InterCode's two rewards, and an order-aware reward.
 
-InterCode's own (spec/lumos.md 6.2; `get_reward` of its SQL environment): rows become strings; the intersection over the
-union of the two multisets; then the common rows, once in the agent's order and once in gold's, are taken as two lists
-of strings paired by position, and Kendall's tau of the pairs multiplies the first number, rounded to two places.
-Where tau is not defined, the first number stays as it is. The first number alone is what its recorded runs have: there
-0.875 is unrounded where tau is 1, and reversed rows have 1.
+InterCode's own reward (spec/lumos.md 6.2; `get_reward` of its SQL environment): rows become strings. The first number
+is the intersection over the union of the two multisets. Then the common rows in the agent's order and in gold's order
+are two lists of strings, paired by position. Kendall's tau of the pairs multiplies the first number, and the product is
+rounded to two places. If tau is not defined, the reward is the first number. InterCode's recorded runs have the first
+number alone: there 0.875 is unrounded although tau is 1, and reversed rows have 1.
 
-The rounding is InterCode's, and it makes a reward of exactly 1 (`success`) of everything above 0.995: of 29 rows or
-more two neighbours may have changed places, of 201 or more one may be missing. `order_aware_reward` rounds nothing.
+InterCode's rounding makes a reward of exactly 1 (`success`) from each product above 0.995: with 29 or more rows, two
+neighbours may be exchanged; with 201 or more, a row may be missing. `order_aware_reward` does not round.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Row = Sequence[Any]
 
 
 def iou_reward(rows: Sequence[Row], gold: Sequence[Row]) -> float:
-    """The intersection over the union of the two multisets of rows, from 0 to 1. Two empty results are worth 1."""
+    """Return the intersection over the union of the two multisets of rows, from 0 to 1; 1 for two empty results."""
     row_counts, gold_counts = Counter(_strings(rows)), Counter(_strings(gold))
     return (row_counts & gold_counts).total() / (row_counts | gold_counts).total() if row_counts or gold_counts else 1.0
 
 
 def original_reward(rows: Sequence[Row], gold: Sequence[Row]) -> float:
-    """`iou_reward` times Kendall's tau, from -1 to 1. Two empty results are worth 1."""
+    """Return `iou_reward` times Kendall's tau, from -1 to 1; 1 for two empty results."""
     row_texts, gold_texts = _strings(rows), _strings(gold)
     reward, common = iou_reward(rows, gold), Counter(row_texts) & Counter(gold_texts)
     tau = kendall_tau(_in_order(row_texts, common), _in_order(gold_texts, common))
@@ -36,13 +36,13 @@ def original_reward(rows: Sequence[Row], gold: Sequence[Row]) -> float:
 
 
 def order_aware_reward(rows: Sequence[Row], gold: Sequence[Row], needs_order: bool) -> float:
-    """1 for the same rows, as often as gold has them, and in gold's order if `ordered`; else 0."""
+    """Return 1 for the same multiset of rows, in gold's order if `needs_order`; else 0."""
     row_texts, gold_texts = _strings(rows), _strings(gold)
     return float(row_texts == gold_texts if needs_order else Counter(row_texts) == Counter(gold_texts))
 
 
 def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float | None:
-    """Kendall's tau-b of the pairs (first[i], second[i]), strings compared by code point; None where it is not defined.
+    """Return Kendall's tau-b of the pairs (first[i], second[i]), compared by code point; None if it is not defined.
 
     (P - Q) / sqrt((P + Q + T) (P + Q + U)): P concordant and Q discordant pairs, T tied in the first only, U in the
     second only (Kendall, Rank Correlation Methods, 1970). Q by counting inversions (Knight, JASA 61, 1966): n log n.
@@ -62,12 +62,12 @@ def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float | None:
 
 
 def _count_ties(ordered_list: Sequence[Any]) -> int:
-    """Pairs of equal elements of a sorted list."""
+    """Count the pairs of equal elements of a sorted list."""
     return sum(count * (count - 1) // 2 for count in (len(list(group)) for _, group in groupby(ordered_list)))
 
 
 def _inversions(items: list[str]) -> tuple[list[str], int]:
-    """The items sorted, and how many pairs were in the wrong order."""
+    """Return the sorted items, and the number of pairs in the wrong order."""
     if len(items) < 2:
         return items, 0
     middle = len(items) // 2
@@ -87,7 +87,7 @@ def _strings(rows: Sequence[Row]) -> list[str]:
 
 
 def _in_order(rows: Sequence[str], common: Counter[str]) -> list[str]:
-    """The common rows, as often as they are common, in the order of `rows`."""
+    """Return the common rows, with their common multiplicity, in the order of `rows`."""
     remaining, common_rows = Counter(common), []
     for row in rows:
         if remaining[row]:

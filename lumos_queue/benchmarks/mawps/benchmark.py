@@ -1,4 +1,4 @@
-"""MAWPS as the SVAMP repository publishes it: rows with masked numbers (benchmarks/masked_table.py)."""
+"""MAWPS in the form of the SVAMP repository: rows with masked numbers (benchmarks/masked_table.py)."""
 
 from __future__ import annotations
 

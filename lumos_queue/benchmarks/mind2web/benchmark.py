@@ -5,12 +5,12 @@
                   "pos_candidates": [{"tag": "a", "attributes": "{…}", "backend_node_id": "7"}],
                   "neg_candidates": […]}]}
 
-`_step_index` says which step of the trajectory an action is, in files put together from samples; such samples also
-come as prompts (prompts.py).
+In files that are composed of samples, `_step_index` is the index of an action's step in the trajectory. Such samples
+also exist as prompts (prompts.py).
 
-A page reaches an agent as its candidates in document order, described in MindAct's words: files name the right ones
-first. They are described here, and not by workers, so that the digest of the rows covers the text that is matched, and
-no worker reads untrusted HTML. Which of them are right, and what is done with them, is gold.
+An agent sees a page as its candidates in document order, because files list the right candidates first. The
+descriptions have MindAct's form. They are written here and not by workers, so that the digest of the rows covers the
+text that is matched, and no worker reads untrusted HTML. Gold has the right candidates and the right operations.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ class Mind2Web(Benchmark):
 
     @property
     def teaching(self) -> RowReader:
-        """Without pages: a rationale is what was done on them."""
+        """The reader without pages: a rationale only needs the recorded actions."""
         return RowReader(("train", "dev", "test"), {}, self._without_pages)
 
     def _without_pages(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
-        self.notes = []  # what is said of pages
+        self.notes = []  # notes of `read` are about pages
         return read_rows(path)
 
     def gold(self, task: Task) -> Annotation:
@@ -91,7 +91,7 @@ class Mind2Web(Benchmark):
         return step_scores(task, result)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
-        """Clicks that look at no page: a verdict for each step, as for `step_success`."""
+        """Return the verdicts of clicks without reading a page: a verdict for each step, as for `step_success`."""
         return {
             "click the first element": [right for task in tasks for right in click_at(task, 0)],
             "click the last element": [right for task in tasks for right in click_at(task, -1)],

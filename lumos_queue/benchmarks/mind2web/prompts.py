@@ -1,11 +1,11 @@
-"""Mind2Web steps that come as prompts: SkillGen's benchmark file, a JSON object whose `instances` are single steps.
+"""Read Mind2Web steps from prompts: SkillGen's benchmark file, a JSON object whose `instances` are single steps.
 
     {"instances": [{"input": "… Task: Find a hat\\nWebsite: acme (Shopping / Hats)\\n\\nPrevious actions …",
                     "metadata": {"annotation_id": "1a", "action_idx": 3, "target_bnids": ["7"], "op": "CLICK",
                                  "value": ""}}]}
 
-The prompt holds the task, what was done before, 30 candidates (the right one first, attributes cut) and the first 8,000
-characters of the page. Its steps are put together again by task, as rows in Mind2Web's own shape.
+A prompt has the task, the previous actions, 30 candidates (the right candidate first, with truncated attributes) and
+the first 8,000 characters of the page. The steps of each task are joined to a row of Mind2Web's own format.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.fields import Node
 from lumos_queue.readers.source import Row
 
-INSTANCES = "instances"  #: the field of the object that such a file is
+INSTANCES = "instances"  #: the field of the file's object that has the steps
 MAX_CANDIDATE = 5_000  #: characters of one candidate's line
-#: What comes before each part of a prompt, in order.
+#: The text before each part of a prompt, in order.
 _MARKS = {
     "task": "\nTask: ",
     "website": "\nWebsite: ",
@@ -37,7 +37,7 @@ _ATTRIBUTE_END = re.compile(r'"(?= [\w:-]+="|$)|\.\.\.$')
 
 
 def prompt_rows(path: Path | None, document: Mapping[str, Any], description: str) -> Iterator[Row | BadRow]:
-    """One row for each task, in order of first appearance; a row is counted by task. Raises SpecError."""
+    """Yield a row for each task, in order of first appearance, numbered by task. Raises SpecError."""
     instances = document.get(INSTANCES)
     if not isinstance(instances, list) or not instances:
         raise SpecError(f"'{path}' has no row in 'instances'. Expected {description}.")
@@ -58,7 +58,7 @@ def prompt_rows(path: Path | None, document: Mapping[str, Any], description: str
 
 
 def _record(nodes: list[Node]) -> Mapping[str, Any]:
-    """The steps of one task as a row of Mind2Web's shape."""
+    """Return the steps of a task as a row of Mind2Web's format."""
     steps = sorted(((node["metadata"]["action_idx"].whole(), node) for node in nodes), key=lambda step: step[0])
     prompts = [_read(node) for _, node in steps]
     return {
@@ -71,7 +71,7 @@ def _record(nodes: list[Node]) -> Mapping[str, Any]:
 
 
 def _read(node: Node) -> dict[str, str]:
-    """The parts of a prompt."""
+    """Return the parts of a prompt. Raises BadRow."""
     rest, parts, name = node["input"].text(verbatim=True), {}, ""
     for next_name, mark in _MARKS.items():
         part, separator, rest = rest.partition(mark)
@@ -105,11 +105,11 @@ def _candidate(node: Node, text: str) -> dict[str, Any]:
 
 
 def _read_attributes(text: str) -> dict[str, str]:
-    """Return the values of a candidate's attributes by name; a value may hold quotes, and the last may be cut."""
+    """Return the values of a candidate's attributes by name; a value may have quotes, and the last may be truncated."""
     attributes, position = {}, 0
     while begin := _ATTRIBUTE.search(text, position):
         end = _ATTRIBUTE_END.search(text, begin.end())
-        if end is None:  # then no later one ends either
+        if end is None:  # then no later attribute has an end either
             break
         attributes[begin[1]] = text[begin.end() : end.start()]
         position = end.end()

@@ -1,11 +1,13 @@
-"""Mind2Web: each recorded action becomes a subgoal with one action, without results. As in the data set's own
-`operation`, HOVER and ENTER count as CLICK: LUMOS has no other action for them; their subgoals say what was done.
-Parentheses in a page's text become `/` where they do not close, as page texts are cut off. Texts of actions:
+"""Convert Mind2Web's rows: each recorded action becomes a subgoal with one action, without results.
+
+HOVER and ENTER become CLICK, as in the data set's own `operation`, because LUMOS has no other action for them; the
+subgoals name the original operation. Unbalanced parentheses in a page's text become `/`, because page texts are
+truncated. Texts of actions:
 
     ["[searchbox]  Search -> TYPE: red hat", "[svg]   -> CLICK", "[combobox]  Size -> SELECT: M"]
 
-Only these texts are used. A row with more `actions` than texts (`_step_index` in files put together from samples) is a
-beginning, and not converted: its end would teach to stop too early.
+Only these texts are used. A row with more `actions` than texts (by `_step_index` in files of samples) is incomplete
+and not converted: its end would teach to stop too early.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.records import Annotation, Task
 
-_ROLES = {"a": "link", "svg": "icon", "path": "icon", "img": "image"}  #: tags whose names say nothing
+_ROLES = {"a": "link", "svg": "icon", "path": "icon", "img": "image"}  #: tags whose names do not describe the element
 _NAMES = {"HOVER": "CLICK", "ENTER": "CLICK"}
 _WORDS = {
     "CLICK": "Click {element}",
@@ -27,12 +29,12 @@ _WORDS = {
 
 
 def describe(task: Task) -> str:
-    """The texts of the actions. Raises NotConvertible."""
+    """Return the texts of the actions. Raises NotConvertible."""
     return "; ".join(_actions(task))
 
 
 def annotate(task: Task) -> Annotation:
-    """The gold solution by rule. Raises NotConvertible."""
+    """Return the gold solution by rule. Raises NotConvertible."""
     steps, page = Steps(), "Env"
     for text in (" ".join(text.split()) for text in _actions(task)):
         action = read_recorded(text)
@@ -58,7 +60,7 @@ def _actions(task: Task) -> list[str]:
 
 
 def _balance_parentheses(text: str) -> str:
-    """The text with parentheses that close, or with `/` for all of them."""
+    """Return the text, with `/` for all parentheses if they are not balanced."""
     depth = 0
     for character in text:
         depth += (character == "(") - (character == ")")

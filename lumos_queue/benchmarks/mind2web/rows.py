@@ -1,4 +1,4 @@
-"""Mind2Web rows without their pages: tasks and the texts of the actions that people took. As published."""
+"""Read Mind2Web's published rows without their pages: tasks and the texts of the recorded actions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FORMAT = "a Mind2Web file, rows with 'annotation_id', 'confirmed_task' and 'acti
 
 
 def read_rows(path: Path | None) -> Iterator[Task | BadRow]:
-    """The tasks of a file, without pages. Raises SpecError when it is another one."""
+    """Yield the tasks of a file, without pages. Raises SpecError for a file of another format."""
     return tasks(read_records(path, FORMAT, FIELDS), row_task)
 
 
 def row_task(row: int, record: Mapping[str, Any]) -> Task:
-    """A row without its pages: those are read to test with (steps.py). Raises BadRow."""
+    """Return the task of a row without its pages; steps.py reads pages to test with. Raises BadRow."""
     node = RowNode(row, "", record)
     actions = node["action_reprs"].texts(written=True)
     action_nodes = node["actions"].items() if "actions" in node else []

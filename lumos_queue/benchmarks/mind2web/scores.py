@@ -1,17 +1,17 @@
-"""Judging an episode on recorded pages, step by step. The k-th action of the episode is the prediction for step k.
+"""Score an episode on recorded pages, step by step. The k-th action of the episode is the prediction for step k.
 
-Every recorded step counts (`of`): one without an action, or with one that failed, is wrong.
+Every recorded step counts (`of`): a step without an action, or whose action failed, is wrong.
 
 step_success        element and operation are right: Mind2Web's own definition, averaged over steps
-element_accuracy    the element is one of the positives, by node number
-operation_f1        of the sets of words of `OP VALUE`, as Mind2Web and AgentBench compare them
-operation_accuracy  CLICK, TYPE or SELECT alone
-macro_step_success  step_success averaged over tasks, which is what Mind2Web's paper prints
-lumos_step          LUMOS's definition, over the actions that could be carried out: the element's description equals
-                    that of the first positive, the operation and, ignoring case, the value are equal
-task_success        every step is right; only of tasks that are recorded whole
-agentbench_step     step_success, where elements that MindAct's model ranks beyond the tenth cannot be chosen; a step
-                    without a right element is wrong here too; only of rows with those ranks
+element_accuracy    the element is a right element, by node number
+operation_f1        F1 of the sets of words of `OP VALUE`, as in Mind2Web and AgentBench
+operation_accuracy  CLICK, TYPE or SELECT is right, whatever the element and the value
+macro_step_success  step_success averaged over tasks, the number in Mind2Web's paper
+lumos_step          LUMOS's definition, over the actions that were executed: the element's description equals that of
+                    the first right element; the operation and, ignoring case, the value are equal
+task_success        every step is right; only for tasks whose record is complete
+agentbench_step     step_success, but only elements among the first ten of MindAct's model can be right; a step without
+                    a right element is wrong; only for rows with these ranks
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Value = Mapping[str, Any]
 
 
 def step_scores(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """A score for each of METRICS that can be told."""
+    """Return a score for each of METRICS that the task allows."""
     gold = task.gold["steps"]
     predictions: list[Value | None] = [
         execution.values[0] if execution.ok and execution.values else None for _, execution in result.seen
@@ -81,7 +81,7 @@ def step_scores(task: Task, result: EpisodeResult) -> Sequence[Score]:
 
 
 def operation_f1(value: Value | None, gold: Value) -> float:
-    """F1 of the two sets of words, case-sensitive; 0 where no action was carried out."""
+    """Return F1 of the two sets of words, case-sensitive; 0 if no action was executed."""
     if value is None:
         return 0.0
     words, gold_words = (set(f"{operation['op']} {operation['value']}".split()) for operation in (value, gold))
@@ -89,7 +89,7 @@ def operation_f1(value: Value | None, gold: Value) -> float:
 
 
 def click_at(task: Task, index: int) -> list[bool]:
-    """For each step, whether a click on the candidate at that place of the page would be right."""
+    """Return for each step whether a click on the candidate with that index would be right."""
     return [
         bool(page["candidates"]) and page["candidates"][index]["node"] in step["positives"] and step["op"] == "CLICK"
         for page, step in zip(task.inputs["steps"], task.gold["steps"], strict=True)

@@ -1,4 +1,4 @@
-"""The steps of a Mind2Web row: what an agent may see of each page, and what is right on it. Rows are hostile."""
+"""Read the steps of a Mind2Web row: the part of each page that an agent may see, and the gold. Rows are hostile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lumos_queue.util.untrusted_json import read_json
 
 MAX_CANDIDATES = 20_000  #: of one page
 MAX_STEPS = 1_000
-#: As the data set counts them: its own `operation` has a click for HOVER and ENTER.
+#: Operation to the data set's own `operation`, which is CLICK for HOVER and ENTER.
 OPERATIONS = {"CLICK": "CLICK", "TYPE": "TYPE", "SELECT": "SELECT", "HOVER": "CLICK", "ENTER": "CLICK"}
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _TAG = re.compile(r"[A-Za-z][\w:.-]{0,99}")
@@ -23,17 +23,17 @@ _TAG = re.compile(r"[A-Za-z][\w:.-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class CandidateElement:
-    """An element that could be acted on, as the row names it."""
+    """A candidate of an action, as the row describes it."""
 
     node: str
     tag: str
-    attributes: Mapping[str, str]  #: only those that page.SHOWN lists: others may mark the right one
-    rank: int | None  #: by MindAct's model, from 0; where the row has it
+    attributes: Mapping[str, str]  #: only the attributes in page.SHOWN: others may mark the right element
+    rank: int | None  #: by MindAct's model, from 0; None if the row has no rank
 
 
 @dataclass(slots=True)
 class CandidateCounts:
-    """How many candidates were read, and how many of them are on their page as far as it can be read."""
+    """How many candidates were read, and how many of them are in the readable part of their page."""
 
     candidates: int = 0
     on_page: int = 0
@@ -42,7 +42,7 @@ class CandidateCounts:
 def read_steps(
     record: RowNode, counts: CandidateCounts
 ) -> tuple[list[int], list[dict[str, Any]], list[dict[str, Any]]]:
-    """(numbers in the trajectory, pages, gold) of the recorded steps. Counts candidates in `seen`. Raises BadRow."""
+    """Return (indices in the trajectory, pages, gold) of the steps. Counts candidates in `counts`. Raises BadRow."""
     actions = record["actions"]
     steps = actions.items()
     if not 0 < len(steps) <= MAX_STEPS:
@@ -100,7 +100,7 @@ def _page(html: RowNode) -> HtmlPage:
 
 
 def _describe_candidates(page: HtmlPage, candidates: list[CandidateElement]) -> list[dict[str, Any]]:
-    """What an agent sees: the same for every order in which the row names them, and whichever are the right ones."""
+    """Return the candidates for an agent: independent of their order in the row, and of which candidates are right."""
     by_node = {
         candidate.node: candidate
         for candidate in sorted(candidates, key=lambda candidate: (candidate.tag, sorted(candidate.attributes.items())))
@@ -128,9 +128,9 @@ def _operation(operation: RowNode) -> dict[str, str]:
 
 
 def _right(positives: list[CandidateElement], negatives: list[CandidateElement]) -> dict[str, Any]:
-    """The right elements, the first one first; a row may have none, and then nothing is right.
+    """Return the right elements in the order of the row. Without right elements, every action is wrong.
 
-    With their ranks where the row has ranks: of the right elements, or, where there are none, of the others.
+    `ranks` is included if the right elements have ranks, or, without right elements, if the other candidates have them.
     """
     nodes = list(dict.fromkeys(candidate.node for candidate in positives))
     has_ranks = all(candidate.rank is not None for candidate in positives or negatives)

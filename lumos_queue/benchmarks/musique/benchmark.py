@@ -1,11 +1,11 @@
 """MuSiQue: questions of two to four hops over twenty paragraphs. The format: rows.py.
 
-`exact_match` and `f1` are those of MuSiQue's metrics/answer.py: the best over the answer and its aliases.
-The full files also ask questions whose paragraphs do not hold the answer (`answerable` is false). MuSiQue's own
-evaluation leaves those out of these two metrics and judges them in pairs with their answerable twins
-(`group_answer_sufficiency`), which needs both of a pair. Here such a row is right when the agent stops without answer
-or says `No answer`, and wrong otherwise, also when the episode failed: so every row counts. For the published metric,
-evaluate the ans files, which have no such rows.
+`exact_match` and `f1` are the metrics of MuSiQue's metrics/answer.py: the best over the answer and its aliases.
+The full files also have questions whose paragraphs do not contain the answer (`answerable` is false). MuSiQue's own
+evaluation excludes these from the two metrics and judges them in pairs with their answerable twins
+(`group_answer_sufficiency`), which needs both rows of a pair. Here every row counts: such a row is right if the agent
+stops without an answer or answers `No answer`, and wrong otherwise, also if the episode failed. For the published
+metric, evaluate the ans files, which have no such rows.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ class MuSiQue(Benchmark):
         return describe(task)
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """The answer or one of its aliases."""
+        """Whether the answer is the gold answer or one of its aliases."""
         return super().is_right(task, answer) or (
             answer is not None and answer.casefold().strip(" .") in {alias.casefold() for alias in task.gold["aliases"]}
         )
 
     def facts(self, task: Task) -> str:
-        """The supporting paragraphs, with their titles."""
+        """Return the supporting paragraphs with their titles."""
         return " ".join(f"{hop['title']} {hop['text']}" for hop in task.gold["hops"] if hop["idx"] is not None)
 
 

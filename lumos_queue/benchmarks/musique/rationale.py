@@ -1,4 +1,4 @@
-"""MuSiQue: each hop of a row is a step. `Acme >> founded by` is put into words."""
+"""Convert MuSiQue's rows: each hop is a step. A relation such as `Acme >> founded by` becomes a question."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from lumos_queue.rationales.questions.relations import relation_question
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
 
-#: A few hops are words to search for, and not questions: `#1 who danced the hat dance cast`.
+#: A few hops are search words and no questions: `#1 who danced the hat dance cast`.
 _ASKS = re.compile(r"(?<!#[0-9] )\b(?:who|whom|whose|what|which|when|where|why|how|name)\b", re.IGNORECASE)
 
 
 def describe(task: Task) -> str:
-    """The supporting paragraphs, and the sub-questions on them. Raises NotConvertible."""
+    """Return the supporting paragraphs and their sub-questions. Raises NotConvertible."""
     _check(task)
     hops = [hop | hop.get("written", {}) for hop in task.gold["hops"]]
     facts = ["", *(hop["text"] for hop in hops)]  # the published annotations have two spaces after `facts:`
@@ -22,7 +22,7 @@ def describe(task: Task) -> str:
 
 
 def annotate(task: Task) -> Annotation:
-    """The gold solution by rule. Raises NotConvertible."""
+    """Return the gold solution by rule. Raises NotConvertible."""
     _check(task)
     if task.gold["hops"][-1]["answer"].casefold() != task.gold["answer"].casefold():
         raise NotConvertible("value_differs")

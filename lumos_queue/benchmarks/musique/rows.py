@@ -1,14 +1,14 @@
-"""MuSiQue: questions of two to four hops. Rows as published, ans and full files; an invented row:
+"""Read MuSiQue's rows, as published in the ans and full files; an invented row:
 
     {"id": "2hop__1_2", "question": "Where was the founder of Acme born?", "answer": "Oslo", "answer_aliases": [],
      "answerable": true, "paragraphs": [{"idx": 0, "title": "Acme", "paragraph_text": "…", "is_supporting": true}, …],
      "question_decomposition": [{"question": "Acme >> founded by", "answer": "Ann", "paragraph_support_idx": 0},
                                 {"question": "Where was #1 born?", "answer": "Oslo", "paragraph_support_idx": 7}]}
 
-Paragraph 0 supports like any other (the LUMOS conversion lost those rows).
-What an agent may search are all paragraphs of the row (`inputs["paragraphs"]`). The decomposition serves conversions
-alone. The full files have each question twice under one id, answerable and not: the unanswerable twin is the row
-`ID-unanswerable`, whichever comes first.
+Paragraph 0 may support like any other (the LUMOS conversion lost those rows).
+An agent may search all paragraphs of the row (`inputs["paragraphs"]`). Only conversions use the decomposition. The full
+files have each question twice with the same id, answerable and unanswerable: the unanswerable twin is the row
+`ID-unanswerable`, whatever the order of the two.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _TWIN = "-unanswerable"
 
 
 def read_rows(path: Path | None, conversion: ConversionFields) -> Iterator[Task | BadRow]:
-    """The tasks of a file; it is read twice where it has unanswerable questions. Raises SpecError for another one."""
+    """Yield the tasks of a file, read twice if it has unanswerable questions. Raises SpecError for another format."""
     return tasks(read_records(path, FORMAT, FIELDS), partial(_task, _Twins(path), conversion))
 
 
 class _Twins:
-    """Which unanswerable questions have an answerable twin of the same id."""
+    """Names rows, by whether an unanswerable question has an answerable twin with the same id."""
 
     def __init__(self, path: Path | None):
         self._path = path
         self._answerable: set[str] | None = None
 
     def name_row(self, name: str, answerable: bool) -> str:
-        """The row id of a question whose own id is `name`."""
+        """Return the row id of a question whose own id is `name`."""
         if answerable:
             return name
         if self._answerable is None:
@@ -52,11 +52,11 @@ class _Twins:
 
 
 def _answerable_id(row: int, record: Mapping[str, Any]) -> list[str]:
-    """The id of an answerable question; none of another row."""
+    """Return the id of an answerable question in a list; [] for any other row."""
     node = RowNode(row, "", record)
     try:
         return [node["id"].label()] if _is_answerable(node) else []
-    except BadRow:  # reported when it is read as a task
+    except BadRow:  # reported when the row is read as a task
         return []
 
 
@@ -80,7 +80,7 @@ def _task(twins: _Twins, conversion: ConversionFields, row: int, record: Mapping
 
 
 def _read_paragraphs(node: RowNode) -> dict[int, RowNode]:
-    """The paragraphs by their number; where they state none, it is their position."""
+    """Return the paragraphs by their number, or by their position if they state no number."""
     nodes = node["paragraphs"].items()
     return {item["idx"].whole() if "idx" in item else index: item for index, item in enumerate(nodes)}
 
@@ -100,10 +100,10 @@ def _hop(item: RowNode, paragraphs: Mapping[int, RowNode]) -> dict[str, Any]:
     paragraph = paragraphs[number]
     hop |= {"idx": number, "title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}
     raw_texts = {"question": item["question"].raw_text(), "text": paragraph["paragraph_text"].raw_text()}
-    # As the plan shows them; rules read them with single spaces.
+    # The plan shows these texts; rules read the texts with single spaces.
     return hop | ({"written": raw_texts} if any(hop[name] != text for name, text in raw_texts.items()) else {})
 
 
 def _page_of(paragraph: RowNode) -> dict[str, str]:
-    """A paragraph as an agent may search it: nothing says whether it supports the answer."""
+    """Return a paragraph for an agent's search, without the mark that it supports the answer."""
     return {"title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}

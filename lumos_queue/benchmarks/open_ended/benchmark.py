@@ -1,7 +1,7 @@
-"""Two open-ended tasks over functions that run here: an artwork and a travel report (OpenAGI, arXiv:2304.04370).
+"""Two open-ended tasks over local functions: an artwork and a travel report (OpenAGI, arXiv:2304.04370).
 
-Nothing says what is right: people rate what was made (`lumos rate`). What is counted needs no judge: the lines of the
-approved to-do list that were done, and the calls of functions that succeeded, each of all there were.
+The tasks have no right answer: people rate the products (`lumos rate`). The metrics need no judge: the share of lines
+of the approved to-do list that were done, and the share of function calls that succeeded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lumos_queue.prompts.todo_list import read_list
 from lumos_queue.records import Score, Task
 
 NAME = "open_ended"
-#: Row, objective, and the functions that may be used for it.
+#: Row, objective, and functions of each task.
 TASKS = (
     (
         "artwork",
@@ -57,11 +57,11 @@ class OpenEnded(Benchmark):
             yield Task(NAME, "", row, objective, {"functions": local_functions(*functions)})
 
     def gold_answer(self, task: Task) -> str:
-        """None: people judge."""
+        """Return '': people judge the answers."""
         return ""
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Without an approved list no line is done. `calls_succeeded` is left out where no function was called."""
+        """Return the scores. `lines_done` is 0 without an approved list; `calls_succeeded` is omitted without calls."""
         lines = read_list(result.approved)
         completed = sum(action.name == FINISH.name and execution.ends for action, execution in result.seen)
         calls = [execution.ok for action, execution in result.seen if action.name != FINISH.name]
