@@ -3,8 +3,8 @@
     {"labeler": "…", "question": {"problem": "What is $2+3$?", "ground_truth_answer": "5",
      "ground_truth_solution": "We add: $\\boxed{5}$."}, "label": {"steps": […], "finish_reason": "solution"}}
 
-The rationale is the published solution of the problem, which many rows lack. It is prose: there is no conversion by
-rule. A problem is in as many rows as it has labelled solutions; rows are numbered.
+The rationale is the published solution of the problem, which many rows lack. It is prose, so there is no conversion by
+rule. A problem has a row for each of its labelled solutions; the id of a row is its number.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PRM800K(Benchmark):
         return task.gold["solution"]
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """Numbers by value; formulas as text, without spaces and dollar signs."""
+        """Whether the answer is right: numbers by value; formulas as text, without spaces and dollar signs."""
         gold = task.gold["answer"]
         if read_number(gold) is not None:
             return numeric_scores(answer, gold)[0].value == 1.0

@@ -6,10 +6,10 @@ Rows in Alpaca's form; the output of an invented one, whose input is `Who wrote 
     Plan: Find out who wrote it.
     #E2 = LLM[Who wrote the book? Given context: #E1]
 
-By rule each `Plan` becomes a subgoal, and its calls actions of ours: a search is KnowledgeQuery and ParagraphRetrieve,
-for the question that is later asked of it; `LLM` is QA over the evidence that it names. There are no results, so that
-LUMOS-O alone can be trained on it, where the planner sees none: `--formulation one-pass`. The row's instruction, which
-lists ReWOO's tools, is not used.
+By rule each `Plan` becomes a subgoal, and its calls become actions of this project. A search becomes KnowledgeQuery and
+ParagraphRetrieve, for the question that a later call asks about it; `LLM` becomes QA over the evidence that it names.
+There are no results, so only LUMOS-O can be trained on these rows, because its planner sees no results:
+`--formulation one-pass`. The row's instruction, which lists ReWOO's tools, is not used.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ReWOO(Benchmark):
 
 
 def _blocks(plan: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Each `Plan` in words with its (number, tool, input) calls. Raises NotConvertible."""
+    """Return the text of each `Plan` with its (number, tool, input) calls. Raises NotConvertible."""
     before, *blocks = _PLAN.split(plan)
     plan_blocks = []
     for block in blocks:
@@ -97,7 +97,7 @@ def _read_calls(text: str) -> tuple[list[tuple[str, str, str]], str]:
     calls, rest, position = [], "", 0
     while begin := _CALL.search(text, position):
         end = _CALL_END.search(text, begin.end())
-        if end is None:  # then no later one ends either
+        if end is None:  # then no later call has an end either
             break
         calls.append((begin[1], begin[2], text[begin.end() : end.start()]))
         rest += text[position : begin.start()]
@@ -108,12 +108,12 @@ def _read_calls(text: str) -> tuple[list[tuple[str, str, str]], str]:
 def _actions(
     tool: str, tool_input: str, number: str, calls: list[tuple[str, str, str]], question: str, last: int
 ) -> list[tuple[str, str]]:
-    """Name and arguments of the actions of a call; `last` is the number of the last variable before them."""
+    """Return the (name, arguments) of the actions of a call; `last` is the number of the last variable before them."""
     if tool in SEARCHES:
         questions = (
             _question(text) for _, call_tool, text in calls if call_tool == "LLM" and number in _EVIDENCE.findall(text)
         )
-        # What is asked may name evidence that is found later only.
+        # A question may name evidence of a later call.
         query = next((text for text in questions if not _EVIDENCE.search(text)), question)
         return [("KnowledgeQuery", tool_input), ("ParagraphRetrieve", f"R{last + 1}, Query: {query}")]
     if tool == "LLM":
@@ -125,12 +125,12 @@ def _actions(
 
 
 def _question(text: str) -> str:
-    """What `LLM` is asked, without the evidence that is only its context."""
+    """Return the question to `LLM`, without evidence that is only its context."""
     return _CONTEXT.sub("", text) or text
 
 
 def _with_variables(text: str, variables: dict[str, str]) -> str:
-    """Raises NotConvertible for evidence that does not come before."""
+    """Replace evidence by variables. Raises NotConvertible for evidence without an earlier call."""
     if any(number not in variables for number in _EVIDENCE.findall(text)):
         raise NotConvertible("undefined_step")
     return _EVIDENCE.sub(lambda match: variables[match[1]], text)

@@ -4,18 +4,18 @@ beside it, as published (lupantech/ScienceQA); an invented problem and its split
     {"7": {"question": "Which animal is a bird?", "choices": ["bat", "owl"], "answer": 1, "image": "image.png",
            "hint": "Birds have feathers.", "split": "test", …}, …}           {"train": […], "test": ["7", …], …}
 
-Copies with one row for each problem (as of the Hugging Face hub) are read, too: there a row's number serves as its id
-where it has no `pid`, an image may be the row's own, and of rows that state their `split` those of the split are read.
+Copies with a row for each problem (as on the Hugging Face hub) are also read. The id of a row is its `pid` or else its
+number, a row may contain its image, and if rows state their `split`, only the rows of the requested split are read.
 
-LUMOS reports the problems with an image (ScienceQA-IMG): `--option subset=IMG`, the default; `all` takes all.
-Images are in `images/<split>/<pid>/image.png` beside the file, or in another folder of that shape.
+LUMOS reports the problems with an image (ScienceQA-IMG): `--option subset=IMG`, the default; `all` takes all problems.
+Images are in `images/<split>/<pid>/image.png` beside the file, or in another folder of that structure.
 
-The hint is what must be read to answer: the passage, the table, the rule. No text of LUMOS for such rows was published;
-here it is put between question and choices, in the order of ScienceQA's own prompts (question, context, choices):
+The hint is the text that is needed to answer: a passage, a table, a rule. LUMOS published no text for such rows; here
+the hint is between question and choices, in the order of ScienceQA's own prompts (question, context, choices):
 
     Which animal is a bird? Birds have feathers. There're some choices: A. bat, B. owl.
 
-Lecture and solution, which explain the answer, are not shown.
+The lecture and the solution explain the answer, so they are not in the question.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FORMAT = "ScienceQA's problems.json, an object of problems by id with 'question'
 SPLITS = "ScienceQA's pid_splits.json, an object with a list of problem ids for each split"
 SUBSETS = ("IMG", "all")
 MAX_CHOICES = 5
-#: Split to the names by which rows state that they are of it. Which rows are in the others, pid_splits.json says alone.
+#: Split to its names in rows. Only pid_splits.json lists the rows of the other splits.
 _SPLIT_NAMES = {
     "train": ("train",),
     "val": ("val", "validation"),
@@ -63,7 +63,7 @@ class ScienceQA(Benchmark):
     options = OPTIONS | {"subset": "IMG: problems with an image (default); all: every problem"}
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """`path` is problems.json or its folder, or a file of rows."""
+        """Yield the tasks. `path` is problems.json, its folder, or a file of rows."""
         subset = options.pop("subset", "IMG")
         if subset not in SUBSETS:
             raise unknown("subset of ScienceQA", subset, SUBSETS)
@@ -98,7 +98,7 @@ class ScienceQA(Benchmark):
 
 
 def _look_up_image(node: RowNode, identifier: str, pictures: Pictures) -> dict[str, Any]:
-    """What the row says of its image. Raises BadRow."""
+    """Return the fields of the row's image. Raises BadRow."""
     content, name = read_image_field(node["image"])
     if content is not None:
         return pictures.of_content(node.row, identifier, content, name)
@@ -107,7 +107,7 @@ def _look_up_image(node: RowNode, identifier: str, pictures: Pictures) -> dict[s
 
 
 def _rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
-    """The problems of a split: those of problems.json in the order of pid_splits.json, which rows are counted by."""
+    """Yield the problems of a split; those of problems.json in the order and with the numbers of pid_splits.json."""
     problems = read_object(file, FORMAT, lambda record: "question" in record)
     if problems is None:
         yield from _single_rows(file, split, subset)
@@ -129,7 +129,7 @@ def _rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
 
 
 def _single_rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
-    """The rows of a file with one problem each. Raises SpecError for a split that such a file cannot have."""
+    """Yield the rows of a file with a problem in each row. Raises SpecError for a split that it cannot have."""
     for item in read_records(file, FORMAT, ("question", "choices")):
         if isinstance(item, BadRow):
             yield item

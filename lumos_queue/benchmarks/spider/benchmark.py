@@ -1,10 +1,11 @@
-"""Spider: questions to databases with their SQL. `dev.json` as published, beside its `tables.json`; an invented row:
+"""Spider: questions about databases with their SQL. `dev.json` as published, beside its `tables.json`; an invented row:
 
     {"db_id": "shop", "question": "Which hats cost most?", "query": "SELECT name FROM hat ORDER BY price LIMIT 1", …}
 
-By rule, in the form that LUMOS gives InterCode-SQL: find the tables, write what to select, write the conditions if
-there are any, finish the query. Actions are SQL, not calls: `R2 = (name FROM hat)`. The result of the first is the
-schema, of the others the text itself, as the environment echoes it; the rows a query gives are not known from the file.
+The rule makes gold solutions in LUMOS's form of InterCode-SQL: find the tables, write the selection, write the
+conditions if there are any, finish the query. Actions are SQL, not calls: `R2 = (name FROM hat)`. The result of the
+first action is the schema. The result of any other action is its text, as the environment echoes it, because the file
+does not have the rows of a query.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Spider(Benchmark):
         return Task(self.name, "", str(row), node["question"].text(), {"database": database}, gold)
 
     def rationale(self, task: Task) -> str:
-        """What is there, and the query."""
+        """Return the tables of the database, and the query."""
         query = read_query(task.gold["answer"]).whole
         return f"The database has these tables: {task.gold['schema']}. The SQL query is: {query}"
 
@@ -70,7 +71,7 @@ class Spider(Benchmark):
         return steps.finish(task.gold["answer"])
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """The same text, whatever its letter case and spaces."""
+        """Whether the answer is the gold query, ignoring case and spaces."""
         return _plain(answer or "") == _plain(task.gold["answer"])
 
 
@@ -79,7 +80,7 @@ def _plain(query: str) -> str:
 
 
 def _schemas(path: Path) -> dict[str, str]:
-    """Database to `Table hat has name (type: TEXT), price (type: NUMBER); Table …`. Raises SpecError."""
+    """Return database to `Table hat has name (type: TEXT), price (type: NUMBER); Table …`. Raises SpecError."""
     schemas = {}
     for item in read_records(path, TABLES_FORMAT, ("db_id", "column_names", "column_names_original")):
         try:

@@ -1,13 +1,13 @@
-"""StrategyQA: yes/no questions whose steps are implicit. Two files: `train.json` as published (rows.py), which alone
-has rationales to teach with, and BIG-bench's task file, which LUMOS was evaluated on; an invented one:
+"""StrategyQA: yes/no questions whose steps are implicit. Two files: `train.json` as published (rows.py), the only file
+with rationales to teach with, and BIG-bench's task file, the file of the LUMOS evaluation; an invented task file:
 
     {"name": "strategyqa", "examples": [{"input": "Could Ann have met Bob?", "target_scores": {"Yes": 0, "No": 1},
                                          "target": "No. Ann died in 1800. Bob was born in 1810."}]}
 
-The file of the LUMOS evaluation holds the training questions too, so there are two protocols: the split `paper` is all
-rows of the file, `clean` leaves out those that LUMOS was trained on. These are the rows of train.json that its
-conversion kept: an annotator found evidence for every step (1,777 of 2,061; `trained` names that file).
-What an agent may search are the facts, not the evidence paragraphs: reports must name the tool set `facts`.
+The file of the LUMOS evaluation also has the training questions, so there are two protocols: the split `paper` has all
+rows of the file, and `clean` excludes the questions that LUMOS was trained on. These are the rows of train.json that
+the LUMOS conversion retained, because an annotator found evidence for every step (1,777 of 2,061; `trained` names that
+file). An agent may search the facts, not the evidence paragraphs: reports must name the tool set `facts`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from lumos_queue.scoring.yes_no import contains_yes, read_yes_no
 
 FORMAT = "StrategyQA's train.json, a list of questions, or BIG-bench's task file, a JSON object with 'examples'"
 EXAMPLE_FIELDS = ("target_scores",)
-FACTS = "Facts"  #: the title under which BIG-bench's facts are kept, as no title is given
-PUBLISHED, TRAINED_ON = 2290, 1777  #: rows of the file LUMOS was evaluated on, and how many it was trained on
+FACTS = "Facts"  #: the title of BIG-bench's facts, which have no title
+PUBLISHED, TRAINED_ON = 2290, 1777  #: rows in the file of the LUMOS evaluation, and rows that LUMOS was trained on
 
 
 class StrategyQA(Benchmark):
@@ -71,7 +71,7 @@ class StrategyQA(Benchmark):
             self.notes.append("most of these questions are among those that LUMOS was trained on: see --split clean")
 
     def _training_questions(self, split: str, path: str | None) -> set[str]:
-        """The questions that the LUMOS conversion kept of that file; none for any other split than `clean`."""
+        """Return the questions of that file that the LUMOS conversion retained; none unless the split is `clean`."""
         if (split == "clean") != (path is not None):
             raise SpecError(
                 "StrategyQA's split 'clean' and --option trained=PATH belong together: PATH is StrategyQA's "
@@ -81,7 +81,7 @@ class StrategyQA(Benchmark):
             return set()
         questions = set()
         for row in read_rows(Path(path), CONVERTING, ("evidence",)):
-            if isinstance(row, BadRow):  # it may be one of them
+            if isinstance(row, BadRow):  # it may be a training question
                 raise SpecError(f"--option trained='{path}': {row}.")
             if is_kept(row):
                 questions.add(_key(row))
@@ -93,7 +93,7 @@ class StrategyQA(Benchmark):
         return tasks(read_records(path, FORMAT, (*FIELDS, *EXAMPLE_FIELDS)), partial(self._row, conversion))
 
     def _row(self, conversion: ConversionFields, row: int, record: Mapping[str, Any]) -> Task:
-        """The task of a row of either file."""
+        """Return the task of a row of either file."""
         is_example = record.get("target_scores") is not None and record.get("question") is None
         return self._example(row, record) if is_example else read_row(conversion, row, record)
 
@@ -113,16 +113,16 @@ class StrategyQA(Benchmark):
         return RowReader(("train", "dev", "test"), {}, self._train_rows)
 
     def _train_rows(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
-        self.notes = []  # what is said of the file that LUMOS was evaluated on
+        self.notes = []  # notes of `read` are about the file of the LUMOS evaluation
         return read_rows(path, CONVERTING)
 
     def gold(self, task: Task) -> Annotation:
         return annotate(task)
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """`accuracy`: the answer says yes or no, and the gold one. `original`: as the LUMOS evaluation judged it.
+        """Return `accuracy`: the answer is yes or no, as gold is. `original`: as the LUMOS evaluation judged it.
 
-        `unparsed`: there is an answer, but it says neither; such a one is wrong.
+        `unparsed`: the answer is neither yes nor no, and so it is wrong.
         """
         gold = task.gold["answer"] == "Yes"
         truth = read_yes_no(result.answer) if result.answer is not None else None
@@ -161,7 +161,7 @@ def _examples(path: Path | None, document: Mapping[str, Any]) -> Iterator[Row | 
 
 
 def _key(task: Task) -> str:
-    """The question, however it is spaced and written large or small."""
+    """Return the question with single spaces and without case."""
     return " ".join(task.question.casefold().split())
 
 

@@ -1,9 +1,10 @@
-"""StrategyQA: sub-questions whose answers the rows do not state.
+"""Convert StrategyQA's rows: sub-questions whose answers the rows do not state.
 
-The first annotator who found evidence for every step is used, as for the LUMOS annotations. By rule, a row is converted
-when of each step but the last one fact gives the answer, clearly more than any other (rationales/questions/facts.py),
-and the row's own answer follows from these in the last one, as far as that can be told
-(rationales/questions/last_step.py). The result is the words of the fact that answer. All other rows wait for a teacher.
+The evidence is that of the first annotator who found evidence for every step, as in the LUMOS annotations. The rule
+converts a row under two conditions. For each step but the last, a single fact gives the answer, clearly better than any
+other fact (rationales/questions/facts.py); the result of the step is the words of that fact. The row's answer follows
+from these results in the last step, as far as this can be checked (rationales/questions/last_step.py). All other rows
+need a teacher.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from lumos_queue.records import Annotation, Task
 _YES_NO = re.compile(
     r"(?:is|are|was|were|does|do|did|has|have|had|can|could|would|will|should|must|if|based)\b", re.IGNORECASE
 )
-#: A question that has one where the last step has none is answered the other way round.
+#: Negative words. If only one of the question and the last step is negative, their answers are opposite.
 _NEGATIVE = re.compile(
     r"\b(?:not|no|never|without|un(?:able|likely|safe|known|usual|necessary|familiar|aware)|in(?:capable|appropriate)"
     r"|impossible|avoid|refuse|fail|lack|struggle|difficult|hard|prevent|devoid|free|absent|opposed?|reject|\w+n['’]t)\b",
@@ -30,7 +31,7 @@ _NEGATIVE = re.compile(
 
 
 def describe(task: Task) -> str:
-    """The facts, and the sub-questions with their evidence. Raises NotConvertible."""
+    """Return the facts, and the sub-questions with their evidence. Raises NotConvertible."""
     raw_texts = task.gold.get("written", task.gold)
     evidence = [step["paragraphs"] for _, step in _steps(task)]
     steps = list(zip(raw_texts["questions"], evidence, strict=True))
@@ -38,7 +39,7 @@ def describe(task: Task) -> str:
 
 
 def annotate(task: Task) -> Annotation:
-    """The gold solution by rule. Raises NotConvertible."""
+    """Return the gold solution by rule. Raises NotConvertible."""
     if not task.gold["questions"]:
         raise NotConvertible("no_rationale")
     steps, answer = _steps(task), task.gold["answer"]
@@ -54,7 +55,7 @@ def annotate(task: Task) -> Annotation:
 
 
 def _steps(task: Task) -> list[tuple[str, dict[str, Any]]]:
-    """Each sub-question with its evidence by the first annotator who found some for all. Raises NotConvertible."""
+    """Return the sub-questions with the evidence of the first annotator who has some for all. Raises NotConvertible."""
     for annotator in task.gold["evidence"]:
         if not any(step["none"] for step in annotator):
             return list(zip(task.gold["questions"], annotator, strict=True))
@@ -62,7 +63,7 @@ def _steps(task: Task) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _results(questions: Sequence[str], task: Task) -> list[str]:
-    """What the facts answer to each step but the last. Raises NotConvertible."""
+    """Return the answers of the facts to each step but the last. Raises NotConvertible."""
     *before, last = questions
     used_numbers = {int(number) for question in questions for number in REFERENCE.findall(question)}
     if not before or not _YES_NO.match(last) or used_numbers != set(range(1, len(questions))):

@@ -1,15 +1,14 @@
-"""StrategyQA: yes/no questions with facts, sub-questions and evidence. `train.json` as published; an invented row:
+"""Read StrategyQA's rows, with facts, sub-questions and evidence: `train.json` as published; an invented row:
 
     {"qid": "1a", "term": "Ann", "question": "Could Ann have met Bob?", "answer": false,
      "facts": ["Ann died in 1800.", "Bob …"],
      "decomposition": ["When did Ann die?", "When was Bob born?", "Is #2 before #1?"],
      "evidence": [[[["Ann-3"]], [["Bob-1", "Bob-2"]], ["operation"]], …]}
 
-`evidence` has for each annotator and step lists of paragraph ids (`Title-number`), or marks. The paragraphs that the
-ids name are a separate file. Decomposition and evidence serve conversions alone: copies of the file that lack them, or
-have the facts as one text, are evaluated. A file whose columns have one type each has the marks as lists:
-`["operation"]`. What an agent may search, a task's `inputs["paragraphs"]`, are the facts, each under the title of the
-row's `term`.
+`evidence` has for each annotator and step lists of paragraph ids (`Title-number`), or marks. The paragraphs are in a
+separate file. Only conversions use decomposition and evidence: copies of the file without them, or with all facts in
+one text, can be evaluated. In a file whose columns have a single type, marks are lists: `["operation"]`. An agent may
+search the facts (`inputs["paragraphs"]`), whose title is the row's `term`.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ MARKS = ("operation", "no_evidence")
 def read_rows(
     path: Path | None, conversion: ConversionFields, required_names: Sequence[str] = ()
 ) -> Iterator[Task | BadRow]:
-    """The tasks of `train.json`; a row without one of `required_names` is bad. Raises SpecError for another file."""
+    """Yield tasks of `train.json`; a row without one of `required_names` is bad. Raises SpecError for other files."""
     return tasks(read_records(path, FORMAT, FIELDS), partial(read_row, conversion, required_names=required_names))
 
 
 def read_row(
     conversion: ConversionFields, row: int, record: Mapping[str, Any], required_names: Sequence[str] = ()
 ) -> Task:
-    """The task of a row. Raises BadRow."""
+    """Return the task of a row. Raises BadRow."""
     node = RowNode(row, "", record)
     for name in required_names:
         node[name]
@@ -54,7 +53,7 @@ def read_row(
     }
     raw_texts = {"facts": facts.written, "questions": decomposition.written}
     if any(raw_texts[name] != gold[name] for name in raw_texts):
-        gold["written"] = raw_texts  # as the plan shows them; rules read them with single spaces
+        gold["written"] = raw_texts  # the plan shows these texts; rules read the texts with single spaces
     title = node["term"].text() if "term" in node else ""
     inputs = {"paragraphs": [{"title": title, "text": fact} for fact in gold["facts"]]}
     name = node["qid"].label() if "qid" in node else str(row)
@@ -62,7 +61,7 @@ def read_row(
 
 
 class _Texts(NamedTuple):
-    """Texts with single spaces, and as they are written."""
+    """Texts with single spaces, and the original texts."""
 
     texts: list[str]
     written: list[str]
@@ -73,21 +72,21 @@ def _read_texts(node: RowNode, name: str) -> _Texts:
 
 
 def _read_facts(node: RowNode) -> _Texts:
-    """The facts; a text is a single one."""
+    """Return the facts; a text counts as a single fact."""
     if "facts" not in node or node["facts"].is_list() or not isinstance(node["facts"].value, str):
         return _read_texts(node, "facts")
     return _Texts([node["facts"].text()], [node["facts"].raw_text()])
 
 
 def _read_evidence(node: RowNode, steps: int) -> list[list[dict[str, Any]]]:
-    """Evidence by annotator, of as many steps as the question has; none where its steps are not stated."""
+    """Return the evidence of each annotator for `steps` steps; none if the row states no steps."""
     if "evidence" not in node or not steps:
         return []
     return [_annotator(item, steps) for item in node["evidence"].items()]
 
 
 def _annotator(node: RowNode, count: int) -> list[dict[str, Any]]:
-    """For each step its paragraphs, and whether it is an operation, or was left without evidence."""
+    """Return for each step its paragraphs, and whether it is an operation or has no evidence."""
     steps = node.items()
     if len(steps) != count:
         raise node.bad(f"{len(steps)} steps, but 'decomposition' has {count}")
@@ -104,5 +103,5 @@ def _annotator(node: RowNode, count: int) -> list[dict[str, Any]]:
 
 
 def is_kept(task: Task) -> bool:
-    """Whether the LUMOS conversion kept this row: some annotator found evidence for every step."""
+    """Whether the LUMOS conversion retained this row: an annotator found evidence for every step."""
     return any(not any(step["none"] for step in annotator) for annotator in task.gold["evidence"])

@@ -1,7 +1,7 @@
-"""Sum2Act's four cases with image experts (arXiv:2402.18157), which the paper shows and does not measure.
+"""Sum2Act's four cases with image experts (arXiv:2402.18157), which the paper describes but does not measure.
 
-The tasks are ours, over generated pictures (MIT): VARIATIONS of each case. Agents call functions that run here
-(actions/local/), so that a score depends on what runs the experts: `--tool experts=own`.
+The tasks were made for this project, with generated pictures (MIT): VARIATIONS of each case. Agents call local
+functions (actions/local/), so a score depends on the experts: `--tool experts=own`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lumos_queue.records import Ending, Score, Task
 
 
 class VisualCases(Benchmark):
-    """`success`: all calls of the case were right and the episode has an answer; `gold_calls`: the share of them."""
+    """`success`: all gold calls were made and the episode has an answer; `gold_calls`: the share of gold calls made."""
 
     name = NAME
     domain = "local_tools"
@@ -28,7 +28,7 @@ class VisualCases(Benchmark):
     metrics = ("success", "gold_calls")
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """One task of each case, then the second of each, and so on."""
+        """Yield the first task of each case, then the second task of each case, and so on."""
         if path is not None:
             raise SpecError(f"The tasks of '{NAME}' are generated: leave out --data.")
         artifacts: dict[str, bytes] = {}
@@ -39,7 +39,7 @@ class VisualCases(Benchmark):
                 yield make_case(case, number, artifacts)
 
     def gold_answer(self, task: Task) -> str:
-        """The calls that are right."""
+        """Return the names of the gold calls."""
         return task.gold["plan"]
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:

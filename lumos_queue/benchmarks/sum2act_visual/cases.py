@@ -1,7 +1,7 @@
-"""The tasks of the four cases, each drawn from a seed of its case and number.
+"""Generate the tasks of the four cases, each from a seed of its case and number.
 
-A task's question names its pictures as models name them (actions/local/images.py); `channels` holds them. What is right
-is a sequence of calls (`steps`, read in check.py), never an answer.
+A task's question names its pictures as models name them (actions/local/images.py); `channels` has the pictures. The
+gold solution is a sequence of calls (`steps`, read in check.py), never an answer.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ DISH = "recipe search, then dish image"
 VARIATIONS = 5  #: tasks of each case
 VQA, DRAW = "visual_question_answering", "text_to_image_generation"
 PAINT, EDIT, RESTYLE = "conditioned_image_generation", "image_editing", "image_style_transfer"
-#: What every task offers; the captions and the calculator are never needed.
+#: The functions of every task; the captions and the calculator are never needed.
 OFFERED = (SEARCH, "calculator", TAKE_PICTURE, VQA, "image_captioning", DRAW, PAINT, EDIT, RESTYLE)
-#: Recipes of the library, and what they bring to the table.
+#: Recipes of the library, and their dishes.
 DISHES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "Harbour Supper": ("fish", "cup"),
@@ -42,7 +42,7 @@ DISHES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "Captain's Salad": ("fish", "apple"),
     }
 )
-#: How a style is asked for, and the word that names it.
+#: The phrase in a question that requests a style, and the word that names the style.
 _STYLES = {
     "in sepia": "sepia",
     "as a sketch": "sketch",
@@ -51,7 +51,7 @@ _STYLES = {
     "as pixel art": "pixel art",
 }
 _OUTLINED = ("house", "boat", "car", "cat", "dog")
-_PAINTS = ("red", "orange", "violet", "pink", "black")  #: that stand out in every place
+_PAINTS = ("red", "orange", "violet", "pink", "black")  #: colours that stand out in every place
 _SHORT, _LONG = 38, 46  #: pixels of a thing
 Step = dict[str, Any]
 
@@ -65,7 +65,7 @@ class _Pictures:
     channels: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, name: str, thing: str, colour: str) -> str:
-        """A picture of one thing; returns its sha256."""
+        """Add a picture of a thing, and return its sha256."""
         size = self.random.randint(_SHORT, _LONG)
         left, top = self.random.randint(2, SIZE - size - 2), self.random.randint(2, SIZE - size - 2)
         spot = Spot(thing, left, top, size, COLOURS[colour])
@@ -77,7 +77,7 @@ class _Pictures:
         return digest
 
 
-Made = tuple[str, list[Step]]  #: the question, and the calls that are right
+Made = tuple[str, list[Step]]  #: the question, and the gold calls
 _SIZE_TEXT = f"{SIZE}x{SIZE}"
 
 
@@ -128,7 +128,7 @@ CASES: Mapping[str, Callable[[int, _Pictures], Made]] = MappingProxyType(
 
 
 def make_case(case: str, number: int, artifacts: dict[str, bytes]) -> Task:
-    """The task of a case with that number, from 0 to VARIATIONS - 1; `artifacts` gets its pictures by sha256."""
+    """Return the task of a case, `number` from 0 to VARIATIONS - 1; adds its pictures to `artifacts` by sha256."""
     pictures = _Pictures(Random(f"{NAME} {case} {number}"), artifacts)
     question, steps = CASES[case](number, pictures)
     row = f"{case.split(',')[0].replace(' ', '-').replace(chr(39), '')}-{number + 1}"
@@ -138,8 +138,8 @@ def make_case(case: str, number: int, artifacts: dict[str, bytes]) -> Task:
 
 
 def _step(function: str, images: Mapping[str, str], **words: list[list[str]]) -> Step:
-    """A call. `images`: argument to the sha256 of the picture that it must name. `words`: of an argument that is a
-    text, lists of words, one of each of which it must have."""
+    """Return a gold call. `images`: argument to the sha256 of the picture that it must name. `words`: text argument to
+    lists of words; the text must have a word of each list."""
     return {"function": function, "images": dict(images), "words": words}
 
 

@@ -1,7 +1,7 @@
-"""Whether an episode did what a case asks for: by rule, from its calls alone, whatever runs the experts.
+"""Check by rule whether the calls of an episode solve its case, whatever the experts are.
 
-The gold calls must be there in their order, with success, each about the right pictures and with the words it needs;
-the picture that was made last must be that of the last of them. Further calls do no harm: they are in the report.
+The episode must have the gold calls in their order, with success, with the right pictures and with the required words.
+The last picture of the episode must be the picture of the last gold call. Extra calls do not count as errors.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from lumos_queue.records import Action, Execution
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """How far an episode came."""
+    """How many gold calls an episode made, and why it is no success."""
 
-    done: int  #: gold calls that were made, in their order
+    done: int  #: number of gold calls that were made, in their order
     problem: str = ""  #: why it is no success; '' if it is one
 
 
 def check_case(steps: Sequence[Mapping[str, Any]], calls: Sequence[tuple[Action, Execution]]) -> CaseCheck:
-    """`steps`: the gold calls (cases.py); `seen`: all calls of the episode in their order."""
+    """Check an episode. `steps`: the gold calls (cases.py); `calls`: all calls of the episode in their order."""
     completed, final_picture, last_picture = 0, "", ""
     for action, execution in calls:
         if not (execution.ok and execution.values):
@@ -44,7 +44,7 @@ def check_case(steps: Sequence[Mapping[str, Any]], calls: Sequence[tuple[Action,
 
 
 def _pictures_of(action: Action, execution: Execution) -> Iterator[str]:
-    """The sha256 of the pictures that a call made; the webcam's is not made."""
+    """Yield the sha256 of the pictures that a call made; a picture of the webcam does not count."""
     if action.name != TAKE_PICTURE:
         for value in execution.values:
             yield from (

@@ -1,14 +1,15 @@
-"""Super-NaturalInstructions: many kinds of tasks, each with a definition in words, judged by ROUGE-L. The repository as
-published (allenai/natural-instructions): its folder, with `tasks/NAME.json` and `splits/default/test_tasks.txt`, or a
-folder of task files, or one of them, or a file of instances (rows with `definition`, `inputs`, `targets`, and `id` and
-`task_name` where they have them); an invented task:
+"""Super-NaturalInstructions: many kinds of tasks, each with a definition as text, judged by ROUGE-L. The data is the
+folder of the published repository (allenai/natural-instructions), with `tasks/NAME.json` and
+`splits/default/test_tasks.txt`, a folder of task files, a task file, or a file of instances (rows with `definition`,
+`inputs`, `targets`, and optional `id` and `task_name`); an invented task:
 
     {"Definition": ["Say which animal is meant."], "Categories": ["Naming"],
      "Instances": [{"id": "x-1", "input": "It barks.", "output": ["A dog", "dog"]}, …]}
 
-Officially a test task counts with its first 100 instances, and an answer with the reference that it is most like. LUMOS
-reports the figure in arXiv v3 alone, of models that were trained to answer directly, and does not say what they were
-asked: here the definition, the input, and `Respond to me directly`, as in the training text (instructions.py).
+The official score uses the first 100 instances of each test task, and for each answer the most similar reference. Only
+arXiv v3 of LUMOS reports this score, for models that were trained to answer directly, and it does not state their
+prompt. Here the prompt is the definition, the input, and `Respond to me directly`, as in the training text
+(instructions.py).
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from lumos_queue.util.regular_file import read_regular_text
 
 FORMAT = "a task of Super-NaturalInstructions, a JSON object with 'Definition' and 'Instances'"
 INSTANCES = 100
-MAX_CHARACTERS = 100_000  #: of an answer and of a reference that are read
+MAX_CHARACTERS = 100_000  #: limit of an answer and of a reference, of which the beginning is read
 OPTIONS = {"instances": f"of each task at most so many, from the first (default {INSTANCES}, as officially)"}
 
 
 class SuperNI(Benchmark):
     name = "superni"
-    domain = "complex_qa"  #: no action of it is run: the formulation is direct
+    domain = "complex_qa"  #: its actions are not used: the formulation is direct
     formulations = ("direct",)
     licence = "Apache-2.0"
     splits = ("train", "test")
@@ -92,7 +93,7 @@ class SuperNI(Benchmark):
         return Task(self.name, "", name, question, inputs, {"answer": outputs[0], "outputs": outputs})
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """`rouge_l`: the F-measure of the longest common subsequence of stemmed words, the best over the references."""
+        """Return `rouge_l`: the F-measure of the longest common subsequence of stemmed words, the best of all."""
         if not result.answer:
             return (Score("rouge_l", 0.0),)
         answer = _words(result.answer)
@@ -100,15 +101,15 @@ class SuperNI(Benchmark):
 
 
 def rouge_l(answer: str, reference: str) -> float:
-    """From 0 to 1, as Google's rouge-score, with which the benchmark's authors judge, counts it.
+    """Return ROUGE-L from 0 to 1, as in Google's rouge-score, which the benchmark's authors use.
 
-    Of each text the first MAX_CHARACTERS are read.
+    Only the first MAX_CHARACTERS of each text count.
     """
     return _rouge_l(_words(answer), _words(reference))
 
 
 def _rouge_l(answer: Sequence[str], reference: Sequence[str]) -> float:
-    """The same of the stemmed words. The library's own table takes hours for long texts."""
+    """Return ROUGE-L of stemmed words. The library's own algorithm takes hours for long texts."""
     from rouge_score.scoring import fmeasure
 
     if not answer or not reference:
@@ -129,7 +130,7 @@ def _tokenizer() -> Any:
 
 
 def _read_outputs(items: Sequence[RowNode], node: RowNode) -> list[str]:
-    """The references. Raises BadRow."""
+    """Return the references. Raises BadRow."""
     outputs = [optional_text(item) for item in items]
     if not all(outputs) or not outputs:
         raise node.bad("no reference, or an empty one")
@@ -137,7 +138,7 @@ def _read_outputs(items: Sequence[RowNode], node: RowNode) -> list[str]:
 
 
 def _single_rows(path: Path, limit: int) -> Iterator[Row | BadRow] | None:
-    """The rows of a file of instances, of each task at most so many; None for tasks as they are published."""
+    """Return the rows of a file of instances, at most `limit` of each task; None for published task files."""
     if path.is_dir() or read_object(path, FORMAT, lambda record: "definition" in record) is not None:
         return None
     return _first_of_each_task(path, limit)
@@ -153,7 +154,7 @@ def _first_of_each_task(path: Path, limit: int) -> Iterator[Row | BadRow]:
 
 
 def _files(path: Path | None, split: str) -> tuple[list[Path], bool]:
-    """The task files, and whether a list of the split names them. Raises SpecError."""
+    """Return the task files, and whether a list of the split names them. Raises SpecError."""
     if path is None or not path.exists():
         raise SpecError(f"Cannot read '{path}': give the folder of Super-NaturalInstructions with --data.")
     if path.is_file():

@@ -4,8 +4,8 @@ row:
     {"ID": "chal-0", "Body": "A kite costs 40 dollars. If there are …", "Question": "How much does it cost now?",
      "Equation": "( 40.0 - 13.0 )", "Answer": 27.0, "Type": "Subtraction"}
 
-The question shown is `Body + " " + Question`, as the LUMOS evaluation joined them; no dot is added. `Equation`
-serves conversions alone.
+The question of a task is `Body + " " + Question`, without an added dot, as in the LUMOS evaluation. Only conversions
+use `Equation`.
 """
 
 from __future__ import annotations
