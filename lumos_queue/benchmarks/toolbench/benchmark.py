@@ -1,11 +1,11 @@
 """ToolBench: questions that are answered by calling documented APIs. The format: rows.py.
 
-Tools are those that a row lists (`--option tools=oracle`, the default), or the K of all listed in the file that fit the
-question best (`tools=retrieved:K`); of a folder all six files count.
+The tools of a task are the APIs that its row lists (`--option tools=oracle`, the default), or the K APIs that fit the
+question best of all listed APIs of the file, or of all six files of a folder (`tools=retrieved:K`).
 
-Whether an answer is right is for judges to say. What is counted here needs none: `answered` is 1 when there is an
-answer, of Finish or of a solver; `relevant_apis` is the share of the APIs the question was written from that were
-called with success. Neither says that the answer is right, and a good answer may need fewer of them.
+Only judges can decide whether an answer is right. The metrics here need no judge: `answered` is 1 if there is an
+answer, from Finish or from a solver; `relevant_apis` is the share of the APIs behind the question that were called with
+success. Neither states that the answer is right, and a good answer may need fewer APIs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPTIONS = {
     "tools": "'oracle' (default): the APIs that a row lists; 'retrieved:K': the K that fit it best of all listed"
 }
 MAX_RETRIEVED = 100
-#: Queries that StableToolBench has of each split.
+#: Split to the number of its queries in StableToolBench.
 PUBLISHED = {"I1-inst": 163, "I1-tool": 158, "I1-cat": 153, "I2-inst": 106, "I2-cat": 124, "I3-inst": 61}
 
 
@@ -44,7 +44,7 @@ class ToolBench(Benchmark):
     options = OPTIONS
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """Of a folder the file of that split, or all of them where the split is 'test' (builds --against)."""
+        """Yield the tasks; of a folder, those of the split's file, or of all files for 'test' (builds --against)."""
         count = _read_tools(options.get("tools", ORACLE))
         self.notes, row_count = [], 0
         pool = Pool(listed_apis(path)) if count and path else None
@@ -59,11 +59,11 @@ class ToolBench(Benchmark):
             self.notes.append(f"the {count:,} best of {len(pool.apis):,} APIs are offered for each row, found by words")
 
     def gold_answer(self, task: Task) -> str:
-        """The relevant APIs: no row says what the answer is."""
+        """Return the relevant APIs, because no row states an answer."""
         return "; ".join(f"{tool}: {api}" for tool, api in task.gold["relevant"])
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """`relevant_apis` is left out for a row that names none."""
+        """Return the scores, without `relevant_apis` for a row that names none."""
         final_answers = [execution.result for _, execution in result.seen if execution.ends]
         has_answer = float(any(answer.strip() for answer in (*final_answers, result.answer or "")))
         relevant = {tuple(pair) for pair in task.gold["relevant"]}
@@ -82,7 +82,7 @@ class ToolBench(Benchmark):
 
 
 def _read_tools(option: str) -> int:
-    """K of `retrieved:K`; 0 for `oracle`. Raises SpecError."""
+    """Return K of `retrieved:K`; 0 for `oracle`. Raises SpecError."""
     if option == ORACLE:
         return 0
     kind, _, number = option.partition(":")

@@ -1,4 +1,4 @@
-"""Tools that have to be found first: the K APIs of a pool whose documents fit a query best, by words (BM25)."""
+"""Retrieve tools: the K APIs of a pool whose documents fit a query best, by words (BM25)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ API = Mapping[str, Any]
 
 
 class Pool:
-    """Different APIs with an index of their documents."""
+    """A set of different APIs with an index of their documents."""
 
     def __init__(self, apis: Sequence[API]):
         self.apis = tuple({(api["category_name"], api["tool_name"], api["api_name"]): api for api in apis}.values())
@@ -20,13 +20,13 @@ class Pool:
         self._index = index([lexicon.number_words(document_words(api)) for api in self.apis], lexicon)
 
     def best(self, query: str, count: int) -> list[API]:
-        """The `count` APIs that fit a query best, the best first."""
+        """Return the `count` APIs that fit a query best, the best first."""
         scores = score(self._index, query, len(self.apis)).tolist()
         return [self.apis[position] for position in top_positions(scores, count)]
 
 
 def document_words(api: API) -> list[str]:
-    """The words of an API's document that count: its name as a title, its tool, category, description and arguments."""
+    """Return the words of an API's document: its tool and name as a title, its category, description and arguments."""
     arguments = [*api["required_parameters"], *api["optional_parameters"]]
     argument_texts = [f"{argument.get('name', '')} {argument.get('description', '')}" for argument in arguments]
     text = " ".join([api["category_name"], api["api_description"], *argument_texts])

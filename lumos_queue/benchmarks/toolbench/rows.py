@@ -1,4 +1,4 @@
-"""ToolBench's queries, as in ToolBench and StableToolBench: a file, or a folder of six; an invented row:
+"""Read the queries of ToolBench and StableToolBench: a file, or a folder of six files; an invented row:
 
     {"query_id": 7, "query": "Where is my parcel CA1?", "relevant APIs": [["suivi-colis", "Latest"]],
      "api_list": [{"category_name": "Logistics", "tool_name": "suivi-colis", "api_name": "Latest",
@@ -6,8 +6,8 @@
                    "description": "", "default": ""}], "optional_parameters": [], "method": "GET",
                    "template_response": {"status": "str"}}]}
 
-`query` may be a list, of which the first is meant. Rows without `api_list` ask for tools that have to be found first.
-What else an entry of `api_list` may lack are descriptions and parameters: demonstration files have names alone.
+`query` may be a list, of which the first text is the query. Rows without `api_list` need retrieved tools. An entry of
+`api_list` may lack descriptions and parameters: demonstration files only have names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LISTS = ("required_parameters", "optional_parameters")
 
 
 def file_of(path: Path | None, split: str) -> Path | None:
-    """The file with a split's rows: the path itself, or the file of that split in this folder. Raises SpecError."""
+    """Return the file with a split's rows: the path itself, or the split's file in this folder. Raises SpecError."""
     if path is None or not path.is_dir():
         return path
     if split not in FILES:
@@ -50,19 +50,19 @@ def file_of(path: Path | None, split: str) -> Path | None:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The file itself, or the published files that are in this folder."""
+    """Return the file itself, or the published files in this folder."""
     return [file for name in FILES.values() if (file := path / name).is_file()] if path.is_dir() else [path]
 
 
 def query_rows(path: Path | None) -> Iterator[Row | BadRow]:
-    """The records of a file. Raises SpecError for another format."""
+    """Yield the records of a file. Raises SpecError for another format."""
     return read_records(path, FORMAT, FIELDS)
 
 
 def query_task(row: int, record: Mapping[str, Any]) -> Task:
-    """The task of a record, with the functions that it lists. Raises BadRow.
+    """Return the task of a record, with the functions that the record lists. Raises BadRow.
 
-    `inputs["functions"]` is None where the record lists none.
+    `inputs["functions"]` is None if the record lists none.
     """
     node = RowNode(row, "", record)
     functions = apis_of(node)
@@ -72,14 +72,14 @@ def query_task(row: int, record: Mapping[str, Any]) -> Task:
 
 
 def listed_apis(path: Path) -> list[dict[str, Any]]:
-    """All APIs that the rows of these files list; those of bad rows are passed over. Raises SpecError for none."""
+    """Return all APIs that the rows of these files list, except in bad rows. Raises SpecError if there are none."""
     apis: list[dict[str, Any]] = []
     for file in files_of(path):
         for item in query_rows(file):
             try:
                 apis += [] if isinstance(item, BadRow) else apis_of(RowNode(item[0], "", item[1])) or []
             except BadRow:
-                continue  # reported when it is read as a row
+                continue  # reported when the row is read as a task
     if not apis:
         raise SpecError(
             f"No row of '{path}' lists APIs: there is nothing to find tools in. Read it with a file that does."
@@ -88,7 +88,7 @@ def listed_apis(path: Path) -> list[dict[str, Any]]:
 
 
 def apis_of(node: RowNode) -> list[dict[str, Any]] | None:
-    """The API entries of a record, with the fields that functions are made of. Raises BadRow."""
+    """Return the API entries of a record, with the fields that functions are made from. Raises BadRow."""
     if "api_list" not in node:
         return None
     apis = [_api(item) for item in node["api_list"].items()]
@@ -98,7 +98,7 @@ def apis_of(node: RowNode) -> list[dict[str, Any]] | None:
 
 
 def _api(item: RowNode) -> dict[str, Any]:
-    """An entry with all texts and lists, and only what functions are made of."""
+    """Return an entry with all texts and lists, and only with the fields that functions are made from."""
     for name in ("api_name", "tool_name"):
         item[name].raw_text()
     api: dict[str, Any] = {name: _text(item, name) for name in _TEXTS}
@@ -113,7 +113,7 @@ def _api(item: RowNode) -> dict[str, Any]:
 
 
 def _text(item: RowNode, name: str) -> str:
-    """A text that may be missing or null: ''."""
+    """Return a text; '' if it is missing or null."""
     value = item[name].value if name in item else None
     if value is not None and not isinstance(value, str):
         raise item[name].bad("expected text")
@@ -121,7 +121,7 @@ def _text(item: RowNode, name: str) -> str:
 
 
 def _relevant(node: RowNode, functions: list[dict[str, Any]] | None) -> list[list[str]]:
-    """The relevant APIs, each once: tool and API. One of the published rows names one twice."""
+    """Return the (tool, API) pairs of the relevant APIs without duplicates, which one of the published rows has."""
     pairs = [_pair(item) for item in node["relevant APIs"].items()] if "relevant APIs" in node else []
     known_apis = {(api["tool_name"], api["api_name"]) for api in functions or ()}
     for pair in pairs:
@@ -138,7 +138,7 @@ def _pair(item: RowNode) -> tuple[str, str]:
 
 
 def _query(node: RowNode) -> str:
-    """The query; of several the first."""
+    """Return the query; of several, the first."""
     if isinstance(node.value, list):
         if not node.value:
             raise node.bad("empty")
@@ -147,7 +147,7 @@ def _query(node: RowNode) -> str:
 
 
 def _row_name(node: RowNode, row: int) -> str:
-    """The query's own number or name; the row's number where it has none."""
+    """Return the query's own number or name, or else the row's number."""
     if "query_id" not in node:
         return str(row)
     identifier = node["query_id"]

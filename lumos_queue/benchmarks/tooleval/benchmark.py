@@ -1,11 +1,11 @@
 """ToolEval: each task is a stored run of a tool agent, whose answer a judge votes on (`lumos judge JOB`).
 
-    pass           strict: most votes say that the answer solves the request
-    tooleval_pass  most votes pass by ToolEval's table, which also credits giving up where nothing could be done
+    pass           strict: most votes state that the answer solves the request
+    tooleval_pass  most votes pass by ToolEval's table, which also accepts giving up on an unsolvable request
     sopr           the mean of the votes: solved 1, unsure 1/2, unsolved 0
     win            with --against JOB: most rounds are won against the other job's run of the same task
 
-Every run of the judged job counts: without a result it has failed. What is tied is worth 1/2.
+Every run of the judged job counts: a run without a result has failed. A tie counts 1/2.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class ToolEval(Benchmark):
         raise SpecError("The tasks of 'tooleval' are the runs of a job: judge them with lumos judge JOB.")
 
     def gold_answer(self, task: Task) -> str:
-        """There is none: the judge is asked."""
+        """Return '': a judge decides, without a gold answer."""
         return ""
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Made from the stored verdict; none without one: a run that is not judged makes the report incomplete."""
+        """Return the scores of the stored verdict; none without a verdict, which makes the report incomplete."""
         if result.answer is None:
             return ()
         verdict = ToolVerdict.from_text(result.answer)

@@ -1,7 +1,7 @@
-"""Whether an answer is right, part by part, and whether a call found something: by rule, without a judge.
+"""Check by rule, without a judge, whether each part of an answer is right, and whether a call returned a gold value.
 
-An answer says `1: 20417; 2: unknown`. What stands behind the number of a part, up to that of another one, is about it;
-of a task with one part all of it is. Numbers of ids (`SH-48213`) are no claims: they name what is spoken of.
+An answer has the form `1: 20417; 2: unknown`. The text from the number of a part to the next number is about that part;
+if a task has one part, the whole answer is about it. Numbers of ids (`SH-48213`) are no claims: they name the subject.
 """
 
 from __future__ import annotations
@@ -25,46 +25,46 @@ _UNKNOWN = re.compile(
 
 
 class Claim(StrEnum):
-    """What an answer says of a part."""
+    """The claim of an answer about a part."""
 
-    VALUE = "value"  #: one value, and that it is the answer
-    REFUSED = "refused"  #: that it is unknown, and no value
-    UNCLEAR = "unclear"  #: several values, or a value that is said to be unknown
-    MISSING = "missing"  #: nothing
+    VALUE = "value"  #: a single value, as the answer
+    REFUSED = "refused"  #: the answer is unknown, without a value
+    UNCLEAR = "unclear"  #: several values, or a value and the claim that it is unknown
+    MISSING = "missing"  #: no claim
 
 
 class PartCheck(StrEnum):
-    """What an answer is worth, of one part."""
+    """The verdict on an answer about a part."""
 
-    RIGHT = "right"  #: the value; of a part that has none, that it is unknown
-    REFUSED = "refused"  #: said to be unknown, though it can be found
-    WRONG = "wrong"  #: a claim that is not true
+    RIGHT = "right"  #: the right value, or `unknown` for a part without an answer
+    REFUSED = "refused"  #: `unknown` for a part with an answer
+    WRONG = "wrong"  #: a false claim
     MISSING = "missing"
 
 
 def check_answer(parts: Sequence[Mapping[str, Any]], answer: str | None) -> list[PartCheck]:
-    """`parts`: those of a task's gold."""
+    """Return the verdict on each part of an answer. `parts`: the parts of a task's gold."""
     texts = _split((answer or "")[:MAX_ANSWER], len(parts))
     return [_check(part["answer"], *_read_claim(text)) for part, text in zip(parts, texts, strict=True)]
 
 
 def holds_value(parts: Sequence[Mapping[str, Any]], execution: Execution) -> bool:
-    """Whether what a call returned holds a value that a gold call is for: the truth about a state manager's verdict.
+    """Whether a call returned the value of a gold call; the verdict of a state manager is compared with this.
 
-    No two numbers of a task are equal, so that none is there by chance.
+    All numbers of a task differ, so no value matches by chance.
     """
     body = _whole_body(execution)
     return any(re.search(rf'"{re.escape(call["value"])}"', body) for part in parts for call in part["calls"])
 
 
 def _whole_body(execution: Execution) -> str:
-    """What a call returned, also where a model was shown less."""
+    """Return the whole text that a call returned, even if a model only saw its beginning."""
     value: Mapping[str, Any] = execution.values[0] if execution.values else {}
     return str(value.get("full", execution.result))
 
 
 def _split(answer: str, part_count: int) -> list[str]:
-    """What an answer says of each part."""
+    """Return the text of an answer about each part."""
     marks = [match for match in _PART.finditer(answer) if int(match[1]) <= part_count]
     if not marks:
         return [answer] if part_count == 1 else [""] * part_count
@@ -76,7 +76,7 @@ def _split(answer: str, part_count: int) -> list[str]:
 
 
 def _read_claim(text: str) -> tuple[Claim, str]:
-    """What a text about a part claims, and the value."""
+    """Return the claim of a text about a part, and its value."""
     values = {number.replace(",", "") for number in _NUMBER.findall(_ID.sub("", text))}
     unknown = _UNKNOWN.search(text) is not None
     if not values:

@@ -1,11 +1,12 @@
-"""ToolWorld: generated questions that are answered by calling generated APIs, with dials for what goes wrong.
+"""ToolWorld: generated questions that are answered by calling generated APIs, with dials for faults and difficulty.
 
     Find (1) the weight of the depot of the shipment SH-48213; (2) the fee of the driver DR-70118. Answer with …
 
-A question has one to three parts, each a chain of one to three calls: what one returns is the argument of the next. Two
-APIs of other names answer each link; look-alikes do not. Splits are named as ToolBench's subsets: `-inst` has other
-tasks with the tools of training, `-tool` and `-cat` have tools and categories that no training task has. Tasks are in
-ToolBench's form, so that everything that reads or plays those works here: what the APIs answer comes with the task.
+A question has one to three parts. A part is a chain of one to three calls: the value of a call is the argument of the
+next call. Two APIs with different names answer each link of a chain; look-alikes do not. Splits have the names
+of ToolBench's subsets: `-inst` has other tasks with the tools of training, `-tool` and `-cat` have tools and categories
+that no training task has. Tasks have ToolBench's form and include the answers of their APIs, so everything that reads
+or simulates ToolBench's tasks works here.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ GROUPS: Mapping[str, Callable[[Task], str]] = {
 
 
 class ToolWorld(Benchmark):
-    """What its metrics mean.
+    """The benchmark, with these metrics.
 
-    `pass`: every part is right; it has its value, or is said to be unknown where it has none. `verified_pass` is the
-    same of the tasks that can be solved. `right_refusal`, of the others: every part without an answer is said to be
-    unknown, and no value is claimed for it. `partial`: the share of parts that are right. `false_finish`: the answer
-    claims a wrong value, or leaves a part out.
+    `pass`: every part is right; the answer states its value, or that it is unknown if it has no value. `verified_pass`:
+    the same, for solvable tasks. `right_refusal`, for all other tasks: for every part without a value, the answer
+    states that it is unknown, and claims no value. `partial`: the share of right parts. `false_finish`: the answer
+    claims a wrong value, or omits a part.
     """
 
     name = NAME
@@ -53,7 +54,7 @@ class ToolWorld(Benchmark):
     groups = GROUPS
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """The tasks of a split, always the same for the same dials. Raises SpecError."""
+        """Yield the tasks of a split, always the same for the same dials. Raises SpecError."""
         if path is not None:
             raise SpecError(f"The tasks of '{NAME}' are generated: leave out --data.")
         dials = read_dials(split, options)
@@ -69,7 +70,7 @@ class ToolWorld(Benchmark):
         return tuple(metric for metric in self.metrics if metric != (UNSOLVABLE if _is_solvable(task) else SOLVABLE))
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """The metrics that apply to the task (`metrics_of`), with what was found of each part as the detail."""
+        """Return the metrics that apply to the task (`metrics_of`), with the verdict on each part as the detail."""
         parts = task.gold["parts"]
         checks = check_answer(parts, result.answer)
         right = [check == PartCheck.RIGHT for check in checks]
@@ -88,7 +89,7 @@ class ToolWorld(Benchmark):
 
 
 def _describe(dials: Dials) -> str:
-    """What the job's tasks were made with."""
+    """Return a note with the dials of the tasks."""
     text = f"generated with seed {dials.seed}, faults {dials.faults:g}, traps {dials.traps:g}, "
     text += f"unsolvable parts {dials.unsolvable:g}"
     if not dials.context:

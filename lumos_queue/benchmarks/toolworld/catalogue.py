@@ -1,8 +1,9 @@
-"""The catalogue: tools of nine categories, and the documents of their APIs as ToolBench writes them.
+"""The catalogue: tools of nine categories, and the documents of their APIs in ToolBench's form.
 
-A category has four kinds of things and six attributes; a tool tells what belongs to a thing, `find_depot_of_shipment`,
-and an attribute of it, `find_weight_of_shipment`. Collections join three categories each. It is the same for every
-seed: seeds draw the tasks. All words were chosen for this project; no tool and no thing of it exists.
+A category has four kinds of things and six attributes. A tool returns a thing that belongs to another thing,
+`find_depot_of_shipment`, and an attribute of a thing, `find_weight_of_shipment`. A collection has three categories. The
+catalogue is the same for every seed; seeds only determine the tasks. All words were chosen for this project; the tools
+and things do not exist.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from typing import Any
 
 from lumos_queue.actions.tools.world import ANSWERS, FORMER, NOTES, TYPES
 
-TRAINING_TOOLS, HELD_OUT_TOOLS = 4, 2  #: of each category that is trained on; of a held-out category all are held out
+TRAINING_TOOLS, HELD_OUT_TOOLS = 4, 2  #: tools of each training category; all tools of a held-out category are held out
 
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """What the tools of a category know."""
+    """A category: its name, and the kinds of things and attributes that its tools know."""
 
     name: str
     kinds: tuple[str, ...]
@@ -55,7 +56,7 @@ COLLECTIONS: Mapping[str, tuple[Category, ...]] = {
 HELD_OUT_COLLECTION = "Science"
 _FIRST = ("Amber", "Brisk", "Cedar", "Delta", "Early", "Fair", "Green", "Hollow", "Inner", "Jade", "Keen", "Lunar")
 _SECOND = ("Desk", "Index", "Ledger", "Finder", "Bridge", "Board", "Guide", "Register")
-#: Names of APIs: {b} of an {a}. A tool uses them in an order of its own.
+#: Names of APIs: {b} of an {a}. Each tool uses them in its own order.
 STYLES = (
     "get_{b}_by_{a}",
     "{a}_{b}_lookup",
@@ -66,14 +67,19 @@ STYLES = (
     "{b}_under_{a}",
     "resolve_{a}_{b}",
 )
-#: What documents say, by kind of API. The first group is the kind of the argument, the second that of the value.
+#: Descriptions of documents by kind of API. {a} is the kind of the argument, {b} the kind of the value.
 DESCRIPTIONS: Mapping[str, tuple[str, ...]] = {
     ANSWERS: ("Takes the id of the {a} and returns its {b}.", "Tells the {b} that belongs to the {a} with this id."),
     FORMER: ("Takes the id of the {a} and returns the {b} that it had before.",),
     TYPES: ("Takes the id of the {a} and returns which types of {b} there are.",),
     NOTES: ("Takes the id of the {a} and returns notes on its {b}.",),
 }
-_NAMES = {ANSWERS: "{b}", FORMER: "former_{b}", TYPES: "{b}_types", NOTES: "{b}_notes"}  #: of what an API returns
+_NAMES = {
+    ANSWERS: "{b}",
+    FORMER: "former_{b}",
+    TYPES: "{b}_types",
+    NOTES: "{b}_notes",
+}  #: name of the returned value by kind of API
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +88,12 @@ class Tool:
 
     name: str
     category: str
-    styles: tuple[int, ...]  #: the order in which it uses STYLES
+    styles: tuple[int, ...]  #: indices of STYLES in the tool's order
 
 
 @dataclass(frozen=True, slots=True)
 class ApiName:
-    """An API: what names its document."""
+    """An API, by the fields that determine its document."""
 
     tool: Tool
     kind: str
@@ -102,7 +108,7 @@ class ApiName:
 
 @cache
 def tools() -> Mapping[str, tuple[Tool, ...]]:
-    """All tools by category, those for training first."""
+    """Return all tools by category, the training tools first."""
     draw = random.Random("toolworld tools")
     names = [f"{first} {second}" for first in _FIRST for second in _SECOND]
     draw.shuffle(names)
@@ -122,7 +128,7 @@ def _order(draw: random.Random) -> tuple[int, ...]:
 
 @lru_cache(maxsize=100_000)
 def document(api: ApiName) -> Mapping[str, Any]:
-    """An API's entry in an `api_list`: to be copied before it is changed."""
+    """Return an API's entry in an `api_list`. Copy the entry before changing it."""
     texts = DESCRIPTIONS[api.kind]
     gives = _NAMES[api.kind].format(b=api.gives)
     return {
@@ -138,7 +144,7 @@ def document(api: ApiName) -> Mapping[str, Any]:
 
 
 def misspell(entry: Mapping[str, Any], of: str, position: int) -> tuple[dict[str, Any], str]:
-    """The entry with its parameter misspelt, two letters exchanged at about that place; and the right name of it."""
+    """Return the entry with a misspelt parameter, two letters exchanged by `position`, and the right name of it."""
     right = f"{of}_id"
     positions = [index for index in range(1, len(of) - 1) if right[index] != right[index + 1]]
     index = positions[position % len(positions)]
@@ -151,7 +157,7 @@ def _parameter(of: str, name: str) -> dict[str, str]:
 
 
 def read_description(text: str) -> tuple[str, str, str] | None:
-    """(kind of API, kind of the argument, kind of the value) of a description; None where it is no such one."""
+    """Return (kind of API, kind of the argument, kind of the value) of a description; None for any other text."""
     for kind, pattern in _patterns():
         if match := pattern.search(text):
             return kind, match["a"], match["b"]

@@ -1,4 +1,4 @@
-"""The dials of ToolWorld: what `--option NAME=VALUE` sets, and which seeds are of which split."""
+"""The dials of ToolWorld, set by `--option NAME=VALUE`, and the seeds of each split."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from lumos_queue.actions.tools.world import LOOKALIKES
 from lumos_queue.errors import SpecError, unknown
 
 TRAIN = "train"
-#: Split to the number of its tasks. The order decides which seeds are whose: never change it.
+#: Split to the number of its tasks. The order determines the seeds of each split: never change it.
 SIZES = {"train": 20_000, "I1-inst": 500, "I1-tool": 500, "I1-cat": 500, "I2-inst": 500, "I2-cat": 500, "I3-inst": 500}
-SEEDS = 1_000  #: of each split; a seed makes the same tasks whatever split asks for it, so that each has its own
+SEEDS = 1_000  #: of each split; splits have different seeds, because the same seed makes the same tasks in every split
 MAX_PARTS, MAX_LINKS, MAX_APIS = 3, 3, 4
 MIN_DIGITS, MAX_DIGITS = 3, 5
 MAX_RATIO, MAX_CONTEXT = 10.0, 1_000_000
@@ -36,7 +36,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Dials:
-    """What is the same for all tasks of a reading. Ranges include both ends."""
+    """The settings of all tasks of a job. Ranges include both ends."""
 
     seed: int
     parts: Range = (1, MAX_PARTS)
@@ -47,12 +47,12 @@ class Dials:
     faults: float = 0.0
     traps: float = 0.0
     unsolvable: float = 0.1
-    ratio: float = 0.0  #: 0: answers have nothing but their facts
+    ratio: float = 0.0  #: 0: the answers of APIs are not longer than their facts
     context: int = 0  #: characters
 
 
 def read_dials(split: str, options: Mapping[str, str]) -> Dials:
-    """The dials that the options set. Raises SpecError for a split or an option that is unknown, or out of range."""
+    """Return the dials for these options. Raises SpecError for an unknown split or option, and for an invalid one."""
     if split not in SIZES:
         raise unknown("split of toolworld", split, SIZES)
     for name in options:
@@ -82,7 +82,7 @@ def read_dials(split: str, options: Mapping[str, str]) -> Dials:
 
 
 def seeds_of(split: str) -> range:
-    """The seeds that are this split's alone."""
+    """Return the seeds of a split; no other split has them."""
     first = list(SIZES).index(split) * SEEDS
     return range(first, first + SEEDS)
 

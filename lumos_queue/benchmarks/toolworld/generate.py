@@ -1,7 +1,7 @@
-"""From a seed and a number to a task: its parts, the APIs that are offered, their faults and its gold calls.
+"""Generate a task from a seed and a number: its parts, the offered APIs, their faults, and its gold calls.
 
-What is asked for, faults and traps are drawn from streams of their own: the tasks of a seed ask for the same with
-other dials, as far as these leave the number of parts and links alone.
+Questions, faults and traps have separate random streams. So the tasks of a seed have the same questions with other
+dials, unless these change the number of parts and links.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ FORMAT = (
     'Answer with the number of each part and its value, as in "1: VALUE; 2: unknown", where unknown stands for what '
     "cannot be found."
 )
-SHAPES = ("I1", "I2", "I3")  #: of ToolBench's subsets: tools of one tool, of one category, of one collection
-Offered = tuple[ApiName, dict[str, Any]]  #: an API, and what the task's world says of it
+SHAPES = ("I1", "I2", "I3")  #: of ToolBench's subsets: APIs of one tool, of one category, of one collection
+Offered = tuple[ApiName, dict[str, Any]]  #: an API, and its facts in the task's world
 
 
 @dataclass(slots=True)
 class _NewLink:
-    """A link as it is made."""
+    """A link during generation."""
 
     of: str
     gives: str
@@ -70,13 +70,13 @@ class _NewLink:
 
 
 def make_tasks(split: str, dials: Dials) -> Iterator[Task]:
-    """The tasks of a split, always the same. Raises SpecError at the first that does not fit into the context."""
+    """Yield the tasks of a split, always the same. Raises SpecError at the first task that exceeds the context."""
     for number in range(SIZES[split]):
         yield make_task(split, dials, number)
 
 
 def make_task(split: str, dials: Dials, number: int) -> Task:
-    """The task of that number, counted from 0."""
+    """Return the task with that number, counted from 0."""
     shape = SHAPES[number % len(SHAPES)] if split == TRAIN else split[:2]
     draw = random.Random(f"toolworld {dials.seed} {number}")
     scope = _Scope(split, shape, draw)
@@ -130,7 +130,7 @@ class _Scope:
         return self._of[kind].attributes
 
     def order(self, kind: str, draw: random.Random) -> list[Tool]:
-        """Tools in the order in which they offer APIs of this kind: one of its own category, then those of others."""
+        """Return the order of tools for a kind: a tool of its category, other categories, the rest of its category."""
         own_tools = [*self._tools[self._of[kind].name]]
         draw.shuffle(own_tools)
         other_tools = [
@@ -144,9 +144,9 @@ class _Scope:
 
 
 def _draw_parts(scope: _Scope, dials: Dials, draw: random.Random) -> list[list[_NewLink]]:
-    """Chains of links; no two links of a task lead from the same kind to the same."""
+    """Sample chains of links; no two links of a task have both kinds in common."""
     lowest = 10 ** (dials.digits - 1)
-    numbers = iter(draw.sample(range(lowest, 10 * lowest), 64))  # no two are equal: a number tells what it is of
+    numbers = iter(draw.sample(range(lowest, 10 * lowest), 64))  # all differ, so that a number identifies its thing
     used_steps: set[tuple[str, str]] = set()
     parts = []
     for _ in range(draw.randint(*dials.parts)):
@@ -168,7 +168,7 @@ def _draw_parts(scope: _Scope, dials: Dials, draw: random.Random) -> list[list[_
 
 
 def _name(kind: str, number: int, scope: _Scope) -> str:
-    """An id of a kind of thing, `SH-48213`; a value of an attribute is the number alone."""
+    """Return an id of a kind of thing, `SH-48213`; the value of an attribute is only the number."""
     return f"{kind[:2].upper()}-{number}" if kind in scope.kinds else str(number)
 
 
@@ -186,7 +186,7 @@ def _offer(link: _NewLink, scope: _Scope, dials: Dials, draw: random.Random) -> 
 
 
 def _add_faults(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.Random) -> list[int | None]:
-    """Give APIs their faults; returns for each part the place of the link that cannot be followed, None without one."""
+    """Add faults to APIs. Return for each part the index of the link that no API answers, or None."""
     broken_links: list[int | None] = []
     for part in parts:
         for link in part:
@@ -209,7 +209,7 @@ def _set_traps(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.R
 
 
 def _entry(api: ApiName, facts: dict[str, Any]) -> dict[str, Any]:
-    """The API's document. Where its parameter is misspelt, the world learns the right name."""
+    """Return the API's document. For a misspelt parameter, add the right name to the facts of the world."""
     if facts.get("fault") != MISSPELT:
         return dict(document(api))
     entry, facts["parameter"] = misspell(document(api), api.of, api.style)
@@ -222,7 +222,7 @@ def _phrase(part: Sequence[_NewLink]) -> str:
 
 
 def _gold(phrase: str, part: Sequence[_NewLink], broken_link: int | None) -> dict[str, Any]:
-    """What is right of a part: its answer, None where there is none, and the calls that lead to it, in order."""
+    """Return the gold of a part: its answer, None if there is none, and the calls that lead to it, in order."""
     calls = [
         {
             "apis": [[api.tool.name, api.name] for api, _ in link.answer_apis()],
@@ -239,8 +239,11 @@ def _relevant(parts: Sequence[Sequence[_NewLink]]) -> list[list[str]]:
 
 
 def _filler(task: Task, dials: Dials) -> int:
-    """Characters in each answer that make the gold transcript `ratio` contexts long: the request with its functions,
-    the gold calls, and what they return."""
+    """Return the extra characters of each answer that make the gold transcript `ratio` contexts long.
+
+    The transcript is the request with its functions, the gold calls, and their answers. Raises SpecError if the request
+    exceeds the context.
+    """
     prompt = request(task, open_functions(task))
     if len(prompt) > dials.context:
         raise SpecError(

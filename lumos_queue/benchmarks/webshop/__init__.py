@@ -1,1 +1,1 @@
-"""WebShop's tasks, in a generated shop or in its own."""
+"""WebShop's tasks, in a generated shop or in WebShop's own shop."""

@@ -1,8 +1,8 @@
-"""What rules without a model earn in the generated shop: the reward of each goal, by rule.
+"""Rewards of rules without a model in the generated shop, for each goal.
 
-- never buys: nothing, by definition of the reward;
-- buys the first result: searches for the whole instruction, buys what comes first, chooses no option;
-- buys the first result with its options: the same, and clicks every option whose words the instruction holds.
+- never buys: 0, by definition of the reward;
+- buys the first result: searches for the whole instruction, buys the first result, chooses no option;
+- buys the first result with its options: the same, and clicks every option whose words are in the instruction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WORDS = re.compile(r"[\w.-]+")
 
 
 def shop_baselines(tasks: Iterable[Task]) -> dict[str, list[float]]:
-    """Rule name to one reward per task; goals from a file have only the first rule: their shop is not known here.
+    """Return rule name to a reward per task. Goals from a file only have the first rule: their shop is unknown here.
 
     Each task is read once and not retained.
     """
@@ -43,7 +43,7 @@ def shop_baselines(tasks: Iterable[Task]) -> dict[str, list[float]]:
 
 
 def options_in_text(product: Product, text: str) -> dict[str, str]:
-    """Group to value, for each option that the text holds word for word; the last of a group."""
+    """Return group to value for the options whose exact words are in the text; the last match of a group counts."""
     padded_text = f" {' '.join(_WORDS.findall(text.lower()))} "
     return {
         group: value for group, values in product.options.items() for value in values if f" {value} " in padded_text

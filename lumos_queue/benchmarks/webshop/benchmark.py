@@ -1,7 +1,7 @@
 """WebShop: buy what an instruction asks for (princeton-nlp/WebShop, MIT).
 
-Without data: the project's own generated shop and goals (MIT). With `--data`: goals in one of WebShop's forms, and the
-catalogue that they are about with `--tool catalogue=FILE` (see goal_files.py).
+Without data: the project's own generated shop and goals (MIT). With `--data`: goals in one of WebShop's forms; their
+catalogue is `--tool catalogue=FILE` (see goal_files.py).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SIZES = {"train": 4_000, "dev": 200, "test": 500}
 
 
 class WebShop(Benchmark):
-    """`reward` is WebShop's, from 0 to 1; `success` is a reward of 1. An episode without a purchase has 0."""
+    """`reward` is WebShop's, from 0 to 1; `success_rate` counts rewards of 1. Without a purchase, both are 0."""
 
     name = "webshop"
     domain = "webshop"
@@ -38,11 +38,11 @@ class WebShop(Benchmark):
     slow = True
     metrics = ("reward", "success_rate")
     options = OPTIONS
-    check_level = "format"  # a shop cannot be asked a second time out of order
+    check_level = "format"  # actions of a shop cannot be repeated out of order
     teacher_prompt = "web"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """The generated tasks of a split, always the same; or goals from a file (goal_files.py)."""
+        """Yield the generated tasks of a split, always the same; or goals from a file (goal_files.py)."""
         if path is not None:
             return read_goals(path, split, options)
         if options:
@@ -50,15 +50,15 @@ class WebShop(Benchmark):
         return goals(split, SIZES.get(split, 0))
 
     def gold(self, task: Task) -> Annotation:
-        """Five subgoals, acted out in the generated shop. Raises SpecError for goals from a file."""
+        """Return five subgoals, executed in the generated shop. Raises SpecError for goals from a file."""
         return annotate(task)
 
     def gold_answer(self, task: Task) -> str:
-        """What is left to be said after the purchase."""
+        """Return the text of the gold solution after the purchase."""
         return self.gold(task).answer
 
     def annotation(self, task: Task) -> Annotation:
-        """The gold solution with other numbers of items (renumbering.py)."""
+        """Return the gold solution with other numbers of items (item_numbers.py)."""
         try:
             gold = self.gold(task)
         except SpecError as error:
@@ -66,7 +66,7 @@ class WebShop(Benchmark):
         return replace(gold, steps=tuple(renumber(gold.steps, random.Random(f"items {task.row}"))))
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Judge the purchase, by the record of the bought product in the catalogue that the agent had."""
+        """Score the purchase, by the product's record in the catalogue of the agent."""
         purchase = next(
             (
                 record
@@ -90,7 +90,7 @@ class WebShop(Benchmark):
         return (Score("reward", judgement.value, detail=detail), Score("success_rate", float(judgement.value == 1)))
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
-        """Rewards of rules without a model."""
+        """Return the rewards of rules without a model."""
         return shop_baselines(tasks)
 
 

@@ -1,14 +1,14 @@
-"""Goals from files, in WebShop's forms.
+"""Read goals from files in WebShop's forms.
 
 - A list of goals, as JSON or JSON lines: `{"asin", "category", "query", "name", "product_category",
-  "instruction_text", "attributes", "price_upper", "goal_options"[, "weight"]}`, in the file's order. All rows are read.
+  "instruction_text", "attributes", "price_upper", "goal_options"[, "weight"]}`. All rows are read, in order.
 - `--option goals=human`: items_human_ins.json, asin to `[{"instruction", "instruction_attributes",
   "instruction_options"}]`. `--option goals=synthetic`: items_ins*.json, asin to `{"instruction",
-  "instruction_attributes"}`, one goal for each combination of options. Both need `--option catalogue=FILE`, in whose
-  order the goals are made; they are then shuffled by the original's seed and split as by the original: test is the
-  first 500, dev the next 1,000, train the rest.
+  "instruction_attributes"}`, one goal for each combination of options. Both need `--option catalogue=FILE`, whose
+  order is the order of the goals; the goals are then shuffled with the original's seed and split as in the original:
+  test is the first 500, dev the next 1,000, train the rest.
 
-In the original a price limit depends on what was drawn before it; here on the goal alone (spec/lumos.md 8.1, 19).
+In the original, a price limit depends on earlier random numbers; here only on the goal (spec/lumos.md 8.1, 19).
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ OPTIONS = {
 }
 SEED = 233  #: the original's, of the shuffle
 SPLIT_AT = {"test": (0, 500), "dev": (500, 1_500), "train": (1_500, None)}
-NO_LIMIT = 1e6  #: dollars: what the original sets where it names none
+NO_LIMIT = 1e6  #: dollars: the original's limit for a goal without a limit
 
 Row = tuple[int, Mapping[str, Any]]
 
 
 def read_goals(path: Path, split: str, options: Mapping[str, str]) -> Iterator[Task | BadRow]:
-    """The goals of a file as tasks. Raises SpecError when the file as a whole cannot be read."""
+    """Yield the goals of a file as tasks. Raises SpecError if the file as a whole cannot be read."""
     form = options.get("goals")
     if form is None:
         return tasks(read_records(path, GOALS, FIELDS), lambda row, record: _task(RowNode(row, "", record), str(row)))
@@ -75,7 +75,7 @@ def _valid_products(catalogue: Path) -> Iterator[Product]:
 
 
 def _human(entries: Mapping[str, Any], products: Iterator[Product]) -> Iterator[dict[str, Any]]:
-    """Instructions without an attribute are left out, as in the original."""
+    """Yield the goals of instructions by people; those without an attribute are excluded, as in the original."""
     for product in products:
         instructions = entries.get(product.asin)
         for entry in instructions if isinstance(instructions, list) else ():
@@ -96,7 +96,7 @@ def _synthetic(entries: Mapping[str, Any], products: Iterator[Product]) -> Itera
 
 
 def _goal(product: Product, entry: Mapping[str, Any], options: Any, options_text: str) -> dict[str, Any]:
-    """A goal about a product; one about another product than `entry` says is a BadRow when it is read."""
+    """Return the goal of an entry about a product. A damaged entry becomes a BadRow when the goal is read."""
     instruction = entry.get("instruction")
     stem = instruction.strip(".") if isinstance(instruction, str) else ""
     limit = price_limit(product.price, random.Random(f"limit {product.asin} {stem}{options_text}"))
@@ -116,7 +116,7 @@ def _goal(product: Product, entry: Mapping[str, Any], options: Any, options_text
 
 
 def _task(row: RowNode, name: str) -> Task:
-    """A goal as a task. Raises BadRow for a field that cannot be."""
+    """Return a goal as a task. Raises BadRow for an invalid field."""
     options = row["goal_options"] if "goal_options" in row else RowNode(row.row, "goal_options", [])
     values = (
         options.labels() if options.is_list() else [options[key].label() for key in options.fields() if key in options]
@@ -136,7 +136,7 @@ def _task(row: RowNode, name: str) -> Task:
 
 
 def _read_dollars(node: RowNode) -> float:
-    """A price, or text that states one. Raises BadRow."""
+    """Return a price in dollars, from a number or a text. Raises BadRow."""
     try:
         dollars = float(node.value) if isinstance(node.value, (int, float, str)) else 0.0
     except (ValueError, OverflowError):

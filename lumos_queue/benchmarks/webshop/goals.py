@@ -1,9 +1,9 @@
-"""Goals for the generated shop: what a person wants, said in other words, and the gold words to find it with.
+"""Generate goals for the generated shop: an instruction in other words, and the gold words that find the product.
 
-A goal is made from a product: its attributes, one value of each group of options, a price limit above its price. It is
-kept when the gold words lead to that product by the actions themselves (gold.py).
-Products of one kind with the same attributes are in one split, and so are the goals made from them: train, dev and test
-have neither a product nor a goal in common, and test asks for kinds and attributes that were never seen together.
+A goal is made from a product: its attributes, a value of each group of options, a price limit above its price. A goal
+is retained if the actions with its gold words lead to the product (gold.py). Products of the same kind with the same
+attributes are in the same split, and so are their goals. So train, dev and test have no product and no goal in common,
+and test has combinations of kind and attributes that no other split has.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from lumos_queue.errors import unknown
 
 SPLITS = ("train", "dev", "test")
 SAID_OTHERWISE = 0.5  #: how often other words are used for an attribute, an option or a kind
-SIDETRACKED = 0.2  #: how often something beside the point is said
-STALE = 2_000  #: draws that give nothing new, after which a split is taken to be exhausted
-FOLLOWING = 4  #: of the price limits above a price, as many are drawn from as in WebShop
+SIDETRACKED = 0.2  #: how often an instruction has an irrelevant remark
+STALE = 2_000  #: samples without a new goal, after which a split counts as exhausted
+FOLLOWING = 4  #: of the price limits above a price, the number to sample from, as in WebShop
 PRICE_LIMITS = tuple(10 * step for step in range(1, 100))  #: dollars
 
 _OPENINGS = ("i need", "i am looking for", "find me", "show me", "i want to buy", "get me")
-#: How a value of a group is named: by its own word, and by others.
+#: Group to the phrase for a value's own word, and the phrase for another word.
 _OPTION_PHRASES = {
     "color": ("in {}", "in {}"),
     "size": ("in size {}", "in a {} size"),
@@ -55,12 +55,12 @@ class WordedGoal:
     instruction: str
     goal: Goal
     search: str  #: attributes and kind
-    words: str  #: to compare by: the same and the options
-    options: tuple[str, ...]  #: to click, in the order in which they are said
+    words: str  #: to compare with: attributes, kind and options
+    options: tuple[str, ...]  #: to click, in the order of the instruction
 
 
 def split_of(product: Product) -> str:
-    """Where a product belongs, by its kind and attributes: 7 in 10 of these go to train, 1 to dev, 2 to test."""
+    """Return the split of a product by its kind and attributes: 7 of 10 are in train, 1 in dev, 2 in test."""
     key = ", ".join((product.query, *sorted(product.attributes)))
     bucket = int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) % 10
     return "train" if bucket < 7 else "dev" if bucket == 7 else "test"
@@ -72,7 +72,7 @@ def _products(split: str) -> tuple[Product, ...]:
 
 
 def worded_goals(split: str, seed: int = 0) -> Iterator[WordedGoal]:
-    """Goals of a split, none twice, for items that their search finds; otherwise not yet tried out.
+    """Yield the different goals of a split whose search finds their product; other actions are not yet checked.
 
     Raises SpecError for an unknown split.
     """
@@ -91,7 +91,7 @@ def _search(search: str) -> tuple[str, ...]:
 
 
 def _draw_goals(split: str, rng: random.Random) -> Iterator[WordedGoal]:
-    """Each product with each choice of options once; ends when long nothing new was drawn."""
+    """Sample goals, each product with each choice of options once; end after STALE samples without a new goal."""
     known_goals: set[tuple[str, ...]] = set()
     stale = 0
     while stale < STALE:
@@ -137,7 +137,7 @@ def _word_goal(product: Product, rng: random.Random) -> WordedGoal:
 
 
 def price_limit(price: float, rng: random.Random) -> int | None:
-    """Dollars: the greater of two of the next limits above a price, as in WebShop; None above the last but one."""
+    """Return dollars: the larger of two of the next limits above a price, as in WebShop; None with fewer than two."""
     next_limits = [limit for limit in PRICE_LIMITS if limit > price][:FOLLOWING]
     return max(rng.sample(next_limits, 2)) if len(next_limits) > 1 else None
 
@@ -164,7 +164,7 @@ def _option(group: str, value: str, rng: random.Random) -> str:
 
 
 def _sidetrack(kind: Kind, option_values: dict[str, str], rng: random.Random) -> str:
-    """Something that misleads a search for all words: a colour or a kind that is not wanted."""
+    """Return a remark that misleads a search for all words: it has a colour or a kind of another product."""
     if rng.random() >= SIDETRACKED:
         return ""
     colour = rng.choice([name for name in OPTIONS["color"] if name not in option_values.values()])

@@ -1,4 +1,4 @@
-"""The gold solution of a worded goal: five subgoals, acted out in the shop itself, which gives the results."""
+"""Make the gold solution of a worded goal: five subgoals, executed in the shop, which returns the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Execution,
 
 T = TypeVar("T")
 
-#: The subgoals; `{0}` and `{1}` are the two items that were found.
+#: The subgoals; `{0}` and `{1}` are two items of the search.
 SUBGOALS = (
     "Search for two items that fit the request.",
     "Look at the features of item {0} that fit best.",
@@ -28,17 +28,17 @@ SUBGOALS = (
 
 
 class NoGold(SpecError):
-    """Raised when the gold words do not lead to the product that is wanted."""
+    """Raised if the gold words do not lead to the product of the goal."""
 
 
 @lru_cache(maxsize=20_000)
 def act_out(worded_goal: WordedGoal) -> Annotation:
-    """The gold solution, with the results that the generated shop gives. Raises NoGold."""
+    """Return the gold solution, with the results of the generated shop. Raises NoGold."""
     return _run_in_thread(_act_out(worded_goal))
 
 
 def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
-    """Run to its end, whether or not an event loop runs here."""
+    """Run a coroutine in another thread, because an event loop may be running in this thread."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()
 
@@ -74,7 +74,7 @@ async def _act_out(worded_goal: WordedGoal) -> Annotation:
 
 
 def _line(number: int, worded_goal: WordedGoal, items: list[str]) -> str:
-    """The grounder's line for a subgoal."""
+    """Return the grounder's line for a subgoal."""
     if number == 1:
         return f"R1 = Search({worded_goal.search})"
     if number == 2:

@@ -1,6 +1,6 @@
-"""Other numbers for the items of a gold solution: a conversion draws them anew for each task.
+"""Replace the numbers of items in a gold solution by random numbers, different for each task of a conversion.
 
-A model would learn those of the few thousand products by heart, where it has to read them.
+Otherwise a model would memorise the numbers of the few thousand products, and not read them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from lumos_queue.records import Action, AnnotatedSubgoal
 
-_ASIN = re.compile(r"\bb\d{5}\b")  #: as a page of the generated shop writes it
+_ASIN = re.compile(r"\bb\d{5}\b")  #: the form on pages of the generated shop
 
 
 def renumber(steps: Iterable[AnnotatedSubgoal], rng: random.Random) -> Iterator[AnnotatedSubgoal]:
-    """The steps, with the same number for the same item in all of them."""
+    """Yield the steps with other numbers of items, the same number for the same item in all steps."""
     numbers: dict[str, str] = {}
 
     def replace_number(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Goals as tasks and back: what a task of this benchmark carries as its gold."""
+"""Convert goals to tasks, and the gold of tasks to goals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lumos_queue.records import Annotation, Task
 
 
 def goals(split: str, number: int, seed: int = 0) -> Iterator[Task]:
-    """The first tasks of a split of the generated shop, always the same. Raises SpecError for an unknown split."""
+    """Yield the first `number` tasks of a split of the generated shop. Raises SpecError for an unknown split."""
     return _tasks(split, number, worded_goals(split, seed))
 
 
 def annotate(task: Task) -> Annotation:
-    """The gold solution of a generated task. Raises SpecError when the task carries no gold words."""
+    """Return the gold solution of a generated task. Raises SpecError if the task has no gold words."""
     if "words" not in task.gold:
         raise SpecError("no gold words: goals from a file do not say how to find their product")
     gold = task.gold
@@ -27,7 +27,7 @@ def annotate(task: Task) -> Annotation:
 
 
 def goal_of(task: Task) -> Goal:
-    """The goal a task carries."""
+    """Return the goal of a task."""
     goal = task.gold["goal"]
     options = goal["goal_options"]
     return Goal(
@@ -64,7 +64,7 @@ def _tasks(split: str, number: int, candidates: Iterator[WordedGoal]) -> Iterato
 
 
 def _as_json(worded_goal: WordedGoal) -> dict[str, Any]:
-    """The goal in WebShop's form."""
+    """Return the goal in WebShop's form."""
     goal = worded_goal.goal
     return {
         "asin": goal.asin,
