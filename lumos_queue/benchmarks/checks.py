@@ -13,9 +13,9 @@ from lumos_queue.scoring.answer_readers import READING_VERSION
 from lumos_queue.util.failures import tell_failure
 
 _TEXT_ATTRIBUTES = {
-    "name": "its own name, as in name = 'capitals'",
-    "domain": "whose actions solve its tasks, as in domain = 'maths' (any, where none are needed)",
-    "licence": "that of its data, as in licence = 'MIT'",
+    "name": "its name, as in name = 'capitals'",
+    "domain": "the domain whose actions solve its tasks, as in domain = 'maths' (any, if no actions are needed)",
+    "licence": "the licence of its data, as in licence = 'MIT'",
 }
 
 
@@ -23,7 +23,7 @@ def check_benchmark(name: str, benchmark: Benchmark) -> None:
     """Check the attributes that every benchmark needs. Raises SpecError, naming the attribute and its expected form."""
     for attribute, description in _TEXT_ATTRIBUTES.items():
         if not isinstance(getattr(benchmark, attribute, None), str):
-            raise SpecError(f"The benchmark '{name}' has no text as its {attribute}: {description}.")
+            raise SpecError(f"The benchmark '{name}' has no text as its {attribute}: set {description}.")
     for attribute in ("metrics", "splits"):
         value = getattr(benchmark, attribute)
         if not isinstance(value, tuple) or not all(isinstance(name, str) for name in value):
@@ -33,11 +33,11 @@ def check_benchmark(name: str, benchmark: Benchmark) -> None:
         raise SpecError(f"The answers of the benchmark '{name}' are {benchmark.answers!r:.80}: expected {kinds}.")
     if hasattr(benchmark, "yes_no"):
         raise SpecError(
-            f"The benchmark '{name}' has the attribute yes_no, which no longer counts: write answers = 'yes_no' in its "
-            "place, or leave it out."
+            f"The benchmark '{name}' has the attribute yes_no, which has no effect: write answers = 'yes_no' "
+            "instead, or remove it."
         )
     if benchmark.metrics and type(benchmark).score is Benchmark.score:
-        raise SpecError(f"The benchmark '{name}' has metrics, and no method `score` that gives them: write one.")
+        raise SpecError(f"The benchmark '{name}' has metrics but no method `score`: write this method.")
 
 
 def is_built_in(benchmark: Benchmark) -> bool:

@@ -94,14 +94,14 @@ def evaluate(benchmark, formulation="direct"):
     [
         (
             NoDomain(),
-            r"^The benchmark '.*' has no text as its domain: whose actions solve its tasks, as in domain =",
+            r"^The benchmark '.*' has no text as its domain: set the domain whose actions solve its tasks, as in",
         ),
-        (OldYesNo(), r"^The benchmark '.*' has the attribute yes_no, .*: write answers = 'yes_no' in its place"),
+        (OldYesNo(), r"^The benchmark '.*' has the attribute yes_no, .*: write answers = 'yes_no' instead"),
         (
             UnknownAnswers(),
             r"^The answers of the benchmark '.*' are 'letter': expected number, choice, yes_no, text\.$",
         ),
-        (NoScore(), r"^The benchmark '.*' has metrics, and no method `score` that gives them: write one\.$"),
+        (NoScore(), r"^The benchmark '.*' has metrics but no method `score`: write this method\.$"),
         (ReadsDicts(), r"^The benchmark 'capitals' gives {'question': 'The capital\?'} as row 1: expected an lq\.Task"),
         (FailsAtOnce(), r"fails while its rows are read: KeyError: 'answer' \(test_plugin_faults\.py, line \d+\)\.$"),
         (FailsToRead(), r"fails while its rows are read: KeyError: 'answer' \(test_plugin_faults\.py, line \d+\)\.$"),

@@ -310,7 +310,7 @@ def test_rows_of_scienceqa_are_read_by_the_split_that_they_state(tmp_path):
         for split in ("train", "val", "test", "trainval")
     }
     assert found == {"train": ["0"], "val": ["1"], "test": ["2"], "trainval": ["0", "1"]}
-    with pytest.raises(SpecError, match=r"pid_splits\.json says alone"):
+    with pytest.raises(SpecError, match=r"only ScienceQA's pid_splits\.json lists"):
         list(benchmark.read(path, "minitest", subset="all"))
     del rows[0]["split"], rows[0]["pid"]
     assert [task.row for task in benchmark.read(write(tmp_path, rows[:1]), "minitest", subset="all")] == ["1"]

@@ -82,11 +82,11 @@ def guess_fields(
         if len(matches) > 1:
             raise SpecError(
                 f"'{sample.name}' has {len(matches)} fields that may be the {field}: {list_names(matches)}. Name the "
-                f"one to take with --{field}."
+                f"field with --{field}."
             )
         if not matches and is_required:
             raise SpecError(
-                f"'{sample.name}' has no field called {', '.join(usual[field])}, of which one is the {field}. It has: "
+                f"'{sample.name}' has no {field}: expected a field called {' or '.join(usual[field])}. It has: "
                 f"{list_names(fields)}. Name the field with --{field}."
             )
         used_names.update(matches)

@@ -76,7 +76,7 @@ def check_rubric(text: str) -> str:
     if len(text) > MAX_RUBRIC:
         raise SpecError(f"The rubric has {len(text):,} characters: give one of at most {MAX_RUBRIC:,}.")
     if "{answer}" not in text:
-        raise SpecError("The rubric has no {answer}: write it where the answer that is graded is to be.")
+        raise SpecError("The rubric has no {answer}: write it where the prompt needs the answer.")
     if storable(text)[1]:
         raise SpecError("The rubric has a NUL or a lone surrogate, which cannot be stored: leave it out.")
     return text

@@ -139,9 +139,8 @@ def _single_rows(file: Path | None, split: str, subset: str) -> Iterator[Row | B
         if "split" in node:
             if split not in _SPLIT_NAMES:
                 raise SpecError(
-                    f"The rows of '{file}' state their split, and which of them are in '{split}', ScienceQA's "
-                    f"pid_splits.json says alone: give problems.json beside it, or {', '.join(_SPLIT_NAMES)} with "
-                    "--split."
+                    f"The rows of '{file}' state their split, but only ScienceQA's pid_splits.json lists the rows of "
+                    f"'{split}': give problems.json beside it, or {', '.join(_SPLIT_NAMES)} with --split."
                 )
             if node["split"].value not in _SPLIT_NAMES[split]:
                 continue

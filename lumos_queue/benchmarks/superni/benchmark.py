@@ -37,7 +37,7 @@ from lumos_queue.util.regular_file import read_regular_text
 FORMAT = "a task of Super-NaturalInstructions, a JSON object with 'Definition' and 'Instances'"
 INSTANCES = 100
 MAX_CHARACTERS = 100_000  #: limit of an answer and of a reference, of which the beginning is read
-OPTIONS = {"instances": f"of each task at most so many, from the first (default {INSTANCES}, as officially)"}
+OPTIONS = {"instances": f"limit of instances for each task, from the first (default {INSTANCES}, the official limit)"}
 
 
 class SuperNI(Benchmark):

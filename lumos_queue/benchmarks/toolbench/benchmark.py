@@ -25,9 +25,7 @@ from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Score, Task
 
 ORACLE, RETRIEVED = "oracle", "retrieved"
-OPTIONS = {
-    "tools": "'oracle' (default): the APIs that a row lists; 'retrieved:K': the K that fit it best of all listed"
-}
+OPTIONS = {"tools": "'oracle' (default): the APIs that a row lists; 'retrieved:K': the K listed APIs that fit it best"}
 MAX_RETRIEVED = 100
 #: Split to the number of its queries in StableToolBench.
 PUBLISHED = {"I1-inst": 163, "I1-tool": 158, "I1-cat": 153, "I2-inst": 106, "I2-cat": 124, "I3-inst": 61}

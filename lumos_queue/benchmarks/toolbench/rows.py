@@ -82,7 +82,7 @@ def listed_apis(path: Path) -> list[dict[str, Any]]:
                 continue  # reported when the row is read as a task
     if not apis:
         raise SpecError(
-            f"No row of '{path}' lists APIs: there is nothing to find tools in. Read it with a file that does."
+            f"No row of '{path}' lists APIs, so no tools can be retrieved. Use a file whose rows list APIs."
         )
     return apis
 

@@ -21,13 +21,13 @@ OPTIONS = {
     "links": f"calls that each part needs: N or LOW-HIGH, from 1 to {MAX_LINKS} (default 1-{MAX_LINKS})",
     "apis": f"APIs that answer a link, from 1 to {MAX_APIS} (default 2)",
     "lookalikes": f"look-alikes of a link, which do not answer it, from 0 to {len(LOOKALIKES)} (default 2)",
-    "digits": f"of the numbers of ids and values, from {MIN_DIGITS} to {MAX_DIGITS} (default {MAX_DIGITS})",
+    "digits": f"digits of the numbers of ids and values, from {MIN_DIGITS} to {MAX_DIGITS} (default {MAX_DIGITS})",
     "faults": "share of the links one of whose APIs is faulty, from 0 to 1 (default 0)",
     "traps": "share of the look-alikes after which their part is locked, from 0 to 1 (default 0)",
     "unsolvable": "share of the parts that cannot be answered, from 0 to 1 (default 0.1)",
     "ratio": f"characters of the gold transcript, as a multiple of `context`, to {MAX_RATIO:g}: answers become longer",
     "context": "with ratio: characters that a model's prompt may have",
-    "seed": f"which tasks: {SEEDS:,} seeds of each split, by default its first",
+    "seed": f"seed of the tasks: each split has {SEEDS:,} seeds (default: its first)",
 }
 _RANGE = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
 _SHARE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}")
