@@ -186,15 +186,15 @@ def _define(
         options.question, tuple(options.answer), options.id, options.choices, options.images, options.rationale
     )
     if kind == QUESTIONS:
-        wanted = FieldNames(options.question, choices=options.choices)
+        question_names = FieldNames(options.question, choices=options.choices)
         return FileDefinition(
-            title, guess_fields(sample, wanted, needs_answers=False, only=("question", "choices")), ""
+            title, guess_fields(sample, question_names, needs_answers=False, only=("question", "choices")), ""
         )
     if options.scorer:
         open_scorer(options.scorer)  # raises SpecError before more of the file is read
     judge = options.judge.define(options.scorer, kind)
     needs_answers = kind in ("evaluate", "convert") and not (options.scorer and not compares(options.scorer, judge))
-    field_names = guess_fields(sample, named, needs_answers=needs_answers, needs_rationales=kind == "convert")
+    field_names = guess_fields(sample, stated_names, needs_answers=needs_answers, needs_rationales=kind == "convert")
     scoring = _choose_scoring(sample, field_names, options, reader_options, kind)
     domain = _choose_domain(options.domain, scoring.scorer, field_names)
     evidence = f" ({scoring.evidence})" if scoring.evidence else ""

@@ -24,7 +24,7 @@ def read_rows(path: Path | None) -> Iterator[Task | BadRow]:
 def row_task(row: int, record: Mapping[str, Any]) -> Task:
     """Return the task of a row without its pages; steps.py reads pages to test with. Raises BadRow."""
     node = RowNode(row, "", record)
-    actions = node["action_reprs"].texts(written=True)
+    actions = node["action_reprs"].texts(raw=True)
     action_nodes = node["actions"].items() if "actions" in node else []
     ends = [item["_step_index"].whole() + 1 if "_step_index" in item else 0 for item in action_nodes]
     complete = max([len(action_nodes), *ends]) <= len(actions)
