@@ -23,11 +23,14 @@ class Template:
 TEMPLATES: list[Template] = []
 
 
-def template(family: str, topics: str = "") -> Callable[[Fill], Fill]:
-    """Return a decorator that registers a function as a template of the family. Spaces separate `topics`."""
+def template(family: str, topics: str = "", name: str = "") -> Callable[[Fill], Fill]:
+    """Return a decorator that registers a function as a template of the family. Spaces separate `topics`.
+
+    The random choices of a problem depend on the template's `name`, which is the function's name by default.
+    """
 
     def register(fill: Fill) -> Fill:
-        TEMPLATES.append(Template(fill.__name__, family, fill, frozenset(topics.split())))
+        TEMPLATES.append(Template(name or fill.__name__, family, fill, frozenset(topics.split())))
         return fill
 
     return register

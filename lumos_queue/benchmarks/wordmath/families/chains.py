@@ -80,8 +80,8 @@ def three_days_chain(s: Scene) -> None:
     s.add(f"the number of {t.many} on all three days", a, second, third)
 
 
-@template("farm_sales", "price time")
-def sold_what_is_left(s: Scene) -> None:
+@template("farm_sales", "price time", name="sold_what_is_left")
+def sell_what_is_left(s: Scene) -> None:
     p = s.person()
     t, source = s.pick(
         ("egg", "hen"),
@@ -108,8 +108,8 @@ def sold_what_is_left(s: Scene) -> None:
         s.mul(f"the money {p} makes in a week", money, 7)
 
 
-@template("shop_stock", "things")
-def sold_over_days(s: Scene) -> None:
+@template("shop_stock", "things", name="sold_over_days")
+def sell_over_days(s: Scene) -> None:
     t = s.thing("fruit", "snack", "school", "plant", "toy", "craft")
     c = s.container()
     x, y = s.days(2)
@@ -211,8 +211,8 @@ def weekdays_and_weekend(s: Scene) -> None:
         s.mul(f"the number of {t.many} in all the weeks", week, w)
 
 
-@template("weekly_routine", "price time")
-def earned_and_spent(s: Scene) -> None:
+@template("weekly_routine", "price time", name="earned_and_spent")
+def earn_and_spend(s: Scene) -> None:
     p = s.person()
     rate, hours, days, cost, weeks = s.n(5, 30), s.n(2, 8), s.n(2, 6), s.n(5, 90), s.n(2, 8)
     s.require(cost < rate * hours * days)

@@ -177,8 +177,8 @@ def grows(s: Scene) -> None:
     s.add(f"the {name} in {noun} now", a, b)
 
 
-@template("change_unknown")
-def gained_how_many(s: Scene) -> None:
+@template("change_unknown", name="gained_how_many")
+def gain_how_many(s: Scene) -> None:
     p = s.person()
     t = s.thing()
     a = s.n(3, 300)
@@ -197,8 +197,8 @@ def gained_how_many(s: Scene) -> None:
     s.sub(f"the number of {t.many} {p} got", c, a)
 
 
-@template("change_unknown")
-def lost_how_many(s: Scene) -> None:
+@template("change_unknown", name="lost_how_many")
+def lose_how_many(s: Scene) -> None:
     p = s.person()
     t = s.thing()
     a = s.n(5, 400)

@@ -65,8 +65,8 @@ def more_of_one_kind(s: Scene) -> None:
     s.sub(f"the difference between the {x.many} and the {y.many}", a, b)
 
 
-@template("compare_difference", "height distance time price age")
-def measured_difference(s: Scene) -> None:
+@template("compare_difference", "height distance time price age", name="measured_difference")
+def measure_difference(s: Scene) -> None:
     p, q = s.people(2)
     unit, has, comparative, less, low, high = s.pick(
         ("centimeters tall", "is", "taller", "shorter", 90, 195),

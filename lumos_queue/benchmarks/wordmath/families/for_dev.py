@@ -69,8 +69,8 @@ def amount_per_week(s: Scene) -> None:
     s.div(f"the money {p} must save a week", gap, n)
 
 
-@template("profit", "price")
-def bought_and_sold(s: Scene) -> None:
+@template("profit", "price", name="bought_and_sold")
+def buy_and_sell(s: Scene) -> None:
     p = s.person()
     t = s.thing("fruit", "craft", "plant", "toy", "snack")
     n, cost, gain = s.n(2, 40), s.n(1, 20), s.n(1, 15)
@@ -81,8 +81,8 @@ def bought_and_sold(s: Scene) -> None:
     s.sub("the profit", got, cost_total)
 
 
-@template("profit", "price")
-def made_and_sold(s: Scene) -> None:
+@template("profit", "price", name="made_and_sold")
+def make_and_sell(s: Scene) -> None:
     p = s.person()
     t = s.thing("craft", "snack")
     c = s.container()

@@ -77,8 +77,8 @@ def gift_between(s: Scene) -> None:
         s.sub(f"the difference between {p}'s {t.many} and {q}'s {t.many}", first_amount, less)
 
 
-@template("recipe", "people things")
-def scaled_recipe(s: Scene) -> None:
+@template("recipe", "people things", name="scaled_recipe")
+def scale_recipe(s: Scene) -> None:
     p = s.person()
     dish = s.pick("soup", "a cake", "pancakes", "a stew", "a salad", "bread rolls", "a pie", "curry")
     t = s.noun(
@@ -162,8 +162,8 @@ def relay_times(s: Scene) -> None:
     s.sub(f"the difference in seconds between {p} and {q}", a, b)
 
 
-@template("library_day", "people")
-def lent_and_returned(s: Scene) -> None:
+@template("library_day", "people", name="lent_and_returned")
+def lend_and_return(s: Scene) -> None:
     where, t = s.pick(("library", "book"), ("bike shop", "bicycle"), ("ski rental", "helmet"), ("boat house", "canoe"))
     x = s.noun(t)
     n, k, out, back = s.n(3, 20), s.n(4, 30), s.n(2, 150), s.n(2, 60)

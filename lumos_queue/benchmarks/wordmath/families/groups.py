@@ -280,8 +280,8 @@ def groups_then_loss(s: Scene) -> None:
     s.sub(f"the number of {t.many} {p} has left", inside, loss)
 
 
-@template("groups_minus", "things")
-def left_over(s: Scene) -> None:
+@template("groups_minus", "things", name="left_over")
+def leave_a_rest(s: Scene) -> None:
     p = s.person()
     g, t = s.group(), s.thing()
     n, k = s.n(2, 30), s.n(2, 12)

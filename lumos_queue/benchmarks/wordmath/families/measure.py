@@ -191,8 +191,8 @@ def rectangle(s: Scene) -> None:
         s.mul(f"the perimeter in {unit}", half, 2)
 
 
-@template("area", "distance height price")
-def covered_at_a_price(s: Scene) -> None:
+@template("area", "distance height price", name="covered_at_a_price")
+def cover_at_a_price(s: Scene) -> None:
     p = s.person()
     plot, unit = s.pick("room", "hall", "patio", "floor", "kitchen"), s.pick("foot", "meter", "yard")
     a, b, cost = s.n(3, 20), s.n(2, 20), s.n(2, 15)

@@ -22,8 +22,8 @@ def more_than_twice(s: Scene) -> None:
     (s.add if is_more else s.sub)(f"the number of {t.many} {q} has", product, d)
 
 
-@template("supply", "time")
-def used_day_by_day(s: Scene) -> None:
+@template("supply", "time", name="used_day_by_day")
+def use_day_by_day(s: Scene) -> None:
     p = s.person()
     uses, t = s.pick(
         ("drinks", "cup of tea"),
@@ -154,8 +154,8 @@ def stops_on_the_way(s: Scene) -> None:
         s.sub(f"the number of {unit} from {first_stop} to {second_stop}", a + b, a)
 
 
-@template("savings_book", "price time")
-def saved_and_spent(s: Scene) -> None:
+@template("savings_book", "price time", name="saved_and_spent")
+def save_and_spend(s: Scene) -> None:
     p = s.person()
     t = s.thing("toy", "clothes", "school", "tool")
     first_month, second_month = s.months(2)
@@ -170,8 +170,8 @@ def saved_and_spent(s: Scene) -> None:
     s.sub(f"the money {p} has left", total, c)
 
 
-@template("savings_book", "price")
-def missing_money(s: Scene) -> None:
+@template("savings_book", "price", name="missing_money")
+def lack_money(s: Scene) -> None:
     p = s.person()
     t = s.thing("toy", "clothes", "tool", "kitchen")
     have = s.n(3, 200)

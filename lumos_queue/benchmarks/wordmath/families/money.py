@@ -116,8 +116,8 @@ def change_for_several(s: Scene) -> None:
     s.sub("the change", note, total)
 
 
-@template("change_back", "price")
-def left_after_two(s: Scene) -> None:
+@template("change_back", "price", name="left_after_two")
+def spend_twice(s: Scene) -> None:
     p = s.person()
     x, y = s.things(2, *GOODS)
     a, b = s.price(2, 60), s.price(2, 60)
@@ -165,8 +165,8 @@ def price_for_more(s: Scene) -> None:
     s.mul(f"the price of all the {t.many} asked for", unit_price, m)
 
 
-@template("wages", "price time")
-def paid_by_the_hour(s: Scene) -> None:
+@template("wages", "price time", name="paid_by_the_hour")
+def pay_by_the_hour(s: Scene) -> None:
     p = s.person()
     does, activity = s.pick(*WORK)
     rate, hours = s.n(4, 45), s.n(2, 60)

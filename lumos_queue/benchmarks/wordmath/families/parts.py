@@ -95,8 +95,8 @@ def gave_away_a_part(s: Scene) -> None:
         s.sub(f"the number of {t.many} {p} has left", whole, loss)
 
 
-@template("fraction_of", "price things")
-def spent_a_part(s: Scene) -> None:
+@template("fraction_of", "price things", name="spent_a_part")
+def spend_a_part(s: Scene) -> None:
     p = s.person()
     t = s.thing("toy", "clothes", "school", "tool")
     over, under, portion = share(s)

@@ -130,8 +130,8 @@ def ratio_of_colors(s: Scene) -> None:
     s.mul(f"the number of {first_color} {t.many}", part, a)
 
 
-@template("counted_list", "people")
-def named_friends(s: Scene) -> None:
+@template("counted_list", "people", name="named_friends")
+def name_friends(s: Scene) -> None:
     p = s.person()
     t = s.thing()
     friends = [friend.name for friend in s.people(s.n(2, 6))]
@@ -143,8 +143,8 @@ def named_friends(s: Scene) -> None:
     s.mul(f"the number of {t.many} {p} gives away", n, k)
 
 
-@template("counted_list", "time")
-def named_days(s: Scene) -> None:
+@template("counted_list", "time", name="named_days")
+def name_days(s: Scene) -> None:
     p = s.person()
     does, do, unit = s.pick(
         ("trains", "train", "minute"),
@@ -165,8 +165,8 @@ def named_days(s: Scene) -> None:
     s.mul(f"the number of {t.many} in a week", n, k)
 
 
-@template("counted_list", "price people")
-def named_items(s: Scene) -> None:
+@template("counted_list", "price people", name="named_items")
+def name_items(s: Scene) -> None:
     p = s.person()
     items = [thing.a for thing in s.things(s.n(2, 5), "school", "clothes", "kitchen", "toy")]
     cost = s.price(1, 40)
@@ -176,8 +176,8 @@ def named_items(s: Scene) -> None:
     s.mul("the total cost", n, cost)
 
 
-@template("counted_list", "people")
-def counted_and_shared(s: Scene) -> None:
+@template("counted_list", "people", name="counted_and_shared")
+def count_and_share(s: Scene) -> None:
     p = s.person()
     t = s.thing("snack", "fruit", "toy")
     friends = [s.some(words.FEMALE + words.MALE) for _ in range(s.n(2, 6))]
