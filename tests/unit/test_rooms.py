@@ -20,7 +20,7 @@ def test_every_room_has_a_place_in_the_order_of_imports():
 
 
 def test_every_room_is_explained():
-    tree = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8").partition("## The rooms")[2]
+    tree = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8").partition("## The packages")[2]
     told = re.findall(r"^  ([a-z_]+(?:/|\.py)) +\S", tree, re.MULTILINE)
     assert sorted(told) == sorted(_rooms())
 
