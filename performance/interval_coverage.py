@@ -73,7 +73,7 @@ def interval_of(first: np.ndarray, other: np.ndarray) -> tuple[float, float]:
     if first.shape[1] == 1 and first.dtype == bool:
         fixed, broken = int((other & ~first).sum()), int((first & ~other).sum())
         return tango_interval(fixed, broken, len(first))
-    return bootstrap_interval(clusters_of(first, other), most=RESAMPLES, least=1)[:2]
+    return bootstrap_interval(clusters_of(first, other), max_resamples=RESAMPLES, least=1)[:2]
 
 
 def measure(draw: Draw, tasks: int, simulations: int, seed: int = 18) -> tuple[float, float]:

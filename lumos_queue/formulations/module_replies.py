@@ -99,7 +99,7 @@ def ask_solution(agent: Agent, dialogue: Dialogue, number: int, version: int) ->
         entry = read_next_subgoal(text, number)
         if entry.subgoal is None:
             return NextStep(entry.stops, None, text)
-        actions = dialogue.read_instruct(text, number, required=False)
+        actions = dialogue.read_instruct(text, number, must_act=False)
         grounding = "; ".join(action.raw for action in actions)
         text = write_subgoal(entry.subgoal)
         return NextStep(False, entry.subgoal, f"{text} Actions: {grounding}" if actions else text, grounding, actions)

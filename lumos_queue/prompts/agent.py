@@ -73,23 +73,25 @@ class Agent:
 
     def as_json(self) -> dict[str, Any]:
         """As it is stored. `at_limit` is named only where an answer there counts: older agents have no such field."""
-        found = asdict(self) | {"sampling": self.sampling.as_json(), "limits": self.limits.as_json()}
-        del found["answers"]
-        found["samplings"] = {role: one.as_json() for role, one in self.samplings.items()}
+        fields = asdict(self) | {"sampling": self.sampling.as_json(), "limits": self.limits.as_json()}
+        del fields["answers"]
+        fields["samplings"] = {role: sampling.as_json() for role, sampling in self.samplings.items()}
         if self.at_limit == AtLimit.WRONG:
-            del found["at_limit"]
+            del fields["at_limit"]
         for name in ("samplings", "limits", "settings", "prompt", "reader"):
-            if not found[name]:
-                del found[name]
-        if found["system"] is None:
-            del found["system"]
-        return found
+            if not fields[name]:
+                del fields[name]
+        if fields["system"] is None:
+            del fields["system"]
+        return fields
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Agent:
         read: dict[str, Any] = {"at_limit": AtLimit.WRONG}  # agents stored before there was a choice name none
         read |= {**value, "sampling": Sampling.from_json(value["sampling"])}
-        read["samplings"] = {role: Sampling.from_json(one) for role, one in value.get("samplings", {}).items()}
+        read["samplings"] = {
+            role: Sampling.from_json(sampling) for role, sampling in value.get("samplings", {}).items()
+        }
         read["limits"] = Limits.from_json(value.get("limits", {}))
         return cls(**read)
 

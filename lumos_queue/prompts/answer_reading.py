@@ -43,8 +43,8 @@ def conclude(reply: Completion, task: Task, agent: Agent, version: int, phrase: 
     answer = read_answer(reply, task, agent.answers, reader, phrase)
     readings: tuple[tuple[str, str | None], ...] = ()
     if version >= FIRST_READ:
-        other = other_reader(reader)
-        readings = ((other.value, read_answer(reply, task, agent.answers, other, phrase)),)
+        second_reader = other_reader(reader)
+        readings = ((second_reader.value, read_answer(reply, task, agent.answers, second_reader, phrase)),)
     if answer is None:
         return Outcome(None, Ending.NO_ANSWER, _explain(reply, version), readings)
     return Outcome(answer, Ending.ANSWERED, readings=readings)

@@ -15,8 +15,8 @@ SHOWS = " The image shows the following contents: "
 
 def task_text(question: str, choices: Sequence[str], caption: str = "") -> str:
     """The question, its choices with their letters, and what the image shows if a caption says so."""
-    listed = ", ".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
-    text = f"{question}{CHOICES}{listed}."
+    choice_list = ", ".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
+    text = f"{question}{CHOICES}{choice_list}."
     return f"{text}{SHOWS}{caption}" if caption else text
 
 
@@ -28,8 +28,8 @@ def split_choices(text: str) -> tuple[str, tuple[str, ...]]:
     question, mark, rest = text.partition(CHOICES)
     if not mark:
         return text, ()
-    listed, shows, caption = rest.partition(SHOWS)
-    remaining = listed.strip().removesuffix(".").removeprefix(f"{LETTERS[0]}. ")
+    choice_list, shows, caption = rest.partition(SHOWS)
+    remaining = choice_list.strip().removesuffix(".").removeprefix(f"{LETTERS[0]}. ")
     choices = []
     for letter in LETTERS[1:]:
         choice, comma, remaining = remaining.partition(f", {letter}. ")

@@ -113,12 +113,12 @@ def gold_conversations(
     instead of the gold solution's. The limit of subgoals does not count: who stops, says so.
     Raises SpecError when the generator does not accept the gold replies unchanged.
     """
-    asked: dict[str, list[Ask]] = {}
+    asks: dict[str, list[Ask]] = {}
     replies: dict[str, list[str]] = {}
-    said = own_replies or gold_replies(annotation, formulation.name, agent.domain, rationale, task.inputs)
-    gold = {role: iter(texts) for role, texts in said.items()}
-    executed = annotation.steps if formulation.executes else ()
-    results = [pair for step in executed for pair in zip(step.actions, step.results, strict=True)][::-1]
+    texts = own_replies or gold_replies(annotation, formulation.name, agent.domain, rationale, task.inputs)
+    gold = {role: iter(texts) for role, texts in texts.items()}
+    steps = annotation.steps if formulation.executes else ()
+    results = [pair for step in steps for pair in zip(step.actions, step.results, strict=True)][::-1]
     ends_by_action = DOMAINS.load(agent.domain).ends_by_action
     agent = replace(agent, max_subgoals=len(annotation.steps) + 1)
     exchange = Exchange(formulation(task.without_gold(), agent))
@@ -128,7 +128,7 @@ def gold_conversations(
             text = next(gold[command.role], None)
             if text is None:
                 raise SpecError(f"The gold solution of task {task.row} has too few replies of the {command.role}.")
-            asked.setdefault(command.role, []).append(command)
+            asks.setdefault(command.role, []).append(command)
             replies.setdefault(command.role, []).append(text)
             return Completion(text, FinishReason.STOP)
         if not isinstance(command, Do):
@@ -151,7 +151,7 @@ def gold_conversations(
         Conversation(
             f"{task.benchmark}/{formulation.name}/{role}", task.row, _turns([ask.prompt for ask in asks], replies[role])
         )
-        for role, asks in asked.items()
+        for role, asks in asks.items()
     ]
 
 

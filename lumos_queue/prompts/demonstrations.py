@@ -25,12 +25,12 @@ def show_steps(domain: str, framing: str, shots: int) -> Mapping[str, str]:
 
     Raises SpecError for an unknown domain or framing, and for more demonstrations than the domain has.
     """
-    chosen, style = DOMAINS.load(domain), get_framing(framing)
+    module, style = DOMAINS.load(domain), get_framing(framing)
     planner = grounder = solver = ""
-    for one in _take(chosen, shots):
-        two_models, one_model = _two_models(one, chosen), _one_model(one, chosen)
-        if chosen.ends_by_action:
-            planner += "".join(map(style.write, _published_turns(one, chosen))) + "\n\n"
+    for demonstration in _take(module, shots):
+        two_models, one_model = _two_models(demonstration, module), _one_model(demonstration, module)
+        if module.ends_by_action:
+            planner += "".join(map(style.write, _write_published_turns(demonstration, module))) + "\n\n"
         else:
             planner += "".join(map(style.write, two_models.planner_turns))
         grounder += "".join(map(style.write, two_models.grounder_turns))
@@ -44,17 +44,17 @@ def show_plans(domain: str, framing: str, shots: int) -> Mapping[str, str]:
 
     Raises SpecError as `show_steps`, and where each subgoal needs the results before it, as in a shop.
     """
-    chosen = DOMAINS.load(domain)
-    style, shown = get_framing(framing), _take(chosen, shots)
-    if shown and chosen.ends_by_action:
+    module = DOMAINS.load(domain)
+    style, demonstrations = get_framing(framing), _take(module, shots)
+    if demonstrations and module.ends_by_action:
         raise SpecError(f"Domain '{domain}' demonstrates one subgoal at a time: use --shots 0.")
     planner = grounder = ""
-    for one in shown:
-        dialogue = Dialogue(_task(one), domain, framing)
-        plan = write_plan(subgoal for subgoal, _, _ in _steps(one))
+    for demonstration in demonstrations:
+        dialogue = Dialogue(_task(demonstration), domain, framing)
+        plan = write_plan(subgoal for subgoal, _, _ in _steps(demonstration))
         dialogue.add_plan(plan)
         dialogue.to_grounder_all(plan)
-        dialogue.add_grounding("; ".join(line for _, line, _ in one.steps))
+        dialogue.add_grounding("; ".join(line for _, line, _ in demonstration.steps))
         planner += "".join(map(style.write, dialogue.planner_turns))
         grounder += "".join(map(style.write, dialogue.grounder_turns))
     return MappingProxyType({"planner": planner, "grounder": grounder})
@@ -68,8 +68,9 @@ def show_answers(domain: str, framing: str, shots: int, reasoned: bool) -> str:
     """
     style = get_framing(framing)
     return "".join(
-        question_prompt(_task(shown), framing) + style.write(Turn("assistant", _reply(shown, domain, reasoned)))
-        for shown in _take(DOMAINS.load(domain), shots)
+        question_prompt(_task(demonstration), framing)
+        + style.write(Turn("assistant", _reply(demonstration, domain, reasoned)))
+        for demonstration in _take(DOMAINS.load(domain), shots)
     )
 
 
@@ -77,37 +78,40 @@ def show_answers(domain: str, framing: str, shots: int, reasoned: bool) -> str:
 def list_answers(domain: str, shots: int, reasoned: bool) -> str:
     """The same as plain text, `Question: …` and `Answer: …`, with a line between two. Raises as `show_answers`."""
     return "\n\n".join(
-        f"Question: {shown.task.strip()}\nAnswer: {_reply(shown, domain, reasoned)}"
-        for shown in _take(DOMAINS.load(domain), shots)
+        f"Question: {demonstration.task.strip()}\nAnswer: {_reply(demonstration, domain, reasoned)}"
+        for demonstration in _take(DOMAINS.load(domain), shots)
     )
 
 
-def _reply(shown: Demonstration, domain: str, reasoned: bool) -> str:
-    if not shown.answer:
+def _reply(demonstration: Demonstration, domain: str, reasoned: bool) -> str:
+    if not demonstration.answer:
         raise SpecError(f"The demonstrations of domain '{domain}' have no answers to show: use --shots 0.")
-    return write_cot(domain, shown.rationale, shown.answer) if reasoned else shown.answer
+    return write_cot(domain, demonstration.rationale, demonstration.answer) if reasoned else demonstration.answer
 
 
 def _take(domain: Domain, shots: int) -> Sequence[Demonstration]:
-    most = len(domain.demonstrations)
-    if not 0 <= shots <= most:
-        raise SpecError(f"Domain '{domain.name}' has {most} demonstrations, not {shots}: see --shots.")
+    limit = len(domain.demonstrations)
+    if not 0 <= shots <= limit:
+        raise SpecError(f"Domain '{domain.name}' has {limit} demonstrations, not {shots}: see --shots.")
     return domain.demonstrations[:shots]
 
 
-def _task(shown: Demonstration) -> Task:
-    return Task("", "", "", shown.task)
+def _task(demonstration: Demonstration) -> Task:
+    return Task("", "", "", demonstration.task)
 
 
-def _steps(shown: Demonstration) -> list[tuple[Subgoal, str, str]]:
+def _steps(demonstration: Demonstration) -> list[tuple[Subgoal, str, str]]:
     """Each subgoal with the grounder's line and the result."""
-    return [(Subgoal(number, text), line, result) for number, (text, line, result) in enumerate(shown.steps, start=1)]
+    return [
+        (Subgoal(number, text), line, result)
+        for number, (text, line, result) in enumerate(demonstration.steps, start=1)
+    ]
 
 
-def _two_models(shown: Demonstration, domain: Domain) -> Dialogue:
+def _two_models(demonstration: Demonstration, domain: Domain) -> Dialogue:
     """The conversations of planner and grounder."""
-    dialogue = Dialogue(_task(shown), domain.name)
-    for subgoal, line, result in _steps(shown):
+    dialogue = Dialogue(_task(demonstration), domain.name)
+    for subgoal, line, result in _steps(demonstration):
         dialogue.add_plan(write_subgoal(subgoal), subgoal)
         dialogue.observe(dialogue.add_grounding(line)[-1], Execution("ok", result))
     if not domain.ends_by_action:
@@ -115,10 +119,10 @@ def _two_models(shown: Demonstration, domain: Domain) -> Dialogue:
     return dialogue
 
 
-def _one_model(shown: Demonstration, domain: Domain) -> Dialogue:
+def _one_model(demonstration: Demonstration, domain: Domain) -> Dialogue:
     """The conversation of the integrated solver."""
-    dialogue = Dialogue(_task(shown), domain.name)
-    for subgoal, line, result in _steps(shown):
+    dialogue = Dialogue(_task(demonstration), domain.name)
+    for subgoal, line, result in _steps(demonstration):
         actions = read_actions(line, domain.calls)
         dialogue.add_solution(write_integrated(subgoal, actions, domain.calls), subgoal, line)
         dialogue.observe(actions[-1], Execution("ok", result))
@@ -127,12 +131,12 @@ def _one_model(shown: Demonstration, domain: Domain) -> Dialogue:
     return dialogue
 
 
-def _published_turns(shown: Demonstration, domain: Domain) -> list[Turn]:
+def _write_published_turns(demonstration: Demonstration, domain: Domain) -> list[Turn]:
     """Ends with a result and so with the header of a reply: after the last one there is nothing to be planned."""
-    dialogue = Dialogue(_task(shown), domain.name)
+    dialogue = Dialogue(_task(demonstration), domain.name)
     dialogue.to_planner()
     turns = list(dialogue.planner_turns)
-    for number, (subgoal, _, result) in enumerate(shown.steps, start=1):
-        told = f"The execution result for Subgoal {number} is {result.strip().removesuffix('.')}."
-        turns += [Turn("assistant", subgoal), Turn("user", told)]
+    for number, (subgoal, _, result) in enumerate(demonstration.steps, start=1):
+        message = f"The execution result for Subgoal {number} is {result.strip().removesuffix('.')}."
+        turns += [Turn("assistant", subgoal), Turn("user", message)]
     return turns

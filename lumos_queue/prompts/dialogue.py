@@ -85,8 +85,8 @@ def question_prompt(task: Task, framing: str = "train") -> str:
 
 def _solver_head(domain: Domain) -> str:
     """What a model that plans and grounds is told: the planner's instruction and the grounder's list of actions."""
-    _, found, actions = domain.ground_head.partition("The available action list")
-    return f"{PLAN_HEAD}{found}{actions}"
+    _, separator, actions = domain.ground_head.partition("The available action list")
+    return f"{PLAN_HEAD}{separator}{actions}"
 
 
 def amend(prompt: str, request: str) -> str:
@@ -121,28 +121,28 @@ class Dialogue:
     """
 
     def __init__(
-        self, task: Task, domain: str, framing: str = "train", shown: Mapping[str, str] = MappingProxyType({})
+        self, task: Task, domain: str, framing: str = "train", demonstrations: Mapping[str, str] = MappingProxyType({})
     ):
         """`shown`: role to the text of its demonstrations. Raises SpecError for an unknown domain or framing."""
         self._task = task.question.strip()
         self._domain = DOMAINS.load(domain)
         self._style = get_framing(framing)
-        self._shown = shown
+        self._demonstrations = demonstrations
         self._planner, self._grounder, self._solver = map(self._begin, ("planner", "grounder", "solver"))
         self._subgoal: Subgoal | None = None
         self._result = ""  #: of the current subgoal, as the planner is told it
         self._results: dict[str, str] = {}  #: `Subgoal 1` to its result, where the last action gave one
 
     def _begin(self, role: str) -> _Conversation:
-        return _Conversation(self._style, self._shown.get(role, ""))
+        return _Conversation(self._style, self._demonstrations.get(role, ""))
 
     @property
     def prompt_prefixes(self) -> dict[str, str]:
         """Role to the leading text of its first prompt that is the same for every task of the domain."""
         return {
-            "planner": f"{self._shown.get('planner', '')}{USER}{PLAN_HEAD}Task: ",
-            "grounder": f"{self._shown.get('grounder', '')}{USER}{self._domain.ground_head}Task: ",
-            "solver": f"{self._shown.get('solver', '')}{USER}{_solver_head(self._domain)}Task: ",
+            "planner": f"{self._demonstrations.get('planner', '')}{USER}{PLAN_HEAD}Task: ",
+            "grounder": f"{self._demonstrations.get('grounder', '')}{USER}{self._domain.ground_head}Task: ",
+            "solver": f"{self._demonstrations.get('solver', '')}{USER}{_solver_head(self._domain)}Task: ",
         }
 
     @property
@@ -197,10 +197,10 @@ class Dialogue:
         """The actions of a reply, in the domain's grammar; at most MAX_ACTIONS, and one that represents the rest."""
         return read_actions(reply, self._domain.calls, MAX_ACTIONS)
 
-    def read_instruct(self, reply: str, subgoal: int = 0, required: bool = True) -> tuple[Action, ...]:
+    def read_instruct(self, reply: str, subgoal: int = 0, must_act: bool = True) -> tuple[Action, ...]:
         """The actions of an instruct model's reply: `subgoal` and `required` are those of `read_instruct_actions`."""
-        calls, begun = self._domain.calls, self._primer
-        return read_instruct_actions(reply, calls, MAX_ACTIONS, subgoal=subgoal, begun=begun, required=required)
+        calls, primer = self._domain.calls, self._primer
+        return read_instruct_actions(reply, calls, MAX_ACTIONS, subgoal=subgoal, primer=primer, must_act=must_act)
 
     def add_actions(self, actions: Sequence[Action]) -> None:
         """The grounder's reply, written anew from the actions that were read of it."""
@@ -248,8 +248,8 @@ class Dialogue:
             raise ValueError("the model stopped or planned everything at once: it has no further turn")
         if self._domain.reports == "done":
             text = strip_label(self._subgoal.text)
-            done = f"{text[:1].lower()}{text[1:]}".rstrip(".").strip()
-            return f"We have already {done}. Should we stop planning?"
+            outcome = f"{text[:1].lower()}{text[1:]}".rstrip(".").strip()
+            return f"We have already {outcome}. Should we stop planning?"
         if self._domain.ends_by_action:
             return f"The executed result for Subgoal {self._subgoal.number} is {self._result.strip()}"
         result = format_result(self._result)
@@ -275,4 +275,6 @@ class Dialogue:
     @property
     def _primer(self) -> str:
         """What the reply is begun with, as in the original: in the first turn after demonstrations."""
-        return self._domain.reply_prefix if self._shown.get("grounder") and len(self._grounder.turns) == 1 else ""
+        return (
+            self._domain.reply_prefix if self._demonstrations.get("grounder") and len(self._grounder.turns) == 1 else ""
+        )

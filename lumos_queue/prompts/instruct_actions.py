@@ -68,7 +68,7 @@ class _Statement:
 
 
 def read_instruct_actions(
-    reply: str, calls: bool = True, most: int = 0, *, subgoal: int = 0, begun: str = "", required: bool = True
+    reply: str, calls: bool = True, max_actions: int = 0, *, subgoal: int = 0, primer: str = "", must_act: bool = True
 ) -> tuple[Action, ...]:
     """The actions of a grounder's reply, in order.
 
@@ -76,31 +76,31 @@ def read_instruct_actions(
     `begun`: what the reply may go on with, as in `R1 = `. `required`: whether a reply without any is an unreadable one.
     """
     lines = list(read_lines(reply))
-    if begun and lines and _ATTEMPT.match(lines[0].body) and not _START.match(lines[0].body):
-        lines[0] = replace(lines[0], body=f"{begun}{lines[0].body}")
+    if primer and lines and _ATTEMPT.match(lines[0].body) and not _START.match(lines[0].body):
+        lines[0] = replace(lines[0], body=f"{primer}{lines[0].body}")
     statements = list(_Reader(lines, calls).read())
     if all(statement.is_attempt for statement in statements):
-        required = required or bool(statements)
+        must_act = must_act or bool(statements)
         statements = list(_read_prose(lines, calls))
     if not statements:
         text = " ".join(line.body for line in lines)
-        return (_refuse(text),) if required and text.strip() else ()
+        return (_refuse(text),) if must_act and text.strip() else ()
     actions = list(_select(statements, subgoal))
-    if most and len(actions) > most:
-        rest = "; ".join(action.raw for action in actions[most : most + 3])
-        return (*actions[:most], represent_rest(len(actions), rest))
+    if max_actions and len(actions) > max_actions:
+        rest = "; ".join(action.raw for action in actions[max_actions : max_actions + 3])
+        return (*actions[:max_actions], represent_rest(len(actions), rest))
     return tuple(actions)
 
 
 def _select(statements: Sequence[_Statement], subgoal: int) -> Iterator[Action]:
     """Those of the current subgoal, without what a later block repeats and without explanations of variables."""
     sections = {statement.section for statement in statements}
-    chosen = next((number for number in (subgoal, 0) if subgoal and number in sections), None)
+    section = next((number for number in (subgoal, 0) if subgoal and number in sections), None)
     has_calls = any(statement.action.name for statement in statements)
     blocks: dict[tuple[object, ...], int] = {}
     for statement in statements:
         action = statement.action
-        if chosen not in (None, statement.section):
+        if section not in (None, statement.section):
             continue
         if has_calls and action.variables and not action.name and _WORDS.search(action.arguments):
             continue  # `R1 = the number of jars`, beside what computes it
@@ -175,11 +175,15 @@ class _Reader:
         """
         parts, depth = [text], _depth(text)
         for index in range(self._next, len(self._lines)):
-            other = self._lines[index]
-            if other.fence != line.fence or not (other.text or other.fence) or _begins(other):
+            following_line = self._lines[index]
+            if (
+                following_line.fence != line.fence
+                or not (following_line.text or following_line.fence)
+                or _begins(following_line)
+            ):
                 break
-            parts.append(other.written)  # a sign in front of it is no mark of a list
-            depth += _depth(other.written)
+            parts.append(following_line.written)  # a sign in front of it is no mark of a list
+            depth += _depth(following_line.written)
             if self._calls and depth <= 0:
                 break
         return [text] if self._calls and depth > 0 else parts
@@ -211,8 +215,8 @@ def _read_assignments(text: str, calls: bool) -> Iterator[Action]:
             yield _refuse(text[begin:])
             return
         yield read_action(f"{variables} = {call[1]}({text[call.end() : end].strip()})")
-        following = _NEXT.match(text, end + 1)
-        begin = following.end() if following else len(text)
+        successor = _NEXT.match(text, end + 1)
+        begin = successor.end() if successor else len(text)
 
 
 def _read_rest(text: str, start: re.Match[str], calls: bool) -> str:

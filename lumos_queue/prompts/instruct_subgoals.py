@@ -105,8 +105,8 @@ def read_next_subgoal(reply: str, number: int) -> PlannerReply:
     that stops and names a further subgoal does not stop; the items of a plain list are none.
     """
     entries = _read_entries(reply)
-    labelled = [entry for entry in entries if entry.kind == _Kind.LABELLED and entry.text]
-    if not any(entry.number >= number for entry in labelled) and _stops(reply, number):
+    labelled_entries = [entry for entry in entries if entry.kind == _Kind.LABELLED and entry.text]
+    if not any(entry.number >= number for entry in labelled_entries) and _stops(reply, number):
         return PlannerReply(stops=True)
     for kind in _Kind:
         if candidates := _select(entries, kind):
@@ -119,8 +119,8 @@ def read_whole_plan(reply: str) -> tuple[Subgoal, ...]:
     entries = _read_entries(reply)
     kinds = {kind: _distinct(_select(entries, kind)) for kind in _Kind}
     if len(kinds[_Kind.NAMED]) == 1 and kinds[_Kind.NUMBERED]:  # it says what the plan is for, or is one of its items
-        listed = [replace(entry, kind=_Kind.NUMBERED) if entry.line.number else entry for entry in entries]
-        kinds = {_Kind.NUMBERED: _distinct(_select(listed, _Kind.NUMBERED))}
+        list_entries = [replace(entry, kind=_Kind.NUMBERED) if entry.line.number else entry for entry in entries]
+        kinds = {_Kind.NUMBERED: _distinct(_select(list_entries, _Kind.NUMBERED))}
     plan = next(filter(None, kinds.values()), [])
     return tuple(_number(entry, number) for number, entry in enumerate(plan, start=1))
 
@@ -143,22 +143,24 @@ def _number(entry: _Entry, number: int) -> Subgoal:
 def _choose(entries: Sequence[_Entry], number: int) -> _Entry:
     if entries[0].kind in (_Kind.NAMED, _Kind.FREE):
         return entries[0]
-    numbers = [entry.number or place for place, entry in enumerate(entries, start=1)]
+    numbers = [entry.number or position for position, entry in enumerate(entries, start=1)]
     if number in numbers:
         return entries[numbers.index(number)]
-    return next((entry for entry, own in zip(entries, numbers, strict=True) if own > number), entries[-1])
+    return next(
+        (entry for entry, label_number in zip(entries, numbers, strict=True) if label_number > number), entries[-1]
+    )
 
 
 def _select(entries: Sequence[_Entry], kind: _Kind) -> list[_Entry]:
     """The entries of a kind: of lists without what is nested, of free text its first paragraph without a preamble."""
-    selected = [entry for entry in entries if entry.kind == kind and entry.text]
+    selected_entries = [entry for entry in entries if entry.kind == kind and entry.text]
     if kind in (_Kind.NUMBERED, _Kind.ITEM):
-        least = min((entry.line.indent for entry in selected), default=0)
-        return [entry for entry in selected if entry.line.indent == least]
+        least = min((entry.line.indent for entry in selected_entries), default=0)
+        return [entry for entry in selected_entries if entry.line.indent == least]
     if kind == _Kind.FREE:
-        selected = [entry for entry in selected if not entry.opens] or selected
-        return [entry for entry in selected if entry.paragraph == selected[0].paragraph]
-    return selected
+        selected_entries = [entry for entry in selected_entries if not entry.opens] or selected_entries
+        return [entry for entry in selected_entries if entry.paragraph == selected_entries[0].paragraph]
+    return selected_entries
 
 
 def _distinct(entries: list[_Entry]) -> list[_Entry]:
@@ -187,8 +189,8 @@ def _read_entries(reply: str) -> list[_Entry]:
     paragraph = 0
     for line in read_lines(reply):
         paragraph += not line.text
-        for place, piece in enumerate(split_labels(line.text)):
-            entry = _read_entry(piece, line if place == 0 else ReplyLine(piece, piece), paragraph)
+        for index, piece in enumerate(split_labels(line.text)):
+            entry = _read_entry(piece, line if index == 0 else ReplyLine(piece, piece), paragraph)
             if _ACTION.match(piece):
                 current = None
             elif current and _continues(current, line, entry, paragraph):
@@ -202,9 +204,9 @@ def _read_entries(reply: str) -> list[_Entry]:
     return entries
 
 
-def _continues(entry: _Entry, line: ReplyLine, other: _Entry | None, paragraph: int) -> bool:
+def _continues(entry: _Entry, line: ReplyLine, previous: _Entry | None, paragraph: int) -> bool:
     """Whether a line goes on with an entry: as the text below a label, as details after a colon, or in a sentence."""
-    if line.is_heading or (other and other.kind < _Kind.NUMBERED):
+    if line.is_heading or (previous and previous.kind < _Kind.NUMBERED):
         return False
     if not any(entry.parts):
         return True

@@ -72,21 +72,21 @@ class JudgedRun:
 
 def within_bounds(steps: Sequence[JudgedStep]) -> tuple[tuple[JudgedStep, ...], int]:
     """The steps as they are stored for a judge, and how many before them are left out."""
-    kept = steps[-MAX_STEPS:]
-    most = min(MAX_OBSERVATION, MAX_OBSERVATIONS // max(1, len(kept)))
+    last_steps = steps[-MAX_STEPS:]
+    limit = min(MAX_OBSERVATION, MAX_OBSERVATIONS // max(1, len(last_steps)))
     short = tuple(
-        JudgedStep(one.name[:MAX_NAME], cut(one.arguments, MAX_ARGUMENTS), one.status, cut(one.observation, most))
-        for one in kept
+        JudgedStep(step.name[:MAX_NAME], cut(step.arguments, MAX_ARGUMENTS), step.status, cut(step.observation, limit))
+        for step in last_steps
     )
-    return short, len(steps) - len(kept)
+    return short, len(steps) - len(last_steps)
 
 
-def cut(text: str, most: int) -> str:
+def cut(text: str, limit: int) -> str:
     """The beginning of a text that is too long, which says so; never more than `most` characters."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
-def quote(text: str, most: int) -> str:
+def quote(text: str, limit: int) -> str:
     """Text of others as a JSON string on one line, cut at `most` characters."""
-    written = json.dumps(cut(text, most), ensure_ascii=False)
-    return _LINE_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    quotation = json.dumps(cut(text, limit), ensure_ascii=False)
+    return _LINE_ENDS.sub(lambda match: f"\\u{ord(match[0]):04x}", quotation)

@@ -45,9 +45,9 @@ def _list_descriptions() -> str:
     return "".join(f"- {name}: {EXPERTS[name].description}\n" for name in LISTED)
 
 
-def _write(solved: Solved) -> str:
-    lines = "".join(f"Step {number}: {name},\n" for number, name in enumerate(solved.steps, start=1))
-    return f"\nProblem: {solved.problem}\nSolution:\n{lines}"
+def _write(demonstration: Solved) -> str:
+    lines = "".join(f"Step {number}: {name},\n" for number, name in enumerate(demonstration.steps, start=1))
+    return f"\nProblem: {demonstration.problem}\nSolution:\n{lines}"
 
 
 FINE_TUNING = "fine-tuning"

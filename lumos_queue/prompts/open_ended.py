@@ -42,37 +42,39 @@ def planner_prompt(task: Task, agent: Agent) -> str:
     return first_prompt(PLANNER, request(task, tuple(functions_of_task(task).values())), agent)
 
 
-def ask_again(prompt: str, reply: str, told: str, agent: Agent) -> str:
+def ask_again(prompt: str, reply: str, message: str, agent: Agent) -> str:
     """The planner's next prompt: its list, and what was said to it."""
     style = get_framing(agent.framing)
-    return prompt + style.write(Turn("assistant", reply)) + style.write(Turn("user", without_roles(told)))
+    return prompt + style.write(Turn("assistant", reply)) + style.write(Turn("user", without_roles(message)))
 
 
 def tell_refusal(note: str) -> str:
-    said = f" and says: {note.strip()}" if note.strip() else ""
-    return f"The person does not approve this list{said}\nWrite the whole list anew."
+    note_text = f" and says: {note.strip()}" if note.strip() else ""
+    return f"The person does not approve this list{note_text}\nWrite the whole list anew."
 
 
-def line_request(objective: str, lines: Sequence[str], done: Sequence[DoneLine]) -> str:
+def line_request(objective: str, lines: Sequence[str], done_lines: Sequence[DoneLine]) -> str:
     """What the policy is asked: the next line, with the objective, the list and what the lines before it gave."""
     parts = [f"Objective: {objective.strip()}", f"To-do list:\n{write_list(lines)}"]
-    if done:
-        parts.append("Done so far:\n" + "\n".join(_tell(number, one) for number, one in enumerate(done, start=1)))
-    number = len(done) + 1
+    if done_lines:
+        parts.append(
+            "Done so far:\n" + "\n".join(_tell(number, line) for number, line in enumerate(done_lines, start=1))
+        )
+    number = len(done_lines) + 1
     return "\n\n".join([*parts, f"{_NOW} {number}, and nothing else: {lines[number - 1]}"])
 
 
 def read_line(prompt: str) -> str:
     """The line that a policy's prompt asks for, with its number; '' where there is none."""
-    found = _ASKED.findall(prompt)
-    return "{}. {}".format(*found[-1]) if found else ""
+    requests = _ASKED.findall(prompt)
+    return "{}. {}".format(*requests[-1]) if requests else ""
 
 
 def prompt_prefixes(agent: Agent) -> Mapping[str, str]:
     return {"planner": SYSTEM + PLANNER, **policy_prefixes(agent)}
 
 
-def _tell(number: int, done: DoneLine) -> str:
-    left = len(done.result) - MAX_RESULT
-    cut = f"{done.result[:MAX_RESULT]}... [{left:,} characters left out]" if left > 0 else done.result
-    return f"{number}. {cut}" if done.result else f"{number}. could not be done"
+def _tell(number: int, line: DoneLine) -> str:
+    remaining = len(line.result) - MAX_RESULT
+    cut = f"{line.result[:MAX_RESULT]}... [{remaining:,} characters left out]" if remaining > 0 else line.result
+    return f"{number}. {cut}" if line.result else f"{number}. could not be done"

@@ -56,55 +56,55 @@ def read_plan(text: str, version: int = MARKED) -> tuple[PlannedCall, ...]:
     if version >= MARKED:
         return _read_marked_plan(text)
     calls: dict[str, PlannedCall] = {}
-    begun, position = 0, 0
-    while found := _CALL.search(text, position):
-        arguments, position = _read_arguments(text, found.end())
-        variable = f"#E{int(found[1])}"
+    first_line, position = 0, 0
+    while match := _CALL.search(text, position):
+        arguments, position = _read_arguments(text, match.end())
+        variable = f"#E{int(match[1])}"
         if variable not in calls:
-            purpose = _PLAN.split(text[begun : found.start()])[-1].strip()
-            raw = text[found.start() : position].strip()
-            calls[variable] = PlannedCall(variable, purpose, found[2], arguments, raw)
-        begun = position
+            purpose = _PLAN.split(text[first_line : match.start()])[-1].strip()
+            raw = text[match.start() : position].strip()
+            calls[variable] = PlannedCall(variable, purpose, match[2], arguments, raw)
+        first_line = position
     return tuple(calls.values())
 
 
 def _read_arguments(text: str, start: int) -> tuple[str, int]:
     """The arguments that begin there, and where they end: a JSON object, bare or in brackets; else the line's rest."""
-    opening = text[start : start + 1]
-    inner = start + 1 if opening in _CLOSING else start
+    bracket = text[start : start + 1]
+    inner = start + 1 if bracket in _CLOSING else start
     if text[inner : inner + 1] == "{":
         try:
             _, end = _DECODER.raw_decode(text, inner)
-            return text[inner:end], end + (opening in _CLOSING and text[end : end + 1] == _CLOSING[opening])
+            return text[inner:end], end + (bracket in _CLOSING and text[end : end + 1] == _CLOSING[bracket])
         except (ValueError, RecursionError):
             pass
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     rest = text[inner:end].strip()
-    if opening in _CLOSING:
-        rest = rest.removesuffix(_CLOSING[opening])
+    if bracket in _CLOSING:
+        rest = rest.removesuffix(_CLOSING[bracket])
     return rest, end
 
 
 def _read_marked_plan(text: str) -> tuple[PlannedCall, ...]:
     calls: dict[str, PlannedCall] = {}
-    begun, position = 0, 0
+    first_line, position = 0, 0
     while match := _MARKED_CALL.search(text, position):
         arguments, position = _read_marked_arguments(text, match.end())
         variable = f"#E{int(match['first'] or match['inner'])}"
         if variable not in calls:
-            purpose = _MARKED_PLAN.split(text[begun : match.start()])[-1].strip(_PLAN_MARKS)
+            purpose = _MARKED_PLAN.split(text[first_line : match.start()])[-1].strip(_PLAN_MARKS)
             raw = text[match.start() : position].strip()
             calls[variable] = PlannedCall(variable, purpose, match["name"].replace("\\_", "_"), arguments, raw)
-        begun = position
+        first_line = position
     return tuple(calls.values())
 
 
 def _read_marked_arguments(text: str, start: int) -> tuple[str, int]:
     """As `_read_arguments`, also for arguments below the name. Those that are no JSON object remain as written."""
     line_end = _find_line_end(text, start)
-    if found := find_input(text, start):
-        begin, end, after = found
+    if match := find_input(text, start):
+        begin, end, after = match
         if end > begin:
             return text[begin:end], after
         line_end = _find_line_end(text, begin)

@@ -36,9 +36,9 @@ class ReplyLine:
 
 def read_lines(reply: str) -> Iterator[ReplyLine]:
     """The lines of a reply. Those that open and close a code fence are left out, and rules are blank."""
-    fences, fenced = 0, False
-    for written in reply.splitlines():
-        line = written.strip()
+    fences, in_fence = 0, False
+    for text_line in reply.splitlines():
+        line = text_line.strip()
         if line.startswith(_FENCES):
             content = line[3:].removesuffix(line[:3]).strip() if len(line) > 6 and line.endswith(line[:3]) else ""
             if content:  # a fence of one line
@@ -46,30 +46,30 @@ def read_lines(reply: str) -> Iterator[ReplyLine]:
                 yield ReplyLine(content, content, fence=fences, written=content)
                 continue
             info = _FENCE.fullmatch(line)
-            fences, fenced = fences + (not fenced), not fenced
+            fences, in_fence = fences + (not in_fence), not in_fence
             if not info:
                 content = line[3:].strip()
-                yield ReplyLine(content, content, fence=fences if fenced else 0, written=content)
+                yield ReplyLine(content, content, fence=fences if in_fence else 0, written=content)
             continue
-        if fenced:
+        if in_fence:
             ends = line.endswith(_FENCES)
             content = line[:-3].rstrip() if ends else line
-            yield ReplyLine(content, content, len(written) - len(written.lstrip()), fence=fences, written=content)
-            fenced = not ends
+            yield ReplyLine(content, content, len(text_line) - len(text_line.lstrip()), fence=fences, written=content)
+            in_fence = not ends
             continue
-        yield _read_line(written)
+        yield _read_line(text_line)
 
 
-def _read_line(written: str) -> ReplyLine:
-    indent = len(written) - len(written.lstrip())
+def _read_line(text_line: str) -> ReplyLine:
+    indent = len(text_line) - len(text_line.lstrip())
     position = number = 0
     is_item = is_heading = False
-    while mark := _MARK.match(written, position):
+    while mark := _MARK.match(text_line, position):
         position = mark.end()
         is_item = is_item or (mark[0].strip() != ">" and "#" not in mark[0])
         is_heading = is_heading or "#" in mark[0]
         number = number or int(mark[1] or 0)
-    body, whole = _unescape(written[position:].strip()), _unescape(written.strip())
+    body, whole = _unescape(text_line[position:].strip()), _unescape(text_line.strip())
     if _RULE.fullmatch(body):
         return ReplyLine("", "")
     if step := _STEP.match(body):

@@ -19,8 +19,8 @@ _ACTIONS_AT_ALL = re.compile(r"(?:^|\s)Actions:")
 
 def read_integrated(reply: str, number: int) -> tuple[Subgoal | None, str]:
     """The subgoal of a reply (None when there is none) and its actions as a grounder would write them."""
-    found = _ACTIONS.search(reply) or _ACTIONS_AT_ALL.search(reply)
-    before, actions = (reply[: found.start()], reply[found.end() :]) if found else (reply, "")
+    match = _ACTIONS.search(reply) or _ACTIONS_AT_ALL.search(reply)
+    before, actions = (reply[: match.start()], reply[match.end() :]) if match else (reply, "")
     return read_subgoal(before, number), actions.strip()
 
 

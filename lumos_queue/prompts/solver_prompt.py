@@ -61,8 +61,8 @@ def solver_prefix(agent: Agent, reasoned: bool, version: int = FIRST_INSTRUCTED)
     system = agent.system
     if system is None:
         own_turns = _TURN.match(agent.prompt)  # the template has its own system message, or no such message
-        instructed = version >= FIRST_INSTRUCTED and agent.is_chat("solver") and not own_turns
-        system = INSTRUCTIONS[reasoned][agent.answers] if instructed else ""
+        has_instruction = version >= FIRST_INSTRUCTED and agent.is_chat("solver") and not own_turns
+        system = INSTRUCTIONS[reasoned][agent.answers] if has_instruction else ""
     head = f"{SYSTEM}{without_roles(system.strip())}\n" if system.strip() else ""
     return head if agent.prompt else head + agent.answers_shown(reasoned)
 
@@ -75,8 +75,8 @@ def fill_template(template: str, task: Task, agent: Agent, reasoned: bool) -> st
     """
     question, choices = task.question.strip(), ""
     if agent.answers == AnswerKind.CHOICE and "{choices}" in template:
-        question, listed = split_choices(question)
-        choices = write_choices(listed)
+        question, choice_list = split_choices(question)
+        choices = write_choices(choice_list)
     values = {
         "question": without_roles(question),
         "choices": without_roles(choices),

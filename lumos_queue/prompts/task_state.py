@@ -57,11 +57,11 @@ class TaskState:
 
     def write(self, budget: int) -> str:
         """The state as the router is shown it, in at most `budget` characters."""
-        most = max((len(text) for record in self.records for text in _texts(record)), default=0)
-        text = self._write(most)
-        while len(text) > budget and most > SHORT:
-            most = max(SHORT, most * 3 // 4)
-            text = self._write(most)
+        limit = max((len(text) for record in self.records for text in _texts(record)), default=0)
+        text = self._write(limit)
+        while len(text) > budget and limit > SHORT:
+            limit = max(SHORT, limit * 3 // 4)
+            text = self._write(limit)
         return text if len(text) <= budget else f"{text[: max(0, budget - 4)]} ..."
 
     def write_numbered(self, budget: int) -> str:
@@ -69,36 +69,38 @@ class TaskState:
 
         `budget`: characters of their texts together; beyond it long ones are shortened, each to SHORT at least.
         """
-        most = max((len(text) for record in self.records for text in _texts(record)), default=0)
-        while most > SHORT and sum(min(len(text), most) for one in self.records for text in _texts(one)) > budget:
-            most = max(SHORT, most * 3 // 4)
-        return "\n".join(_as_line(number, one, most) for number, one in enumerate(self.records, start=1))
+        limit = max((len(text) for record in self.records for text in _texts(record)), default=0)
+        while (
+            limit > SHORT and sum(min(len(text), limit) for record in self.records for text in _texts(record)) > budget
+        ):
+            limit = max(SHORT, limit * 3 // 4)
+        return "\n".join(_as_line(number, record, limit) for number, record in enumerate(self.records, start=1))
 
-    def _write(self, most: int) -> str:
-        answered = "\n".join(f"- {_short(one.aim, most)}" for one in self.results if one.aim)
-        failed = "\n".join(f"- {_line(one, most)}" for one in self.failures)
-        found = "\n".join(f"- {_line(one, most)}" for one in self.results)
+    def _write(self, limit: int) -> str:
+        aims = "\n".join(f"- {_short(record.aim, limit)}" for record in self.results if record.aim)
+        failures = "\n".join(f"- {_line(record, limit)}" for record in self.failures)
+        results = "\n".join(f"- {_line(record, limit)}" for record in self.results)
         return (
-            f"Already solved:\n{answered or 'nothing'}\nFailed calls:\n{failed or 'none'}\nResults:\n{found or 'none'}"
+            f"Already solved:\n{aims or 'nothing'}\nFailed calls:\n{failures or 'none'}\nResults:\n{results or 'none'}"
         )
 
     def as_json(self) -> dict[str, Any]:
         """For people and programs: what a router knew."""
         return {
-            "results": [_as_json(one) for one in self.results],
-            "failures": [_as_json(one) for one in self.failures],
+            "results": [_as_json(record) for record in self.results],
+            "failures": [_as_json(record) for record in self.failures],
         }
 
 
 def read_record(text: str, action: str, arguments: str) -> StateRecord:
     """The record in a state manager's reply, about this call. One that cannot be read is a failure."""
-    found = _read_reply(text)
-    if isinstance(found, list):  # some models put it in a list, or write it twice
-        found = next((one for one in found if isinstance(one, dict)), None)
-    status = _text(found.get("status", found.get("Action status"))).lower() if isinstance(found, dict) else ""
-    if not isinstance(found, dict) or not status.startswith(("success", "fail")):
+    reply = _read_reply(text)
+    if isinstance(reply, list):  # some models put it in a list, or write it twice
+        reply = next((part for part in reply if isinstance(part, dict)), None)
+    status = _text(reply.get("status", reply.get("Action status"))).lower() if isinstance(reply, dict) else ""
+    if not isinstance(reply, dict) or not status.startswith(("success", "fail")):
         return StateRecord(False, action, arguments, text=UNREADABLE)
-    return _read_texts(found, status.startswith("success"), action, arguments)
+    return _read_texts(reply, status.startswith("success"), action, arguments)
 
 
 def rewrite(state: TaskState, text: str, action: str, arguments: str) -> TaskState:
@@ -110,23 +112,25 @@ def rewrite(state: TaskState, text: str, action: str, arguments: str) -> TaskSta
     a failure, and calls that were never made are passed over.
     """
     records = [*state.records, StateRecord(False, action, arguments, text=UNREADABLE)]
-    said: dict[int, list[StateRecord]] = {}
-    for success, one in _entries(_read_reply(text)):
-        number = read_number(one.get("call"))
+    records_by_number: dict[int, list[StateRecord]] = {}
+    for success, fields in _entries(_read_reply(text)):
+        number = read_number(fields.get("call"))
         if isinstance(number, int) and 0 < number <= len(records):
             old = records[number - 1]
-            said.setdefault(number, []).append(_read_texts(one, success, old.action, old.arguments))
-    for number, told in said.items():
-        if len(told) == 1:
-            records[number - 1] = told[0]
+            records_by_number.setdefault(number, []).append(_read_texts(fields, success, old.action, old.arguments))
+    for number, stated_records in records_by_number.items():
+        if len(stated_records) == 1:
+            records[number - 1] = stated_records[0]
     return TaskState(tuple(records))
 
 
-def _entries(found: Any) -> Iterator[tuple[bool, Mapping[str, Any]]]:
+def _entries(reply: Any) -> Iterator[tuple[bool, Mapping[str, Any]]]:
     """The entries of a rewritten state, and whether each is a success."""
     for success, key in ((True, "results"), (False, "failures")):
-        listed = found.get(key) if isinstance(found, dict) else None
-        yield from ((success, one) for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict))
+        members = reply.get(key) if isinstance(reply, dict) else None
+        yield from (
+            (success, member) for member in (members if isinstance(members, list) else ()) if isinstance(member, dict)
+        )
 
 
 def _read_reply(text: str) -> Any:
@@ -137,10 +141,10 @@ def _read_reply(text: str) -> Any:
         return None
 
 
-def _read_texts(found: Mapping[str, Any], success: bool, action: str, arguments: str) -> StateRecord:
+def _read_texts(fields: Mapping[str, Any], success: bool, action: str, arguments: str) -> StateRecord:
     """The record of a call, with what is said of it."""
-    told = found.get("answer", found.get("Answer")) if success else found.get("reason", found.get("Fail Reason"))
-    return StateRecord(success, action, arguments, _text(found.get("aim", found.get("Aim of action"))), _text(told))
+    text = fields.get("answer", fields.get("Answer")) if success else fields.get("reason", fields.get("Fail Reason"))
+    return StateRecord(success, action, arguments, _text(fields.get("aim", fields.get("Aim of action"))), _text(text))
 
 
 def _text(value: Any) -> str:
@@ -151,22 +155,22 @@ def _texts(record: StateRecord) -> Iterator[str]:
     yield from (record.aim, record.shown_text, record.arguments)
 
 
-def _short(text: str, most: int) -> str:
+def _short(text: str, limit: int) -> str:
     text = without_roles(" ".join(text.split()))
-    return text if len(text) <= most else f"{text[:most]}..."
+    return text if len(text) <= limit else f"{text[:limit]}..."
 
 
-def _line(record: StateRecord, most: int) -> str:
-    return f"{record.action} {_short(record.arguments, most)}: {_short(record.shown_text, most)}"
+def _line(record: StateRecord, limit: int) -> str:
+    return f"{record.action} {_short(record.arguments, limit)}: {_short(record.shown_text, limit)}"
 
 
-def _as_line(number: int, record: StateRecord, most: int) -> str:
-    said = {"call": number, "function": record.action, "arguments": _short(record.arguments, most)}
-    said |= {"status": "success" if record.success else "failure", "aim": _short(record.aim, most)}
-    said["answer" if record.success else "reason"] = _short(record.shown_text, most)
-    return json.dumps(said, ensure_ascii=False)
+def _as_line(number: int, record: StateRecord, limit: int) -> str:
+    fields = {"call": number, "function": record.action, "arguments": _short(record.arguments, limit)}
+    fields |= {"status": "success" if record.success else "failure", "aim": _short(record.aim, limit)}
+    fields["answer" if record.success else "reason"] = _short(record.shown_text, limit)
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def _as_json(record: StateRecord) -> dict[str, Any]:
-    found = {"action": record.action, "arguments": record.arguments, "aim": record.aim, "text": record.text}
-    return found | ({"summary": record.summary} if record.summary else {})
+    fields = {"action": record.action, "arguments": record.arguments, "aim": record.aim, "text": record.text}
+    return fields | ({"summary": record.summary} if record.summary else {})

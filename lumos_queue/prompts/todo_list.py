@@ -27,10 +27,10 @@ MAX_LINE = 500  #: characters of a line
 
 def read_list(text: str, version: int = MARKED) -> tuple[str, ...]:
     """The lines of the list, without numbers and bullets: at most MAX_LINES. A numbered list goes before bullets."""
-    written = text[:MAX_READ].splitlines()
+    text_lines = text[:MAX_READ].splitlines()
     for form in (_MARKED if version >= MARKED else _NUMBERED, _BULLETED):
-        found = (_clean(match[1]) for line in written if (match := form.fullmatch(line)))
-        if lines := tuple(line for line in found if line):
+        todos = (_clean(match[1]) for line in text_lines if (match := form.fullmatch(line)))
+        if lines := tuple(line for line in todos if line):
             return lines[:MAX_LINES]
     return ()
 

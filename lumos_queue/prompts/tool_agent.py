@@ -116,7 +116,7 @@ class CallStyle:
 
     def schemas(self, functions: Sequence[Function]) -> tuple[FunctionSchema, ...]:
         """The functions that go beside the prompt."""
-        return tuple(one.native_schema() for one in functions) if self.native else ()
+        return tuple(function.native_schema() for function in functions) if self.native else ()
 
 
 _STYLES = {
@@ -145,13 +145,13 @@ def request(task: Task, functions: Sequence[Function]) -> str:
 
 
 def _list_functions(functions: Sequence[Function]) -> str:
-    listed = "\n".join(one.describe() for one in functions)
-    return f"Functions:\n{listed}\n\n"
+    function_list = "\n".join(function.describe() for function in functions)
+    return f"Functions:\n{function_list}\n\n"
 
 
-def first_prompt(head: str, asked: str, agent: Agent) -> str:
+def first_prompt(head: str, request: str, agent: Agent) -> str:
     """The head as the system's turn, and what is asked as the user's."""
-    return f"{SYSTEM}{head}{get_framing(agent.framing).write(Turn('user', without_roles(asked)))}"
+    return f"{SYSTEM}{head}{get_framing(agent.framing).write(Turn('user', without_roles(request)))}"
 
 
 def tell_observation(result: str) -> str:
@@ -160,8 +160,10 @@ def tell_observation(result: str) -> str:
 
 def tell_unmade_calls(count: int) -> str:
     """What a model is sent, whose reply had so many more calls than the one that was made."""
-    others = "other call was" if count == 1 else f"{count} other calls were"
-    return f"Only the first call of your reply was made. The {others} not: repeat what is still needed, one at a time."
+    count_text = "other call was" if count == 1 else f"{count} other calls were"
+    return (
+        f"Only the first call of your reply was made. The {count_text} not: repeat what is still needed, one at a time."
+    )
 
 
 def as_text_calls(prompt: str, task: Task) -> str:
@@ -172,8 +174,8 @@ def as_text_calls(prompt: str, task: Task) -> str:
     for native, text in ((NATIVE_POLICY, POLICY), (NATIVE_ROUTER, ROUTER)):
         begin = f"{SYSTEM}{native}{USER}{_REQUEST}"
         if prompt.startswith(begin):
-            listed = without_roles(_list_functions(open_functions(task)))
-            return f"{SYSTEM}{text}{USER}{listed}{_REQUEST}{_expect_text_calls(prompt[len(begin) :])}"
+            function_list = without_roles(_list_functions(open_functions(task)))
+            return f"{SYSTEM}{text}{USER}{function_list}{_REQUEST}{_expect_text_calls(prompt[len(begin) :])}"
     return prompt
 
 

@@ -79,8 +79,8 @@ class Questions:
 
     def __init__(self, task: Task, agent: Agent):
         self._agent, self._request = agent, quote(task.question.strip(), MAX_QUERY)
-        described: Sequence[str] = task.inputs.get("tools", ())
-        self._functions = "\n".join(f"- {quote(one, MAX_QUERY)}" for one in described) or "none"
+        descriptions: Sequence[str] = task.inputs.get("tools", ())
+        self._functions = "\n".join(f"- {quote(description, MAX_QUERY)}" for description in descriptions) or "none"
 
     def answer(self, run: JudgedRun) -> str:
         """Does it solve the request, by request and answer alone?"""
@@ -96,12 +96,12 @@ class Questions:
 
     def pair(self, first: JudgedRun, second: JudgedRun) -> str:
         """Which of two runs is better?"""
-        shown = _PAIR.format(request=self._request, first=first.describe(), second=second.describe())
-        return self._prompt(shown, Preference)
+        quotation = _PAIR.format(request=self._request, first=first.describe(), second=second.describe())
+        return self._prompt(quotation, Preference)
 
-    def _prompt(self, asked: str, labels: type[StrEnum]) -> str:
-        names = ", ".join(one.value.capitalize() for one in labels)
-        return first_prompt(JUDGE_HEAD, f"{asked}\nLabels: {names}", self._agent)
+    def _prompt(self, question: str, labels: type[StrEnum]) -> str:
+        names = ", ".join(label.value.capitalize() for label in labels)
+        return first_prompt(JUDGE_HEAD, f"{question}\nLabels: {names}", self._agent)
 
 
 def read_label(reply: str, labels: type[L]) -> L | None:
@@ -109,9 +109,9 @@ def read_label(reply: str, labels: type[L]) -> L | None:
 
     A sentence is not read, as it may deny the label that it names; nor are several different labels.
     """
-    said = _LABEL.findall(reply[:MAX_REPLY]) or [reply[:MAX_REPLY]]
-    found = {one.strip(_AROUND).casefold() for one in said}
-    return next((one for one in labels if found == {one.value}), None)
+    quotations = _LABEL.findall(reply[:MAX_REPLY]) or [reply[:MAX_REPLY]]
+    labels_read = {text.strip(_AROUND).casefold() for text in quotations}
+    return next((label for label in labels if labels_read == {label.value}), None)
 
 
 def describe_tool(name: str, description: str) -> str:

@@ -36,23 +36,23 @@ class History:
 
     def write(self, steps: Sequence[TranscriptStep], style: Framing) -> str:
         """The steps as text."""
-        texts = [one.write(style) for one in steps]
+        texts = [step.write(style) for step in steps]
         if self.kind == "whole" or sum(map(len, texts)) <= self.most:
             return "".join(texts)
         return self._drop(texts, style) if self.kind == "drop" else self._cut(steps, texts, style)
 
     def _cut(self, steps: Sequence[TranscriptStep], texts: list[str], style: Framing) -> str:
         size = sum(map(len, texts))
-        for place, step in enumerate(steps):
+        for index, step in enumerate(steps):
             if size <= self.most:
                 break
             if len(step.told) > CUT_TO:
-                left = len(step.told) - CUT_TO
-                short = TranscriptStep(step.reply, f"{step.told[:CUT_TO]}... [{left:,} characters left out]").write(
-                    style
-                )
-                size += len(short) - len(texts[place])
-                texts[place] = short
+                remaining = len(step.told) - CUT_TO
+                short = TranscriptStep(
+                    step.reply, f"{step.told[:CUT_TO]}... [{remaining:,} characters left out]"
+                ).write(style)
+                size += len(short) - len(texts[index])
+                texts[index] = short
         return "".join(texts)
 
     def _drop(self, texts: list[str], style: Framing) -> str:
@@ -66,9 +66,9 @@ class History:
 
 def read_history(name: str, value: str) -> History:
     """`whole`, `cut:N` or `drop:N`. Raises SpecError for anything else."""
-    kind, _, most = value.partition(":")
+    kind, _, limit = value.partition(":")
     if value == "whole":
         return History()
-    if kind in ("cut", "drop") and most.isascii() and most.isdecimal() and 0 < int(most) < 10**9:
-        return History(kind, int(most))
+    if kind in ("cut", "drop") and limit.isascii() and limit.isdecimal() and 0 < int(limit) < 10**9:
+        return History(kind, int(limit))
     raise SpecError(f"The setting {name} must be whole, cut:N or drop:N (N characters), not '{value[:40]}'.")

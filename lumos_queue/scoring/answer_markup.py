@@ -128,7 +128,7 @@ class _Reader:
         self._text = text
         self._pieces: list[str] = []
         self._length = 0
-        self._opened: list[tuple[str, int]] = []
+        self._open_marks: list[tuple[str, int]] = []
         self._next = ""  #: what the next brace opens, if it follows at once
         self._bold: int | None = None
         self._tag: int | None = None
@@ -149,11 +149,11 @@ class _Reader:
         return PlainReply("".join(self._pieces), tuple(self._outermost()), tuple(self._bolds))
 
     def _outermost(self) -> list[Span]:
-        found: list[Span] = []
+        spans: list[Span] = []
         for start, end in sorted(self._boxes, key=lambda span: (span[0], -span[1])):
-            if not found or start >= found[-1][1]:
-                found.append((start, end))
-        return found
+            if not spans or start >= spans[-1][1]:
+                spans.append((start, end))
+        return spans
 
     def _add(self, text: str) -> None:
         if self._skip is None and text:
@@ -195,27 +195,27 @@ class _Reader:
 
     def _open(self, token: str, opens: str) -> None:
         if opens == "environment" and self._skip is None:
-            self._skip = len(self._opened)
+            self._skip = len(self._open_marks)
         if not opens:
             self._add("^" if token == "^{" else token)
             opens = "power" if token == "^{" else "brace"
         elif opens == "fraction":
             self._add(" ")
-        self._opened.append((opens, self._length))
+        self._open_marks.append((opens, self._length))
 
     def _close(self) -> None:
-        if not self._opened:
+        if not self._open_marks:
             self._add("}")
             return
-        what, start = self._opened.pop()
-        if self._skip == len(self._opened):
+        mark, start = self._open_marks.pop()
+        if self._skip == len(self._open_marks):
             self._skip = None
-        if what == "box":
+        if mark == "box":
             self._boxes.append((start, self._length))
-        elif what == "fraction":
+        elif mark == "fraction":
             self._add("/")
             self._next = "denominator"
-        elif what == "brace":
+        elif mark == "brace":
             self._add("}")
 
     def _read_tag(self, tag: str) -> None:

@@ -53,18 +53,18 @@ class Expected:
     choices: Sequence[str] = ()  #: the texts of a question's choices, in the order of their letters
 
 
-def read_flexible(reply: str, expected: Expected, cut: bool = False) -> str | None:
+def read_flexible(reply: str, expectation: Expected, cut: bool = False) -> str | None:
     """The answer that a reply states; None where it states none. `cut`: it ends at the limit of tokens."""
     plain = plain_reply(reply)
-    statements = find_statements(plain, expected.kind == AnswerKind.CHOICE, cut)
-    match expected.kind:
+    statements = find_statements(plain, expectation.kind == AnswerKind.CHOICE, cut)
+    match expectation.kind:
         case AnswerKind.NUMBER:
             return _read_number(plain, statements, cut)
         case AnswerKind.CHOICE:
             return _read_last(
                 statements,
-                partial(read_stated_choice, choices=expected.choices),
-                lambda: read_choice_lines(plain, expected.choices, cut),
+                partial(read_stated_choice, choices=expectation.choices),
+                lambda: read_choice_lines(plain, expectation.choices, cut),
             )
         case AnswerKind.YES_NO:
             return _read_last(statements, read_stated_truth, lambda: read_truth_lines(plain, cut))

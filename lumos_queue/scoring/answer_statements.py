@@ -68,23 +68,23 @@ def find_statements(reply: PlainReply, choices: bool = False, cut: bool = False)
     `cut`: the reply ends at the limit of tokens, so that a statement that reaches its end is not complete.
     """
     text = reply.text
-    found = [*_boxes(reply), *_hashes(text), *_values(text)]
+    statements = [*_boxes(reply), *_hashes(text), *_values(text)]
     patterns = (_MARKER, _HEADING, _CHOICE_MARKER) if choices else (_MARKER, _HEADING)
     for pattern in patterns:
         for marker in deque(pattern.finditer(text), MAX_MARKERS):
             if (statement := _statement(reply, marker.end())) is not None:
-                found.append(statement)
-    found.sort(key=lambda statement: statement.start)
-    return [one for one in found if not (cut and _is_cut(text, one))]
+                statements.append(statement)
+    statements.sort(key=lambda statement: statement.start)
+    return [statement for statement in statements if not (cut and _is_cut(text, statement))]
 
 
 def last_sentences(text: str) -> Iterator[str]:
     """The sentences of a text, the last one first."""
-    start, found = 0, []
+    start, sentences = 0, []
     for end in _SENTENCE_END.finditer(text):
-        found.append(text[start : end.start()])
+        sentences.append(text[start : end.start()])
         start = end.end()
-    return reversed([*found, text[start:]])
+    return reversed([*sentences, text[start:]])
 
 
 def sentence(text: str) -> str:
@@ -112,24 +112,24 @@ def _boxes(reply: PlainReply) -> list[Statement]:
 
 
 def _hashes(text: str) -> list[Statement]:
-    found = []
+    statements = []
     for marker in deque(_HASHES.finditer(text), MAX_MARKERS):
         end = text.find("\n", marker.end())
         line = text[marker.end() : len(text) if end < 0 else end]
         is_last = end < 0 or not text[end:].strip()
         if line.strip():
-            found.append(Statement(marker.end(), line[:MAX_STATEMENT].strip(), (), True, is_last))
-    return found
+            statements.append(Statement(marker.end(), line[:MAX_STATEMENT].strip(), (), True, is_last))
+    return statements
 
 
 def _values(text: str) -> list[Statement]:
     """The answers in objects of JSON: `{"answer": "42 apples"}`."""
-    found = []
+    statements = []
     for marker in deque(_JSON.finditer(text), MAX_MARKERS):
         line = text[marker.end() : marker.end() + MAX_STATEMENT]
         end = _JSON_END.search(line)
-        found.append(Statement(marker.end(), line[: end.start()] if end else line, is_value=True))
-    return found
+        statements.append(Statement(marker.end(), line[: end.start()] if end else line, is_value=True))
+    return statements
 
 
 def _statement(reply: PlainReply, start: int) -> Statement | None:

@@ -77,7 +77,7 @@ class Clusters:
 
 
 def bootstrap_interval(
-    clusters: Clusters, z: float = Z_95, most: int = MAX_RESAMPLES, least: int = MIN_RESAMPLES
+    clusters: Clusters, z: float = Z_95, max_resamples: int = MAX_RESAMPLES, least: int = MIN_RESAMPLES
 ) -> tuple[float, float, str]:
     """(low, high, method) of the difference of mean scores, 95 % by default. The same tasks give the same interval.
 
@@ -95,18 +95,18 @@ def bootstrap_interval(
     weight_a, _, weight_b, _ = clusters.totals / clusters.tasks
     means_a, means_b = clusters.sums[:, 1] / clusters.sums[:, 0], clusters.sums[:, 3] / clusters.sums[:, 2]
     half = float(np.abs(means_b - means_a).max()) / 2.0 or 0.5
-    added = [(0.5 - half, 0.5 + half), (0.5 + half, 0.5 - half), (0.5, 0.5)]
-    sums = np.concatenate([clusters.sums, [[weight_a, a * weight_a, weight_b, b * weight_b] for a, b in added]])
+    terms = [(0.5 - half, 0.5 + half), (0.5 + half, 0.5 - half), (0.5, 0.5)]
+    sums = np.concatenate([clusters.sums, [[weight_a, a * weight_a, weight_b, b * weight_b] for a, b in terms]])
     counts = np.concatenate([clusters.counts, [0.5, 0.5, 1.0]])
     tasks = clusters.tasks + 2
-    resamples = min(most, MAX_DRAWS["interval"] // len(counts))
+    resamples = min(max_resamples, MAX_DRAWS["interval"] // len(counts))
     if resamples < least:
         return *_wald_interval(sums, counts, tasks, z), "standard error"
     rng = np.random.default_rng(SEED)
-    drawn = rng.multinomial(tasks, counts / tasks, size=resamples) @ sums
-    found = np.sort(drawn[:, 3] / drawn[:, 2] - drawn[:, 1] / drawn[:, 0])
+    sample_sums = rng.multinomial(tasks, counts / tasks, size=resamples) @ sums
+    differences = np.sort(sample_sums[:, 3] / sample_sums[:, 2] - sample_sums[:, 1] / sample_sums[:, 0])
     share = float(0.5 * math.erfc(z / math.sqrt(2.0)))
-    low, high = np.quantile(found, [share, 1.0 - share])
+    low, high = np.quantile(differences, [share, 1.0 - share])
     return float(low), float(high), "bootstrap"
 
 
@@ -136,10 +136,10 @@ def sign_flip_p(clusters: Clusters) -> tuple[float, str]:
     """
     weight_a, sum_a, weight_b, sum_b = clusters.sums.T
     ones = bool(np.all(clusters.sums == np.rint(clusters.sums)) and np.all(weight_a == weight_b))
-    signed = sum_b - sum_a if ones else sum_b - sum_a * clusters.totals[2] / clusters.totals[0]
-    total = abs(float(clusters.counts @ signed))
-    sizes, places = np.unique(np.abs(signed), return_inverse=True)
-    counts = np.bincount(places, weights=clusters.counts).astype(np.int64)
+    differences = sum_b - sum_a if ones else sum_b - sum_a * clusters.totals[2] / clusters.totals[0]
+    total = abs(float(clusters.counts @ differences))
+    sizes, indexes = np.unique(np.abs(differences), return_inverse=True)
+    counts = np.bincount(indexes, weights=clusters.counts).astype(np.int64)
     sizes, counts = sizes[sizes > 1e-12], counts[sizes > 1e-12]
     if not len(sizes):
         return 1.0, "exact"
@@ -149,10 +149,10 @@ def sign_flip_p(clusters: Clusters) -> tuple[float, str]:
     if resamples < MIN_RESAMPLES:
         return math.erfc(total / math.sqrt(2.0 * float(counts @ sizes**2))), "normal"
     rng = np.random.default_rng(SEED)
-    flipped = np.zeros(resamples)
+    flipped_sums = np.zeros(resamples)
     for size, count in zip(sizes, counts, strict=True):
-        flipped += size * (2.0 * rng.binomial(count, 0.5, resamples) - count)
-    hits = int(np.count_nonzero(np.abs(flipped) >= total - 1e-9 * max(1.0, total)))
+        flipped_sums += size * (2.0 * rng.binomial(count, 0.5, resamples) - count)
+    hits = int(np.count_nonzero(np.abs(flipped_sums) >= total - 1e-9 * max(1.0, total)))
     return (1 + hits) / (1 + resamples), "random"
 
 

@@ -67,56 +67,56 @@ def read_choice(answer: str, choices: Sequence[str]) -> int | None:
     if "=" in answer and (whole := _same(answer, choices)) is not None:
         return whole
     text = _ANSWER.split(answer.rpartition("=")[2])[-1].strip()
-    found = _CAPITAL.match(text) or (None if text.rstrip(" .") in choices else _SMALL.match(text))
-    if found and not (
-        _LETTER_FOLLOWS.match(text, found.end()) or _WRONG.match(text, found.end()) or _lists(text, choices)
+    match = _CAPITAL.match(text) or (None if text.rstrip(" .") in choices else _SMALL.match(text))
+    if match and not (
+        _LETTER_FOLLOWS.match(text, match.end()) or _WRONG.match(text, match.end()) or _lists(text, choices)
     ):
-        return _place(found[1], choices)
+        return _find_index(match[1], choices)
     if (same := _same(text, choices)) is not None:
         return same
     if not text or _plain(text) == "no answer":
         return None
-    named = sorted(_mentions(text, choices), key=lambda one: one[1])
-    letters = list(_letters(text, choices, named))
+    mentions = sorted(_mentions(text, choices), key=lambda mention: mention[1])
+    letters = list(_letters(text, choices, mentions))
     if claims := _claims(text, letters):
-        said = [one for one in claims if _SAID.search(text, max(0, one[0][1] - _REACH), one[0][1])]
-        return _only(choices, (place for claim in said[-1:] or claims for place, _, _ in claim))
-    if named or letters:
-        return _only(choices, (place for claim in _claims(text, named) for place, _, _ in claim))
-    return _only(choices, _holding(text, choices))
+        stated_claims = [claim for claim in claims if _SAID.search(text, max(0, claim[0][1] - _REACH), claim[0][1])]
+        return _only(choices, (index for claim in stated_claims[-1:] or claims for index, _, _ in claim))
+    if mentions or letters:
+        return _only(choices, (index for claim in _claims(text, mentions) for index, _, _ in claim))
+    return _only(choices, _find_containing(text, choices))
 
 
 def _lists(text: str, choices: Sequence[str]) -> bool:
     """Whether the text lists several choices, each after its letter: then no letter in it is an answer."""
-    listed = (
+    lists = (
         re.search(rf"(?<!\w){letter}[\"'`*_]*[.):]\s*{re.escape(choice)}(?!\w)", text, re.IGNORECASE)
         for letter, choice in zip(LETTERS, choices, strict=False)
     )
-    return sum(map(bool, listed)) > 1
+    return sum(map(bool, lists)) > 1
 
 
-def _letters(text: str, choices: Sequence[str], named: Sequence[Mention]) -> Iterable[Mention]:
+def _letters(text: str, choices: Sequence[str], mentions: Sequence[Mention]) -> Iterable[Mention]:
     """The letters that are words by themselves and have a choice, in order."""
 
-    def large(found: re.Match[str]) -> str:
-        small = found[1]
-        return found[0] if small in choices else found[0][: -len(small)] + small.upper()
+    def large(match: re.Match[str]) -> str:
+        small = match[1]
+        return match[0] if small in choices else match[0][: -len(small)] + small.upper()
 
     for letter in _ALONE.finditer(_SMALL_NAMED.sub(large, text)):
-        place, (start, end) = _place(letter[1], choices), letter.span()
-        within = any(first <= start < last for _, first, last in named)
-        if place is not None and not within and not (letter[1] == "A" and _ARTICLE.match(text, end)):
-            yield place, start, end
+        index, (start, end) = _find_index(letter[1], choices), letter.span()
+        within = any(first <= start < last for _, first, last in mentions)
+        if index is not None and not within and not (letter[1] == "A" and _ARTICLE.match(text, end)):
+            yield index, start, end
 
 
 def _claims(text: str, mentions: Iterable[Mention]) -> list[list[Mention]]:
     """The mentions, those that are joined together in one list; without the denied ones."""
     together: list[list[Mention]] = []
-    for one in mentions:
-        if together and _JOINED.fullmatch(text, together[-1][-1][2], one[1]):
-            together[-1].append(one)
+    for mention in mentions:
+        if together and _JOINED.fullmatch(text, together[-1][-1][2], mention[1]):
+            together[-1].append(mention)
         else:
-            together.append([one])
+            together.append([mention])
     return [
         claim
         for claim in together
@@ -124,18 +124,18 @@ def _claims(text: str, mentions: Iterable[Mention]) -> list[list[Mention]]:
     ]
 
 
-def _place(letter: str, choices: Sequence[str]) -> int | None:
-    place = LETTERS.index(letter.upper())
-    return place if place < len(choices) else None
+def _find_index(letter: str, choices: Sequence[str]) -> int | None:
+    index = LETTERS.index(letter.upper())
+    return index if index < len(choices) else None
 
 
 def _same(text: str, choices: Sequence[str]) -> int | None:
     """The choice that the text is; as written, else plainly, as long as that means one choice only."""
-    for written in (text.strip(), text.strip(" ."), _LEADING_ARTICLE.sub("", text.strip(" ."), count=1)):
-        if written in choices:
-            return choices.index(written)
+    for spelling in (text.strip(), text.strip(" ."), _LEADING_ARTICLE.sub("", text.strip(" ."), count=1)):
+        if spelling in choices:
+            return choices.index(spelling)
     plain = _plain(text)
-    return _only(choices, (place for place, choice in enumerate(choices) if plain and _plain(choice) == plain))
+    return _only(choices, (index for index, choice in enumerate(choices) if plain and _plain(choice) == plain))
 
 
 def _plain(text: str) -> str:
@@ -149,35 +149,35 @@ def _mentions(text: str, choices: Sequence[str]) -> Iterable[Mention]:
     Choices that differ by their case alone are all named by a text in another case. Of one character only figures and
     small letters are looked for, as they are written; `a` is the article.
     """
-    taken: dict[tuple[int, int], bool] = {}  #: span to whether it is as written
+    spans: dict[tuple[int, int], bool] = {}  #: span to whether it is as written
     for as_written in (True, False):
-        for place in sorted(range(len(choices)), key=lambda place: -len(choices[place])):
-            choice = choices[place].strip()
+        for index in sorted(range(len(choices)), key=lambda index: -len(choices[index])):
+            choice = choices[index].strip()
             if len(choice) < 2 and not (as_written and choice != "a" and (choice.islower() or choice.isdigit())):
                 continue
             pattern = rf"(?<!\w){re.escape(choice)}(?!\w)"
             for match in re.finditer(pattern, text, re.NOFLAG if as_written else re.IGNORECASE):
-                if not any(_hides(span, exact, match.span()) for span, exact in taken.items()):
-                    taken[match.span()] = as_written
-                    yield place, *match.span()
+                if not any(_hides(span, exact, match.span()) for span, exact in spans.items()):
+                    spans[match.span()] = as_written
+                    yield index, *match.span()
 
 
-def _hides(span: tuple[int, int], exact: bool, other: tuple[int, int]) -> bool:
+def _hides(span: tuple[int, int], exact: bool, other_span: tuple[int, int]) -> bool:
     """Whether a mention found earlier excludes another one."""
-    overlap = span[0] < other[1] and other[0] < span[1]
-    return overlap and (exact or span != other)
+    overlap = span[0] < other_span[1] and other_span[0] < span[1]
+    return overlap and (exact or span != other_span)
 
 
-def _holding(text: str, choices: Sequence[str]) -> Iterable[int]:
+def _find_containing(text: str, choices: Sequence[str]) -> Iterable[int]:
     """The choices that hold the text as whole words."""
     if plain := _plain(text):
         pattern = re.compile(rf"(?<!\w){re.escape(plain)}(?!\w)")
-        for place, choice in enumerate(choices):
+        for index, choice in enumerate(choices):
             if pattern.search(" ".join(choice.casefold().split())):
-                yield place
+                yield index
 
 
-def _only(choices: Sequence[str], places: Iterable[int]) -> int | None:
+def _only(choices: Sequence[str], indexes: Iterable[int]) -> int | None:
     """The first of the places if all of them hold the same choice."""
-    found = list(places)
-    return choices.index(choices[found[0]]) if len({choices[place] for place in found}) == 1 else None
+    index_list = list(indexes)
+    return choices.index(choices[index_list[0]]) if len({choices[index] for index in index_list}) == 1 else None

@@ -41,10 +41,10 @@ def majority_score(votes: Sequence[Vote], scores: Sequence[float]) -> float:
     counts = Counter(vote for vote in votes if vote is not None)
     if not counts:
         return 0.0
-    most = max(counts.values())
-    winners = [vote for vote, count in counts.items() if count == most]
+    largest = max(counts.values())
+    winners = [vote for vote, count in counts.items() if count == largest]
     total = sum(score for vote, score in zip(votes, scores, strict=True) if vote in winners)
-    return total / (most * len(winners))
+    return total / (largest * len(winners))
 
 
 def majority_at(k: int, votes: Sequence[Vote], scores: Sequence[float]) -> float:
@@ -55,4 +55,4 @@ def majority_at(k: int, votes: Sequence[Vote], scores: Sequence[float]) -> float
     if not 0 < k <= len(votes):
         raise ValueError(f"{len(votes)} samples have no group of {k}")
     starts = range(0, len(votes) - k + 1, k)
-    return sum(majority_score(votes[at : at + k], scores[at : at + k]) for at in starts) / len(starts)
+    return sum(majority_score(votes[start : start + k], scores[start : start + k]) for start in starts) / len(starts)

@@ -59,5 +59,5 @@ def _find_commonest(answers: array[int]) -> int | None:
         if counts:
             candidate = max(counts, key=counts.__getitem__)
             candidates[candidate] = counts[candidate]
-    most = max(candidates.values(), default=0)
-    return next((answer for answer in answers if candidates.get(answer) == most), None)
+    largest = max(candidates.values(), default=0)
+    return next((answer for answer in answers if candidates.get(answer) == largest), None)

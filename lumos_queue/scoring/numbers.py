@@ -96,12 +96,12 @@ def show_number(value: Fraction, decimal: bool) -> str:
     """`3/2` as `1.5` when `decimal` and the expansion ends (within 40 places), else `3/2`; whole numbers plainly."""
     if value.denominator == 1:
         return str(value.numerator)
-    places = decimal_places(value.denominator) if decimal else None
-    if places is None:
+    decimals = decimal_places(value.denominator) if decimal else None
+    if decimals is None:
         return f"{value.numerator}/{value.denominator}"
-    scaled = value.numerator * 10**places // value.denominator
-    digits = str(abs(scaled)).rjust(places + 1, "0")
-    return f"{'-' if scaled < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+    scaled_number = value.numerator * 10**decimals // value.denominator
+    digits = str(abs(scaled_number)).rjust(decimals + 1, "0")
+    return f"{'-' if scaled_number < 0 else ''}{digits[:-decimals]}.{digits[-decimals:]}"
 
 
 def decimal_places(denominator: int) -> int | None:
@@ -113,5 +113,5 @@ def decimal_places(denominator: int) -> int | None:
     while denominator % 5 == 0:
         denominator //= 5
         fives += 1
-    places = max(twos, fives)
-    return places if denominator == 1 and places <= MAX_DECIMALS else None
+    decimals = max(twos, fives)
+    return decimals if denominator == 1 and decimals <= MAX_DECIMALS else None

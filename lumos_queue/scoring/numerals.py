@@ -45,9 +45,9 @@ def numbers_in(text: str, words: bool = False) -> list[Fraction]:
     """
     if not words:
         return [Fraction(figure) for figure in figures_in(text)]
-    found = [match.lower() for match in _PHRASE.findall(text)]
-    values = {phrase: _value(phrase) for phrase in set(found)}
-    return [values[phrase] for phrase in found]
+    phrases = [match.lower() for match in _PHRASE.findall(text)]
+    values = {phrase: _value(phrase) for phrase in set(phrases)}
+    return [values[phrase] for phrase in phrases]
 
 
 def figures_in(text: str) -> list[int | Fraction]:
@@ -57,9 +57,9 @@ def figures_in(text: str) -> list[int | Fraction]:
     ]
 
 
-def mask_numbers(text: str, known: Collection[Fraction], mask: str) -> str:
+def mask_numbers(text: str, known_numbers: Collection[Fraction], mask: str) -> str:
     """The text with `mask` for each number, in figures or words, that is not known."""
-    return _PHRASE.sub(lambda found: found[0] if _value(found[0].lower()) in known else mask, text)
+    return _PHRASE.sub(lambda match: match[0] if _value(match[0].lower()) in known_numbers else mask, text)
 
 
 def _value(phrase: str) -> Fraction:

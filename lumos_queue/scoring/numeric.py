@@ -46,28 +46,28 @@ def read_number(text: str | None) -> Fraction | None:
         return None
     if text.isdecimal() and text.isascii():  # what most gold answers are: millions of them are read from a file
         return Fraction(int(text))
-    found = _ANSWER.fullmatch(plain_text(text).strip("`'\" "))
-    if found is None or not _is_unit(found["unit"], _MONEY.match(text) is not None):
+    match = _ANSWER.fullmatch(plain_text(text).strip("`'\" "))
+    if match is None or not _is_unit(match["unit"], _MONEY.match(text) is not None):
         return None
-    value = _read_mixed_number(found) if found["whole"] else _plain(found)
-    return -value if value is not None and found["sign"] == "-" else value
+    value = _read_mixed_number(match) if match["whole"] else _plain(match)
+    return -value if value is not None and match["sign"] == "-" else value
 
 
-def _read_mixed_number(found: re.Match[str]) -> Fraction | None:
+def _read_mixed_number(match: re.Match[str]) -> Fraction | None:
     """`1 3/4`."""
-    whole, over, parts = (read_numeral(found[name]) for name in ("whole", "over", "parts"))
+    whole, over, parts = (read_numeral(match[name]) for name in ("whole", "over", "parts"))
     return whole + over / parts if whole is not None and over is not None and parts else None
 
 
-def _plain(found: re.Match[str]) -> Fraction | None:
+def _plain(match: re.Match[str]) -> Fraction | None:
     """`1,234.5`, `3/4` or `1e5`."""
-    value, exponent = read_numeral(found["number"]), int(found["exponent"] or 0)
+    value, exponent = read_numeral(match["number"]), int(match["exponent"] or 0)
     if value is None or abs(exponent) > MAX_EXPONENT:
         return None
     value *= Fraction(10) ** exponent
-    if found["under"] is None:
+    if match["under"] is None:
         return value
-    under = read_numeral(found["under"])
+    under = read_numeral(match["under"])
     return value / under if under else None
 
 

@@ -18,13 +18,13 @@ def likeliest_title(task: Task) -> str | None:
     """
     question = normalize(task.question)
     words = set(_WORD.findall(question))
-    unnamed = [page for page in task.inputs.get("paragraphs", ()) if normalize(page["title"]) not in question]
-    if not unnamed:
+    unnamed_pages = [page for page in task.inputs.get("paragraphs", ()) if normalize(page["title"]) not in question]
+    if not unnamed_pages:
         return None
-    return max(unnamed, key=lambda page: _held(words, page))["title"]
+    return max(unnamed_pages, key=lambda page: _count_words(words, page))["title"]
 
 
-def _held(words: set[str], page: Mapping[str, str]) -> int:
+def _count_words(words: set[str], page: Mapping[str, str]) -> int:
     text = f"{page['title']} {page['text']}".lower()
     return sum(word in text for word in words)
 

@@ -65,9 +65,9 @@ def tango_interval(fixed: int, broken: int, n: int, z: float = Z_95) -> tuple[fl
         raise ValueError(f"{fixed} fixed and {broken} broken of {n} are not counts of pairs")
     if not n:
         return -1.0, 1.0
-    found = (fixed - broken) / n
-    low = _bisect(lambda delta: _score(fixed, broken, n, delta) - z, -1.0, found)
-    high = _bisect(lambda delta: _score(fixed, broken, n, delta) + z, found, 1.0)
+    difference = (fixed - broken) / n
+    low = _bisect(lambda delta: _score(fixed, broken, n, delta) - z, -1.0, difference)
+    high = _bisect(lambda delta: _score(fixed, broken, n, delta) + z, difference, 1.0)
     return low, high
 
 
@@ -100,11 +100,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Those below 0.05 may be called different together: the chance that one of them is not is at most 5 %.
     """
-    found, largest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        found[place] = largest
-    return found
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
 
 
 def tasks_for_power(fixed: float, broken: float, z: float = Z_95, z_power: float = Z_80) -> int | None:

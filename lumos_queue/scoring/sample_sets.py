@@ -25,12 +25,14 @@ def draw_sets(tasks: Sequence[Task], size: int, sets: int) -> tuple[Task, ...]:
         raise SpecError(f"Cannot draw {sets} sets of {size} rows: both numbers must be at least 1.")
     if size > len(tasks):
         raise SpecError(f"Cannot draw sets of {size:,} rows: there are only {len(tasks):,}. Draw fewer.")
-    drawn: dict[str, list[int]] = defaultdict(list)
+    set_tasks: dict[str, list[int]] = defaultdict(list)
     for number in range(sets):
-        for row in sorted((task.row for task in tasks), key=lambda row: _place(number, row))[:size]:
-            drawn[row].append(number)
-    return tuple(replace(task, inputs={**task.inputs, "sets": drawn[task.row]}) for task in tasks if task.row in drawn)
+        for row in sorted((task.row for task in tasks), key=lambda row: _order_key(number, row))[:size]:
+            set_tasks[row].append(number)
+    return tuple(
+        replace(task, inputs={**task.inputs, "sets": set_tasks[task.row]}) for task in tasks if task.row in set_tasks
+    )
 
 
-def _place(number: int, row: str) -> bytes:
+def _order_key(number: int, row: str) -> bytes:
     return hashlib.sha256(f"set {number}\0{row}".encode()).digest()

@@ -78,14 +78,14 @@ def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
             f"A sample of {size} cannot hold one of each of the {len(sizes)} strata: give --size {len(sizes)} or more."
         )
     exact = {name: Fraction(size * count, population) for name, count in sizes.items()}
-    drawn = {name: max(1, int(share)) for name, share in exact.items()}
-    while (missing := size - sum(drawn.values())) > 0:
-        open_ = (name for name in sizes if drawn[name] < sizes[name])
-        drawn[max(open_, key=lambda name: exact[name] - drawn[name])] += 1
-    for _ in range(-missing):  # `at least one` gave away more than there was
-        several = (name for name in sizes if drawn[name] > 1)
-        drawn[min(several, key=lambda name: exact[name] - drawn[name])] -= 1
-    return drawn
+    stratum_sizes = {name: max(1, int(share)) for name, share in exact.items()}
+    while (shortfall := size - sum(stratum_sizes.values())) > 0:
+        open_ = (name for name in sizes if stratum_sizes[name] < sizes[name])
+        stratum_sizes[max(open_, key=lambda name: exact[name] - stratum_sizes[name])] += 1
+    for _ in range(-shortfall):  # `at least one` gave away more than there was
+        several = (name for name in sizes if stratum_sizes[name] > 1)
+        stratum_sizes[min(several, key=lambda name: exact[name] - stratum_sizes[name])] -= 1
+    return stratum_sizes
 
 
 def draw(strata: Mapping[str, Sequence[int]], size: int, seed: int, twice: float = 0.0) -> list[SampledEpisode]:
@@ -97,16 +97,18 @@ def draw(strata: Mapping[str, Sequence[int]], size: int, seed: int, twice: float
     if not 0 <= twice <= 1:
         raise SpecError(f"The share of items that are labelled twice is {twice}: expected 0 to 1, as in 0.2.")
     counts = allocate({name: len(members) for name, members in strata.items()}, size)
-    chosen = []
+    sample = []
     for name, count in counts.items():
         members = sorted(strata[name], key=lambda episode: _chance("member", seed, episode))
-        chosen += [(episode, name, len(members) / count) for episode in members[:count]]
-    chosen.sort(key=lambda one: _chance("place", seed, one[0]))
-    count = max(1, round(twice * len(chosen))) if twice else 0
-    shared = set(sorted((one[0] for one in chosen), key=lambda episode: _chance("twice", seed, episode))[:count])
+        sample += [(episode, name, len(members) / count) for episode in members[:count]]
+    sample.sort(key=lambda pair: _chance("place", seed, pair[0]))
+    count = max(1, round(twice * len(sample))) if twice else 0
+    shared_episodes = set(
+        sorted((pair[0] for pair in sample), key=lambda episode: _chance("twice", seed, episode))[:count]
+    )
     return [
-        SampledEpisode(place, *one, labels_wanted=2 if one[0] in shared else 1)
-        for place, one in enumerate(chosen, start=1)
+        SampledEpisode(position, *pair, labels_wanted=2 if pair[0] in shared_episodes else 1)
+        for position, pair in enumerate(sample, start=1)
     ]
 
 

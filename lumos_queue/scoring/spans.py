@@ -19,8 +19,8 @@ _NO_ANSWER = frozenset(("", "no answer", "noanswer", "unanswerable"))
 
 def read_answer(text: str) -> str:
     """The answer itself, without what precedes it (`Answer:`, `…, the answer is`) and a final full stop."""
-    said = _BEFORE.split(text)[-1].strip()
-    return said[:-1].rstrip() if said.endswith(".") and not said.endswith("..") else said
+    answer = _BEFORE.split(text)[-1].strip()
+    return answer[:-1].rstrip() if answer.endswith(".") and not answer.endswith("..") else answer
 
 
 def normalize(text: str) -> str:
@@ -40,8 +40,8 @@ def exact_match(answer: str, gold: str) -> bool:
 
 def f1(answer: str, gold: str) -> float:
     """The harmonic mean of the shares of words they have in common; 1 when neither has any, 0 when one has none."""
-    said, wanted = normalize(answer).split(), normalize(gold).split()
-    if not said or not wanted:
-        return float(said == wanted)
-    common = (Counter(said) & Counter(wanted)).total()
-    return 2 * common / (len(said) + len(wanted))
+    answer_words, gold_words = normalize(answer).split(), normalize(gold).split()
+    if not answer_words or not gold_words:
+        return float(answer_words == gold_words)
+    common = (Counter(answer_words) & Counter(gold_words)).total()
+    return 2 * common / (len(answer_words) + len(gold_words))

@@ -76,8 +76,8 @@ def read_stated(statement: Statement) -> tuple[bool, str | None]:
         values = {value for line in statement.text.split("\n") for value in _sentence_values(line)}
         return bool(values), _only(values)
     if statement.is_value:
-        found = filter(None, map(_sentence_values, last_sentences(statement.text)))
-        values = next(found, set())
+        sentence_values = filter(None, map(_sentence_values, last_sentences(statement.text)))
+        values = next(sentence_values, set())
         return bool(values), _only(values)
     head = sentence(statement.text)
     bold = {value for start, end in statement.bold if end <= len(head) for value in _sentence_values(head[start:end])}
@@ -91,15 +91,15 @@ def last_number(text: str, bold: Sequence[str]) -> str | None:
     Numbers of steps and list items at the start of a line do not count.
     """
     text = _normal(text)
-    labels = {start for found in _LABEL.finditer(text) for start in range(found.start(), found.end())}
+    labels = {start for match in _LABEL.finditer(text) for start in range(match.start(), match.end())}
     last = None
     for number in _numbers(text):
         if number.start not in labels:
             last = number
     if last is None:
         return None
-    if (found := {value for part in bold for value in _sentence_values(part)}) and len(found) == 1:
-        return _only(found)
+    if (bold_values := {value for part in bold for value in _sentence_values(part)}) and len(bold_values) == 1:
+        return _only(bold_values)
     before = text[max(0, last.start - 60) : last.start]
     return None if _ALTERNATIVE.search(before) else _show(last.value)
 
@@ -137,8 +137,8 @@ def _normal(text: str) -> str:
     return _VULGAR.sub(_spell_fraction, text.translate(_NORMAL))
 
 
-def _spell_fraction(found: re.Match[str]) -> str:
-    return f" {VULGAR_FRACTIONS[found[1]]}" if found[1] else VULGAR_FRACTIONS[found[2]]
+def _spell_fraction(match: re.Match[str]) -> str:
+    return f" {VULGAR_FRACTIONS[match[1]]}" if match[1] else VULGAR_FRACTIONS[match[2]]
 
 
 def _only(values: set[Value]) -> str | None:
@@ -169,35 +169,35 @@ def _equation_values(text: str) -> set[Value]:
 
 def _numbers(text: str) -> Iterator[StatedNumber]:
     """The numbers of a text, in order; exponents and numbers in names (`m^2`, `R2`) are none."""
-    for found in _NUMBER.finditer(text):
-        start, end = found.span()
+    for match in _NUMBER.finditer(text):
+        start, end = match.span()
         before = text[max(0, start - 12) : start]
         money = _MONEY.search(before) is not None
-        if found["ratio"]:
-            yield StatedNumber(start, end, found[0].lower())
+        if match["ratio"]:
+            yield StatedNumber(start, end, match[0].lower())
             continue
-        value = _value(found)
+        value = _value(match)
         if _CONTINUED.match(text, end):
             value = None
-        elif (glued := _GLUED.match(text, end)) and len(glued[0]) == 1:
-            value = value if is_letter_unit(glued[0]) or glued[0] in "kKmbt" else None
+        elif (suffix := _GLUED.match(text, end)) and len(suffix[0]) == 1:
+            value = value if is_letter_unit(suffix[0]) or suffix[0] in "kKmbt" else None
         factor, end = read_scale(text, end, money)
         if value is not None:
             value = None if factor is None else value * factor * (-1 if _MINUS.search(before) else 1)
         yield StatedNumber(start, end, value)
 
 
-def _value(found: re.Match[str]) -> Fraction | None:
-    value = read_numeral(found["whole"])
+def _value(match: re.Match[str]) -> Fraction | None:
+    value = read_numeral(match["whole"])
     if value is None:
         return None
-    if found["exponent"]:
-        exponent = int(found["exponent"])
+    if match["exponent"]:
+        exponent = int(match["exponent"])
         return value * Fraction(10) ** exponent if abs(exponent) <= MAX_EXPONENT else None
-    if found["under"]:
-        under = read_numeral(found["under"])
+    if match["under"]:
+        under = read_numeral(match["under"])
         return value / under if under else None
-    if found["over"]:
-        over, parts = read_numeral(found["over"]), read_numeral(found["parts"])
+    if match["over"]:
+        over, parts = read_numeral(match["over"]), read_numeral(match["parts"])
         return value + over / parts if over is not None and parts and value.denominator == 1 else None
     return value

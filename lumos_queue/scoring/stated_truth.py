@@ -23,8 +23,8 @@ _SAYS = re.compile(r"(?<![^\W_])(?:yes|no|true|false)(?![^\W_])", re.IGNORECASE)
 def read_stated_truth(statement: Statement) -> tuple[bool, str | None]:
     """Whether a statement says yes or no, and which; None where it says both, or says it of something else."""
     text = statement.text if statement.is_whole else sentence(statement.text)
-    said = {_read(line) for line in text.split("\n")}
-    return bool(_SAYS.search(text)), said.pop() if len(said) == 1 else None
+    truths = {_read(line) for line in text.split("\n")}
+    return bool(_SAYS.search(text)), truths.pop() if len(truths) == 1 else None
 
 
 def read_truth_lines(reply: PlainReply, cut: bool) -> str | None:
@@ -32,14 +32,14 @@ def read_truth_lines(reply: PlainReply, cut: bool) -> str | None:
     lines = [line for line in reply.text.split("\n") if line.strip()]
     if not lines:
         return None
-    if (len(lines) > 1 or not cut or _BEGINS.match(lines[0])) and (said := _read(lines[0])):
-        return said
+    if (len(lines) > 1 or not cut or _BEGINS.match(lines[0])) and (truth := _read(lines[0])):
+        return truth
     for line in () if cut else reversed(lines[-MAX_LINES:]):
-        if said := _read(line):
-            return said
+        if truth := _read(line):
+            return truth
     return None
 
 
 def _read(line: str) -> str | None:
-    said = read_yes_no(_LED.sub("", _DOLLAR.sub("", line[:MAX_LINE]).strip()))
-    return None if said is None else "Yes" if said else "No"
+    truth = read_yes_no(_LED.sub("", _DOLLAR.sub("", line[:MAX_LINE]).strip()))
+    return None if truth is None else "Yes" if truth else "No"

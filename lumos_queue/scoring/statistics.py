@@ -49,14 +49,14 @@ def stratified_share(strata: Sequence[Stratum], z: float = Z_95) -> tuple[float,
     Where every judged member represents equally many, that is n, and the interval is Wilson's of the plain counts. The
     population counts as infinite. Strata without a judged member are left out: the share is of the others.
     """
-    for one in strata:
-        if not 0 <= one.right <= one.judged or one.population < 0:
-            raise ValueError(f"{one} is not a stratum")
-    judged = [one for one in strata if one.judged and one.population]
-    if not judged:
+    for stratum in strata:
+        if not 0 <= stratum.right <= stratum.judged or stratum.population < 0:
+            raise ValueError(f"{stratum} is not a stratum")
+    judged_strata = [stratum for stratum in strata if stratum.judged and stratum.population]
+    if not judged_strata:
         return None
-    total = math.fsum(one.population for one in judged)
-    parts = [(one.population / total, one.right / one.judged, one.judged) for one in judged]
+    total = math.fsum(stratum.population for stratum in judged_strata)
+    parts = [(stratum.population / total, stratum.right / stratum.judged, stratum.judged) for stratum in judged_strata]
     share = 1.0 if all(p == 1 for _, p, _ in parts) else math.fsum(weight * p for weight, p, _ in parts)
     size = 1 / math.fsum(weight * weight / n for weight, _, n in parts)
     variance = math.fsum(weight * weight * p * (1 - p) / n for weight, p, n in parts)
@@ -94,17 +94,17 @@ def weighted_interval(
     total = math.fsum(weights.values())
     if not total:
         return None
-    counted = [(cluster, value, weight) for cluster, value, weight in values if weight]
-    if len({value for _, value, _ in counted}) == 1:  # else rounding makes 0.9999999999999999 of ones
-        share = counted[0][1]
+    weighted = [(cluster, value, weight) for cluster, value, weight in values if weight]
+    if len({value for _, value, _ in weighted}) == 1:  # else rounding makes 0.9999999999999999 of ones
+        share = weighted[0][1]
     else:
-        share = math.fsum(weight * value for _, value, weight in counted) / total
+        share = math.fsum(weight * value for _, value, weight in weighted) / total
     deviations: dict[Hashable, float] = defaultdict(float)
-    for cluster, value, weight in counted:
+    for cluster, value, weight in weighted:
         deviations[cluster] += weight * (value - share)
     squares = math.fsum(weight * weight for weight in weights.values())
     return cluster_interval(
-        share, total, squares, math.fsum(one * one for one in deviations.values()), len(deviations), z
+        share, total, squares, math.fsum(deviation * deviation for deviation in deviations.values()), len(deviations), z
     )
 
 
@@ -112,17 +112,17 @@ def counted_interval(groups: Sequence[tuple[float, float, int]], z: float = Z_95
     """`weighted_interval` of values none of which has a cluster beside it, from (value, weight, how many) triples."""
     for value, weight, _ in groups:
         _check_share(value, weight)
-    counted = [one for one in groups if one[1] and one[2]]
-    total = math.fsum(weight * count for _, weight, count in counted)
+    weighted_groups = [group for group in groups if group[1] and group[2]]
+    total = math.fsum(weight * count for _, weight, count in weighted_groups)
     if not total:
         return None
-    if len({value for value, _, _ in counted}) == 1:
-        share = counted[0][0]
+    if len({value for value, _, _ in weighted_groups}) == 1:
+        share = weighted_groups[0][0]
     else:
-        share = math.fsum(weight * value * count for value, weight, count in counted) / total
-    squares = math.fsum(weight * weight * count for _, weight, count in counted)
-    deviations = math.fsum((weight * (value - share)) ** 2 * count for value, weight, count in counted)
-    return cluster_interval(share, total, squares, deviations, sum(count for *_, count in counted), z)
+        share = math.fsum(weight * value * count for value, weight, count in weighted_groups) / total
+    squares = math.fsum(weight * weight * count for _, weight, count in weighted_groups)
+    deviations = math.fsum((weight * (value - share)) ** 2 * count for value, weight, count in weighted_groups)
+    return cluster_interval(share, total, squares, deviations, sum(count for *_, count in weighted_groups), z)
 
 
 def _check_share(value: float, weight: float) -> None:
@@ -135,10 +135,10 @@ def cluster_interval(
 ) -> tuple[float, float, float]:
     """From Σw, and over clusters Σ (Σw)² and Σ (Σ w(v - share))²: see `weighted_interval`."""
     size = total * total / squares
-    if most := share * (1 - share):
+    if max_variance := share * (1 - share):
         variance = deviations / (total * total)
-        seen = variance * size / most  # 1: as clusters whose members all agree
-        size /= max(seen, (clusters * seen + _PRIOR_CLUSTERS) / (clusters + _PRIOR_CLUSTERS))
+        design_effect = variance * size / max_variance  # 1: as clusters whose members all agree
+        size /= max(design_effect, (clusters * design_effect + _PRIOR_CLUSTERS) / (clusters + _PRIOR_CLUSTERS))
     return share, *_wilson(share, size, z)
 
 
@@ -149,12 +149,12 @@ def cohen_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     defined: without items, and when both gave one and the same label to every item, so that chance agrees always.
     """
     n = len(pairs)
-    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    first, second = Counter(left for left, _ in pairs), Counter(right for _, right in pairs)
     by_chance = sum(first[label] * second[label] for label in first)  # of n² pairs of labels drawn apart
     if by_chance == n * n:
         return None
-    agreed = sum(one == other for one, other in pairs)
-    return (agreed * n - by_chance) / (n * n - by_chance)
+    agreement = sum(left == right for left, right in pairs)
+    return (agreement * n - by_chance) / (n * n - by_chance)
 
 
 def kappa_interval(pairs: Sequence[tuple[str, str]], z: float = Z_95) -> tuple[float, float] | None:
@@ -169,17 +169,17 @@ def kappa_interval(pairs: Sequence[tuple[str, str]], z: float = Z_95) -> tuple[f
     if kappa is None:
         return None
     n = len(pairs)
-    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    first, second = Counter(left for left, _ in pairs), Counter(right for _, right in pairs)
     by_chance = math.fsum(first[label] * second[label] for label in first) / (n * n)
-    if all(one == other for one, other in pairs):
+    if all(left == right for left, right in pairs):
         return (wilson(n, n, z)[0] - by_chance) / (1 - by_chance), 1.0
-    missed = 1 - kappa
+    disagreement = 1 - kappa
     same, other_than = 0.0, 0.0
-    for (one, other), count in Counter(pairs).items():
-        if one == other:
-            same += count / n * (1 - (first[one] + second[one]) / n * missed) ** 2
+    for (left, right), count in Counter(pairs).items():
+        if left == right:
+            same += count / n * (1 - (first[left] + second[left]) / n * disagreement) ** 2
         else:  # of the first's marginal share of the second's label, and the other way round
-            other_than += count / n * ((first[other] + second[one]) / n) ** 2
-    variance = same + missed**2 * other_than - (kappa - by_chance * missed) ** 2
+            other_than += count / n * ((first[right] + second[left]) / n) ** 2
+    variance = same + disagreement**2 * other_than - (kappa - by_chance * disagreement) ** 2
     half = z * math.sqrt(max(0.0, variance) / n) / (1 - by_chance)
     return max(-1.0, kappa - half), min(1.0, kappa + half)

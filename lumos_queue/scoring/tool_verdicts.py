@@ -40,37 +40,39 @@ class ToolVerdict:
     missing: int = 0  #: replies that ended within their reasoning: their votes and rounds are left out
 
     def as_text(self) -> str:
-        found: dict[str, Any] = {"run": _run_as_json(self.own)}
+        fields: dict[str, Any] = {"run": _run_as_json(self.own)}
         if self.other is not None:
-            found["against"] = _run_as_json(self.other)
-            found["rounds"] = [{"win": one.win, "preferences": [*one.preferences]} for one in self.rounds]
-        found["unreadable"] = self.unreadable
+            fields["against"] = _run_as_json(self.other)
+            fields["rounds"] = [{"win": round_.win, "preferences": [*round_.preferences]} for round_ in self.rounds]
+        fields["unreadable"] = self.unreadable
         if self.missing:
-            found["missing"] = self.missing
-        return json.dumps(found)
+            fields["missing"] = self.missing
+        return json.dumps(fields)
 
     @classmethod
     def from_text(cls, text: str) -> ToolVerdict:
         """Raises ValueError for a text that `as_text` does not write."""
         try:
-            found = json.loads(text)
-            other = _read_run(found["against"]) if "against" in found else None
-            rounds = tuple(map(_read_round, found.get("rounds", ())))
-            return cls(_read_run(found["run"]), other, rounds, int(found["unreadable"]), int(found.get("missing", 0)))
+            fields = json.loads(text)
+            opponent = _read_run(fields["against"]) if "against" in fields else None
+            rounds = tuple(map(_read_round, fields.get("rounds", ())))
+            return cls(
+                _read_run(fields["run"]), opponent, rounds, int(fields["unreadable"]), int(fields.get("missing", 0))
+            )
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"not a verdict of tool agents: {error!r}") from None
 
 
 def _run_as_json(run: RunVerdict) -> dict[str, Any]:
-    votes = [{"answer": one.answer} | ({"task": one.task} if one.task else {}) for one in run.votes]
+    votes = [{"answer": vote.answer} | ({"task": vote.task} if vote.task else {}) for vote in run.votes]
     return {"ended": run.ended, "votes": votes}
 
 
-def _read_run(found: Mapping[str, Any]) -> RunVerdict:
-    votes: Sequence[Mapping[str, Any]] = found["votes"]
-    read = (Vote(AnswerLabel(one["answer"]), TaskLabel(one["task"]) if "task" in one else None) for one in votes)
-    return RunVerdict(str(found["ended"]), tuple(read))
+def _read_run(fields: Mapping[str, Any]) -> RunVerdict:
+    votes: Sequence[Mapping[str, Any]] = fields["votes"]
+    read = (Vote(AnswerLabel(vote["answer"]), TaskLabel(vote["task"]) if "task" in vote else None) for vote in votes)
+    return RunVerdict(str(fields["ended"]), tuple(read))
 
 
-def _read_round(found: Mapping[str, Any]) -> Round:
-    return Round(float(found["win"]), tuple(map(Preference, found["preferences"])))
+def _read_round(fields: Mapping[str, Any]) -> Round:
+    return Round(float(fields["win"]), tuple(map(Preference, fields["preferences"])))

@@ -84,14 +84,14 @@ def solvable_pass(votes: Sequence[Vote]) -> float:
     return fmean(_SOLVED[vote.answer] for vote in votes) if votes else FAIL
 
 
-def settle_round(own: Vote | None, other: Vote | None) -> float | None:
+def settle_round(own_vote: Vote | None, opponent_vote: Vote | None) -> float | None:
     """Who wins a round without being compared: 1 the own run, 0 the other; None where a judge has to compare them.
 
     None as a vote is a run that is missing, which loses; where both are, nobody wins.
     """
-    if own is None or other is None:
-        return HALF if own is other else float(own is not None)
-    return own.worth if {own.worth, other.worth} == {PASS, FAIL} else None
+    if own_vote is None or opponent_vote is None:
+        return HALF if own_vote is opponent_vote else float(own_vote is not None)
+    return own_vote.worth if {own_vote.worth, opponent_vote.worth} == {PASS, FAIL} else None
 
 
 def compare_round(own_first: Preference, other_first: Preference) -> float:

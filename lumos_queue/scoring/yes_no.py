@@ -29,21 +29,21 @@ def read_yes_no(text: str) -> bool | None:
         return None
     clauses = [clause for clause in _CLAUSE.split(read_answer(text)) if clause.strip()]
     parts = [part for clause in clauses for part in clause.split(":")]
-    stated = [
-        _value(found) for clause in clauses if (found := _STATED.search(clause)) and not _is_doubtful(clause, found)
+    statements = [
+        _value(match) for clause in clauses if (match := _STATED.search(clause)) and not _is_doubtful(clause, match)
     ]
-    if not stated and not (parts and _ALONE.fullmatch(parts[0])):
+    if not statements and not (parts and _ALONE.fullmatch(parts[0])):
         return None
-    said = {*stated, *(_value(found) for part in parts if (found := _ALSO.fullmatch(part)))}
-    return said.pop() if len(said) == 1 else None
+    truths = {*statements, *(_value(match) for part in parts if (match := _ALSO.fullmatch(part)))}
+    return truths.pop() if len(truths) == 1 else None
 
 
-def _value(found: re.Match[str]) -> bool:
-    return _SAID[found[1].lower()]
+def _value(match: re.Match[str]) -> bool:
+    return _SAID[match[1].lower()]
 
 
-def _is_doubtful(clause: str, found: re.Match[str]) -> bool:
-    return _DOUBT.search(clause, 0, found.start()) is not None
+def _is_doubtful(clause: str, match: re.Match[str]) -> bool:
+    return _DOUBT.search(clause, 0, match.start()) is not None
 
 
 def contains_yes(text: str | None) -> bool:

@@ -144,10 +144,10 @@ def find_input(text: str, position: int) -> tuple[int, int, int] | None:
         return (label.end(), label.end(), label.end()) if label else None
     begin, end = match.end(), _find_end(text, match.end())
     is_open = not label and match[0].lstrip().startswith(("(", "["))
-    closing = _CLOSING.match(text, end) if end is not None and is_open else None
-    if end is None or (is_open and closing is None):
+    closing_match = _CLOSING.match(text, end) if end is not None and is_open else None
+    if end is None or (is_open and closing_match is None):
         return begin, begin, begin
-    return begin, end, closing.end() if closing else end
+    return begin, end, closing_match.end() if closing_match else end
 
 
 def _find_labelled(text: str, start: int, end: int, labels: Sequence[re.Match[str]], count: int) -> MarkedCall | None:
@@ -186,9 +186,9 @@ def _is_object(arguments: str) -> bool:
     return arguments.startswith("{") and _find_end(arguments, 0) is not None
 
 
-def _read_labelled(text: str, start: int, label: re.Match[str], following: re.Match[str] | None) -> MarkedCall | None:
+def _read_labelled(text: str, start: int, label: re.Match[str], next_label: re.Match[str] | None) -> MarkedCall | None:
     """The call at a label; None where the label has no name behind it, or is written once more."""
-    end = following.start() if following else len(text)
+    end = next_label.start() if next_label else len(text)
     exact = _EXACT.match(text, label.start())
     begin = _skip(_BEFORE_NAME, text, label.end())
     if begin >= end or _NEXT_LABEL.match(text, label.end()):
@@ -211,7 +211,7 @@ def _read_labelled(text: str, start: int, label: re.Match[str], following: re.Ma
     observation = _OBSERVATION.search(text, behind, end)
     if text[behind : observation.start() if observation else end].strip(_IGNORED):
         return _unreadable(text, label.start(), begin)
-    if following and not observation and _is_named(text, following, name):
+    if next_label and not observation and _is_named(text, next_label, name):
         return None
     if _INPUT_LINE.search(text, behind, end) or any(
         pattern.search(text, start, label.start()) for pattern in (_INPUT_LINE, _LONE_JSON)

@@ -61,16 +61,16 @@ def _read_exact(text: str) -> Reply:
     Without such a pair it is the first line `Action:` that has nothing but a name, and the call has no arguments.
     """
     labels = [(match[1].lower(), match.start(), match.end()) for match in _LABEL.finditer(text)]
-    actions = [place for place, one in enumerate(labels) if one[0] == "action"]
-    paired = next((place for place in actions if _has_input(text, labels, place)), None)
-    place = paired
-    if place is None:
-        place = next((place for place in actions if _NAME.fullmatch(_line(text, labels[place][2]))), None)
-    if place is None:
+    actions = [index for index, label in enumerate(labels) if label[0] == "action"]
+    action_index = next((index for index in actions if _has_input(text, labels, index)), None)
+    index = action_index
+    if index is None:
+        index = next((index for index in actions if _NAME.fullmatch(_line(text, labels[index][2]))), None)
+    if index is None:
         return Reply(_read_thought(text, labels, len(text)))
-    name = _line(text, labels[place][2]).strip("`\"' ")
-    arguments = _read_arguments(text, labels, place + 1) if paired is not None else ""
-    return Reply(_read_thought(text, labels, labels[place][1]), name, arguments)
+    name = _line(text, labels[index][2]).strip("`\"' ")
+    arguments = _read_arguments(text, labels, index + 1) if action_index is not None else ""
+    return Reply(_read_thought(text, labels, labels[index][1]), name, arguments)
 
 
 def write_reply(reply: Reply) -> str:
@@ -81,11 +81,11 @@ def write_reply(reply: Reply) -> str:
     return "\n".join(lines)
 
 
-def _has_input(text: str, labels: Labels, place: int) -> bool:
+def _has_input(text: str, labels: Labels, index: int) -> bool:
     """Whether the label after this one is the action's input, on the next line."""
-    if place + 1 == len(labels) or labels[place + 1][0] != "action input":
+    if index + 1 == len(labels) or labels[index + 1][0] != "action input":
         return False
-    return "\n" not in text[labels[place][2] : labels[place + 1][1]].strip()
+    return "\n" not in text[labels[index][2] : labels[index + 1][1]].strip()
 
 
 def _line(text: str, start: int) -> str:
@@ -98,22 +98,22 @@ def _read_thought(text: str, labels: Labels, end: int) -> str:
     return text[begin:end].strip()
 
 
-def _read_arguments(text: str, labels: Labels, place: int) -> str:
+def _read_arguments(text: str, labels: Labels, index: int) -> str:
     """The JSON object after the label, where there is one; else all up to the next label."""
-    begin = text[labels[place][2] :].lstrip()
+    begin = text[labels[index][2] :].lstrip()
     if begin.startswith("{"):
         try:
             _, end = _DECODER.raw_decode(begin)
             return begin[:end]
         except (ValueError, RecursionError):
             pass
-    end = labels[place + 1][1] if place + 1 < len(labels) else len(text)
-    return text[labels[place][2] : end].strip()
+    end = labels[index + 1][1] if index + 1 < len(labels) else len(text)
+    return text[labels[index][2] : end].strip()
 
 
-def same_call(one: tuple[str, str], other: tuple[str, str]) -> bool:
+def same_call(first: tuple[str, str], second: tuple[str, str]) -> bool:
     """Whether two calls, (name, arguments as written), ask for the same: arguments in another order are the same."""
-    return one[0] == other[0] and canonical(one[1]) == canonical(other[1])
+    return first[0] == second[0] and canonical(first[1]) == canonical(second[1])
 
 
 def canonical(arguments: str) -> str:

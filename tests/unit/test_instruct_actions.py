@@ -132,7 +132,7 @@ def test_a_long_reply_that_cannot_be_read_is_shown_in_part():
 
 def test_the_actions_after_the_most_are_counted_and_not_run():
     reply = "\n".join(f"R{number} = Calculator({number})" for number in range(1, 8))
-    *first, excess = read_instruct_actions(reply, most=5)
+    *first, excess = read_instruct_actions(reply, max_actions=5)
 
     assert [action.variables for action in first] == [(f"R{number}",) for number in range(1, 6)]
     assert (excess.variables, excess.name, excess.arguments) == ((), TOO_MANY, "7 actions")

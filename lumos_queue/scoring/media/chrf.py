@@ -13,15 +13,19 @@ ORDER, BETA = 6, 2
 
 def chrf(candidate: str, reference: str) -> float:
     """From 0 to 1."""
-    one, other = "".join(candidate.split()), "".join(reference.split())
+    candidate_text, reference_text = "".join(candidate.split()), "".join(reference.split())
     precisions, recalls = 0.0, 0.0
     orders = 0
     for length in range(1, ORDER + 1):
-        ours, theirs = _count(one, length), _count(other, length)
-        if not ours or not theirs:
+        candidate_counts, theirs = _count(candidate_text, length), _count(reference_text, length)
+        if not candidate_counts or not theirs:
             continue
-        common = (ours & theirs).total()
-        precisions, recalls, orders = precisions + common / ours.total(), recalls + common / theirs.total(), orders + 1
+        common = (candidate_counts & theirs).total()
+        precisions, recalls, orders = (
+            precisions + common / candidate_counts.total(),
+            recalls + common / theirs.total(),
+            orders + 1,
+        )
     if not orders or not precisions + recalls:
         return 0.0
     precision, recall = precisions / orders, recalls / orders
@@ -29,4 +33,4 @@ def chrf(candidate: str, reference: str) -> float:
 
 
 def _count(text: str, length: int) -> Counter[str]:
-    return Counter(text[at : at + length] for at in range(len(text) - length + 1))
+    return Counter(text[start : start + length] for start in range(len(text) - length + 1))

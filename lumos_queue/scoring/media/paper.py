@@ -56,9 +56,9 @@ def name_score_weights(name: str) -> str:
 
     NAME is the id, or a folder's last part; DIGEST is the beginning of the weights' sha256.
     """
-    chosen = _choose(SCORES[name])
-    shown = Path(chosen).name if Path(chosen).is_absolute() or Path(chosen).is_dir() else chosen
-    return f"{shown[:60]}@{_digest(find_score_weights(name))[:12]}"
+    weights = _choose(SCORES[name])
+    label = Path(weights).name if Path(weights).is_absolute() or Path(weights).is_dir() else weights
+    return f"{label[:60]}@{_digest(find_score_weights(name))[:12]}"
 
 
 _digest = cache(digest_of_weights)  # of gigabytes
@@ -74,9 +74,9 @@ def _choose(score: PaperScore) -> str:
 
 
 @cache
-def _has_weights(chosen: str) -> bool:
+def _has_weights(weights: str) -> bool:
     try:
-        find_weights(chosen)
+        find_weights(weights)
     except SpecError:
         return False
     return util.find_spec("torch") is not None and util.find_spec("transformers") is not None
@@ -94,9 +94,9 @@ def clip_score(image: bytes, text: str) -> float:
         max_length=model.config.text_config.max_position_embeddings,
     )
     with torch.inference_mode():
-        one = model.visual_projection(model.vision_model(**_see(images, image)).pooler_output)
-        other = model.text_projection(model.text_model(**words).pooler_output)
-        return max(0.0, float(torch.cosine_similarity(one, other)))
+        image_vector = model.visual_projection(model.vision_model(**_see(images, image)).pooler_output)
+        text_vector = model.text_projection(model.text_model(**words).pooler_output)
+        return max(0.0, float(torch.cosine_similarity(image_vector, text_vector)))
 
 
 def vit_score(image: bytes, reference: bytes) -> float:
@@ -108,8 +108,10 @@ def vit_score(image: bytes, reference: bytes) -> float:
 
     model, images = _load_vit(str(find_score_weights(VIT)))
     with torch.inference_mode():
-        one, other = (model(**_see(images, data)).last_hidden_state[:, 0] for data in (image, reference))
-        return max(0.0, float(torch.cosine_similarity(one, other)))
+        image_vector, reference_vector = (
+            model(**_see(images, data)).last_hidden_state[:, 0] for data in (image, reference)
+        )
+        return max(0.0, float(torch.cosine_similarity(image_vector, reference_vector)))
 
 
 def bert_score(candidate: str, reference: str) -> float:
@@ -117,11 +119,11 @@ def bert_score(candidate: str, reference: str) -> float:
     import torch
 
     folder = str(find_score_weights(BERT))
-    ours, theirs = (_embed(folder, text.strip()[:_MAX_TEXT]) for text in (candidate, reference))
-    if len(ours[1]) <= 2 or len(theirs[1]) <= 2:  # nothing between the special tokens
+    candidate_vectors, theirs = (_embed(folder, text.strip()[:_MAX_TEXT]) for text in (candidate, reference))
+    if len(candidate_vectors[1]) <= 2 or len(theirs[1]) <= 2:  # nothing between the special tokens
         return 0.0
-    alike = ours[0] @ theirs[0].T
-    precision, recall = alike.max(dim=1).values[ours[1]].mean(), alike.max(dim=0).values[theirs[1]].mean()
+    alike = candidate_vectors[0] @ theirs[0].T
+    precision, recall = alike.max(dim=1).values[candidate_vectors[1]].mean(), alike.max(dim=0).values[theirs[1]].mean()
     total = float(precision + recall)
     return 0.0 if total <= 0 or not torch.isfinite(torch.tensor(total)) else float(2 * precision * recall) / total
 
@@ -131,12 +133,12 @@ def _embed(folder: str, text: str) -> tuple[Any, Any]:
     import torch
 
     model, tokenizer, layer = _load_bert(folder)
-    given = tokenizer(text, return_tensors="pt", truncation=True, max_length=_limit(model, tokenizer))
+    tokens = tokenizer(text, return_tensors="pt", truncation=True, max_length=_limit(model, tokenizer))
     with torch.inference_mode():
-        states = model(**given, output_hidden_states=True).hidden_states[layer][0]
+        states = model(**tokens, output_hidden_states=True).hidden_states[layer][0]
     special = {tokenizer.cls_token_id, tokenizer.sep_token_id}
-    counted = torch.tensor([int(token) not in special for token in given["input_ids"][0]])
-    return torch.nn.functional.normalize(states, dim=-1), counted
+    is_counted = torch.tensor([int(token) not in special for token in tokens["input_ids"][0]])
+    return torch.nn.functional.normalize(states, dim=-1), is_counted
 
 
 def _limit(model: Any, tokenizer: Any) -> int:

@@ -15,13 +15,13 @@ MAX_PIXELS = 4_000_000
 Planes = NDArray[np.float64]  #: height x width x 3, 0 to 1
 
 
-def ssim(one: bytes, other: bytes) -> float:
+def ssim(first: bytes, second: bytes) -> float:
     """Mean structural similarity of two image files, -1 to 1, over RGB and the pixels whose window fits in.
 
     Wang, Bovik, Sheikh and Simoncelli 2004, equation 13 with its window; the second picture is brought to the size of
     the first. Raises ValueError for a file that cannot be decoded, and a picture smaller than the window.
     """
-    x, y = _read_pair(one, other)
+    x, y = _read_pair(first, second)
     if min(x.shape[:2]) <= 2 * _RADIUS:
         raise ValueError(f"a picture of {x.shape[1]} x {x.shape[0]} is smaller than the window of 11 x 11")
     mean_x, mean_y = _blur(x), _blur(y)
@@ -30,15 +30,15 @@ def ssim(one: bytes, other: bytes) -> float:
     return float((upper / ((mean_x**2 + mean_y**2 + _C1) * (var_x + var_y + _C2))).mean())
 
 
-def psnr(one: bytes, other: bytes) -> float:
+def psnr(first: bytes, second: bytes) -> float:
     """Peak signal-to-noise ratio in dB; infinite for equal pictures. Raises ValueError as `ssim`."""
-    x, y = _read_pair(one, other)
+    x, y = _read_pair(first, second)
     error = float(((x - y) ** 2).mean())
     return math.inf if error == 0 else -10 * math.log10(error)
 
 
-def _read_pair(one: bytes, other: bytes) -> tuple[Planes, Planes]:
-    first, second = _decode(one), _decode(other)
+def _read_pair(left_image: bytes, right_image: bytes) -> tuple[Planes, Planes]:
+    first, second = _decode(left_image), _decode(right_image)
     if second.size != first.size:
         second = second.resize(first.size, Image.Resampling.BICUBIC)
     return np.asarray(first, dtype=np.float64) / 255, np.asarray(second, dtype=np.float64) / 255
@@ -61,6 +61,7 @@ def _blur(planes: Planes) -> Planes:
     for axis in (0, 1):
         length = planes.shape[axis] - 2 * _RADIUS
         planes = sum(
-            weight * np.take(planes, np.arange(at, at + length), axis=axis) for at, weight in enumerate(weights)
+            weight * np.take(planes, np.arange(start, start + length), axis=axis)
+            for start, weight in enumerate(weights)
         )  # type: ignore[assignment]
     return planes
