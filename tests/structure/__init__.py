@@ -1,5 +1,5 @@
-"""`make structure`: how the code is built, in figures: circles of imports, lengths, types, names.
+"""`make structure`: figures about the structure of the code: circular imports, lengths, types, names.
 
-It reads files and imports nothing of what it measures, so `python -m tests.structure --root CHECKOUT` measures an old
-commit by today's rules. Each module says how it counts.
+It reads files and does not import the measured code, so `python -m tests.structure --root CHECKOUT` measures an old
+commit by the current rules. The docstring of each module explains what it counts.
 """

@@ -1,4 +1,4 @@
-"""`python -m tests.structure`: print how the code of a checkout is built, in figures."""
+"""`python -m tests.structure`: print figures about the structure of the code of a checkout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tests.structure.limits import exceeded, read_limits, select_measures
+from tests.structure.limits import find_excesses, read_limits, select_measures
 from tests.structure.report import measure_tree, write_table
 
 LIMITS = Path(__file__).resolve().parents[2] / "pyproject.toml"
@@ -20,8 +20,8 @@ def main(
         list[str] | None, typer.Argument(help=f"Packages below the root; {', '.join(FOLDERS)} if none.")
     ] = None,
     root: Annotated[Path, typer.Option(help="The checkout.")] = Path("."),
-    lists: Annotated[bool, typer.Option("--list", help="Print what was counted, too.")] = False,
-    limited: Annotated[
+    lists: Annotated[bool, typer.Option("--list", help="Print the places that were counted, too.")] = False,
+    only_limits: Annotated[
         bool,
         typer.Option("--limits", help="Print only what is above the limits of pyproject.toml; exit with 1 if any is."),
     ] = False,
@@ -29,14 +29,14 @@ def main(
 ) -> None:
     """Measure circles of imports, lengths, types and names. The first package is measured subfolder by subfolder."""
     try:
-        found = measure_tree(root, folders or FOLDERS)
+        report = measure_tree(root, folders or FOLDERS)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    if limited:
-        lines = exceeded(select_measures(found), read_limits(LIMITS))
+    if only_limits:
+        lines = find_excesses(select_measures(report), read_limits(LIMITS))
         print("\n".join(lines) or "No limit is exceeded.")
         raise typer.Exit(bool(lines))
-    print(json.dumps(found, indent=1) if as_json else write_table(found, lists))
+    print(json.dumps(report, indent=1) if as_json else write_table(report, lists))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What is typed: parameters and results without annotations, and how often `Any` is used.
+"""Parameters and results without annotations, and the uses of `Any`.
 
-Every function counts, nested ones too, lambdas not; `self` and `cls` need no annotation. Each use of the name `Any`
-beyond its import counts. Code lines are those that hold code: no blank lines, comments or docstrings.
+Every function counts, also a nested function, but not a lambda; `self` and `cls` need no annotation. Each use of the
+name `Any` beyond its import counts. Code lines are lines other than blank lines, comments and docstrings.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ import ast
 import io
 import tokenize
 
-from tests.structure.source import FoundFunction, Module, decorator_names, find_functions
+from tests.structure.source import FunctionDefinition, Module, decorator_names, find_functions
 
 _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def find_untyped_parameters(modules: list[Module]) -> list[str]:
     return [
-        f"{one.place} {one.qualified}({argument.arg})"
+        f"{function.location} {function.qualified_name}({argument.arg})"
         for module in modules
-        for one in find_functions(module)
-        for argument in _parameters(one)
+        for function in find_functions(module)
+        for argument in _parameters(function)
         if argument.annotation is None
     ]
 
 
 def find_untyped_results(modules: list[Module]) -> list[str]:
-    """Functions that do not say what they return; a constructor returns nothing and need not say so."""
+    """Return the functions without a return annotation, except constructors."""
     return [
-        f"{one.place} {one.qualified}"
+        f"{function.location} {function.qualified_name}"
         for module in modules
-        for one in find_functions(module)
-        if one.node.returns is None and one.node.name != "__init__"
+        for function in find_functions(module)
+        if function.node.returns is None and function.node.name != "__init__"
     ]
 
 
@@ -61,9 +61,11 @@ def count_code_lines(module: Module) -> int:
     return len(lines - docstrings)
 
 
-def _parameters(function: FoundFunction) -> list[ast.arg]:
+def _parameters(function: FunctionDefinition) -> list[ast.arg]:
     arguments = function.node.args
-    named = [*arguments.posonlyargs, *arguments.args]
-    if isinstance(function.holder, ast.ClassDef) and "staticmethod" not in decorator_names(function.node):
-        named = named[1:]
-    return [one for one in (*named, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg) if one]
+    positional = [*arguments.posonlyargs, *arguments.args]
+    if isinstance(function.scope, ast.ClassDef) and "staticmethod" not in decorator_names(function.node):
+        positional = positional[1:]
+    return [
+        argument for argument in (*positional, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg) if argument
+    ]

@@ -1,6 +1,6 @@
-"""Names that are bound by assignment: how many say nothing about what they hold, and how many are general nouns.
+"""Names that are bound by assignment: how many do not describe the value, and how many are general nouns.
 
-A binding is a name that is stored: by an assignment, a loop, a comprehension, `with` or a walrus, each occurrence once.
+A binding is one occurrence of a name in an assignment, a loop, a comprehension, a `with` or a walrus.
 Parameters, attributes, imports and names of exceptions are not counted. words.toml has the words.
 """
 
@@ -17,7 +17,7 @@ EMPTY, GENERAL = (frozenset(_WORDS[key].split()) for key in ("empty", "general")
 
 
 def find_bindings(modules: list[Module]) -> list[tuple[str, str]]:
-    """Each name that is bound, and its place."""
+    """Return each bound name with its location."""
     return [
         (node.id, f"{module.path}:{node.lineno}")
         for module in modules
@@ -27,5 +27,5 @@ def find_bindings(modules: list[Module]) -> list[tuple[str, str]]:
 
 
 def select_bindings(bindings: list[tuple[str, str]], words: frozenset[str]) -> list[str]:
-    """The place and name of each binding whose whole name is one of the words."""
-    return [f"{place} {name}" for name, place in bindings if name in words]
+    """Return the location and name of each binding whose whole name is one of the words."""
+    return [f"{location} {name}" for name, location in bindings if name in words]

@@ -1,4 +1,4 @@
-"""Circles of imports: strongly connected components, sets of which each member reaches every other."""
+"""Circular imports: strongly connected components, in which each module reaches every other module."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ TYPED = (Kind.MODULE, Kind.FUNCTION, Kind.TYPING)
 @dataclass(frozen=True)
 class Circle:
     members: list[str]
-    arrows: list[tuple[str, str, list[str]]]  #: importer, imported, the places of the imports
+    arrows: list[tuple[str, str, list[str]]]  #: importer, imported, the locations of the imports
 
 
 def find_circles(imports: list[Import], kinds: Collection[Kind]) -> list[Circle]:
-    """The largest first."""
-    places = defaultdict(list)
+    """Return the circles, the largest first."""
+    locations = defaultdict(list)
     targets = defaultdict(set)
-    for one in imports:
-        if one.kind in kinds:
-            targets[one.importer].add(one.imported)
-            places[one.importer, one.imported].append(one.place)
-    reached = {name: _reach(name, targets) for name in list(targets)}
+    for statement in imports:
+        if statement.kind in kinds:
+            targets[statement.importer].add(statement.imported)
+            locations[statement.importer, statement.imported].append(statement.location)
+    reachable = {name: _reach(name, targets) for name in list(targets)}
     circles = {
-        frozenset(other for other in all_of_it if name in reached.get(other, ()))
-        for name, all_of_it in reached.items()
+        frozenset(member for member in all_of_it if name in reachable.get(member, ()))
+        for name, all_of_it in reachable.items()
         if name in all_of_it
     }
     return [
-        Circle(sorted(members), [(*arrow, places[arrow]) for arrow in sorted(places) if members.issuperset(arrow)])
-        for members in sorted(circles, key=lambda one: (-len(one), sorted(one)))
+        Circle(
+            sorted(members), [(*arrow, locations[arrow]) for arrow in sorted(locations) if members.issuperset(arrow)]
+        )
+        for members in sorted(circles, key=lambda circle: (-len(circle), sorted(circle)))
     ]
 
 
 def _reach(start: str, targets: dict[str, set[str]]) -> set[str]:
-    """What can be reached from a module by at least one import."""
-    seen: set[str] = set()
+    """Return the modules that a module reaches by at least one import."""
+    visited: set[str] = set()
     pending = [start]
     while pending:
-        new = targets.get(pending.pop(), set()) - seen
-        seen |= new
+        new = targets.get(pending.pop(), set()) - visited
+        visited |= new
         pending += new
-    return seen
+    return visited

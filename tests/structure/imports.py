@@ -1,9 +1,9 @@
-"""Who imports whom, among files and among packages.
+"""Imports between files and between packages.
 
-Which imports count: `import` and `from … import` statements, absolute and relative, that name a measured module.
-`from a.b import c` imports the module a.b.c if there is one, otherwise a.b; that Python also runs the `__init__` of a
-and of a.b on the way is not counted. Names in strings (registries, `import_module`) are not counted: they import
-nothing until someone asks.
+Counted are `import` and `from … import` statements, absolute and relative, that name a measured module.
+`from a.b import c` imports the module a.b.c if it exists, otherwise a.b. The `__init__` files of a and a.b, which
+Python runs, too, are not counted. Names in strings (registries, `import_module`) are not counted, because they are
+imported on demand.
 
 Three kinds: an import that runs with its module (also in a class body, `try` or `if`), one inside a function, and one
 under `if TYPE_CHECKING`, which never runs.
@@ -34,50 +34,50 @@ class Import:
     importer: str
     imported: str
     kind: Kind
-    place: str  #: file:line
+    location: str  #: file:line
 
 
 def find_imports(modules: list[Module]) -> list[Import]:
-    """Every import of a measured module by another one."""
-    known = {module.name for module in modules}
-    found = []
+    """Return every import of a measured module by another measured module."""
+    known_names = {module.name for module in modules}
+    imports = []
     for module in modules:
         for node, kind in _statements(module.tree, Kind.MODULE):
-            for name in _imported(node, module, known):
+            for name in _find_targets(node, module, known_names):
                 if name != module.name:
-                    found.append(Import(module.name, name, kind, f"{module.path}:{node.lineno}"))
-    return found
+                    imports.append(Import(module.name, name, kind, f"{module.path}:{node.lineno}"))
+    return imports
 
 
 def unit_of(module: str, folders: list[str]) -> str:
-    """The package a module belongs to: in the first folder the subfolder or the loose module, elsewhere the folder."""
+    """Return the package of a module: in the first folder the subfolder or loose module, elsewhere the folder."""
     parts = module.split(".")
     return ".".join(parts[:2]) if parts[0] == folders[0] else parts[0]
 
 
 def join_neighbours(imports: Iterable[Import], folders: list[str]) -> list[Import]:
-    """The imports between neighbours: packages, and subfolders and modules of the same folder.
+    """Return the imports between neighbours: packages, and subfolders and modules of the same folder.
 
-    What lies in a subfolder counts for the subfolder. Imports between a folder and what lies in it are left out.
+    Modules of a subfolder count as the subfolder. Imports between a folder and its contents are excluded.
     """
-    joined = []
+    merged_imports = []
     for statement in imports:
         importer, imported = _neighbours(statement.importer, statement.imported, folders)
         if importer != imported:
-            joined.append(replace(statement, importer=importer, imported=imported))
-    return joined
+            merged_imports.append(replace(statement, importer=importer, imported=imported))
+    return merged_imports
 
 
 def _neighbours(importer: str, imported: str, folders: list[str]) -> tuple[str, str]:
-    """The packages of two modules; within a package, the children of the deepest folder that holds both."""
+    """Return the packages of two modules; within a package, the children of their deepest common folder."""
     units = unit_of(importer, folders), unit_of(imported, folders)
     if units[0] != units[1]:
         return units
     paths = importer.split("."), imported.split(".")
-    shared = len(list(takewhile(lambda names: names[0] == names[1], zip(*paths, strict=False))))
-    if shared == min(map(len, paths)):
+    common_length = len(list(takewhile(lambda names: names[0] == names[1], zip(*paths, strict=False))))
+    if common_length == min(map(len, paths)):
         return units
-    first, second = (".".join(path[: shared + 1]) for path in paths)
+    first, second = (".".join(path[: common_length + 1]) for path in paths)
     return first, second
 
 
@@ -99,7 +99,7 @@ def _asks_for_types(test: ast.expr) -> bool:
     return name == "TYPE_CHECKING"
 
 
-def _imported(node: ast.Import | ast.ImportFrom, module: Module, known: set[str]) -> Iterator[str]:
+def _find_targets(node: ast.Import | ast.ImportFrom, module: Module, known_names: set[str]) -> Iterator[str]:
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
     else:
@@ -110,7 +110,7 @@ def _imported(node: ast.Import | ast.ImportFrom, module: Module, known: set[str]
             base = ".".join([*above, base] if base else above)
         names = [f"{base}.{alias.name}" for alias in node.names]
     for name in names:
-        if name in known:
+        if name in known_names:
             yield name
-        elif isinstance(node, ast.ImportFrom) and name.rpartition(".")[0] in known:
+        elif isinstance(node, ast.ImportFrom) and name.rpartition(".")[0] in known_names:
             yield name.rpartition(".")[0]

@@ -1,8 +1,8 @@
-"""Lengths of modules and functions, as written and as the formatter writes them when nothing keeps it away.
+"""Lengths of modules and functions, as written and after the formatter without `# fmt:` comments.
 
-A module's lines are all of its lines. A function's go from its `def` to its last line, decorators left out; nested
-functions count in their own right and in the one around them. Formatted means: without `# fmt:` comments, by
-`ruff format` with 120 columns, whatever the measured project's own settings are: all commits are measured alike.
+A module's lines are all of its lines. A function's lines are those from its `def` to its last line, without decorators;
+a nested function also counts as part of the outer function. Formatted means: without `# fmt:` comments, by `ruff
+format` with 120 columns, whatever the measured project's own settings are: all commits are measured alike.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Spread:
 
 
 def measure(lengths: list[tuple[int, str]]) -> Spread:
-    """The nearest ranks of lengths, each with its name."""
+    """Return the median, the 90th percentile and the maximum of lengths (nearest ranks); each length has a name."""
     if not lengths:
         return Spread(0, 0, 0, "")
-    ordered = sorted(lengths)
-    middle, high = (ordered[max(0, -(-len(ordered) * part // 100) - 1)][0] for part in (50, 90))
-    return Spread(middle, high, *ordered[-1])
+    ordered_lengths = sorted(lengths)
+    middle, high = (ordered_lengths[max(0, -(-len(ordered_lengths) * part // 100) - 1)][0] for part in (50, 90))
+    return Spread(middle, high, *ordered_lengths[-1])
 
 
 def module_lengths(modules: list[Module]) -> list[tuple[int, str]]:
@@ -45,20 +45,23 @@ def module_lengths(modules: list[Module]) -> list[tuple[int, str]]:
 
 def function_lengths(modules: list[Module]) -> list[tuple[int, str]]:
     return [
-        ((one.node.end_lineno or one.node.lineno) - one.node.lineno + 1, f"{module.path} {one.qualified}")
+        (
+            (function.node.end_lineno or function.node.lineno) - function.node.lineno + 1,
+            f"{module.path} {function.qualified_name}",
+        )
         for module in modules
-        for one in find_functions(module)
+        for function in find_functions(module)
     ]
 
 
 def find_markers(module: Module) -> list[tuple[str, str]]:
-    """`fmt:` comments: which one, and its place."""
-    return [(found[1], f"{module.path}:{token.start[0]}") for token, found in _markers(module.text)]
+    """Return the kind and location of each `fmt:` comment."""
+    return [(match[1], f"{module.path}:{token.start[0]}") for token, match in _markers(module.text)]
 
 
 def find_skips(root: Path) -> list[str]:
-    """The places of `fmt: skip` in all Python files of a checkout, tests and scripts included."""
-    places = []
+    """Return the locations of `fmt: skip` in all Python files of a checkout, tests and scripts included."""
+    locations = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and name not in {"build", "__pycache__"}
@@ -67,12 +70,12 @@ def find_skips(root: Path) -> list[str]:
             text = file.read_text(encoding="utf-8")
             kinds = [(match[1], token) for token, match in _markers(text)] if MARKER.search(text) else []
             path = file.relative_to(root).as_posix()
-            places += [f"{path}:{token.start[0]}" for kind, token in kinds if kind == "skip"]
-    return places
+            locations += [f"{path}:{token.start[0]}" for kind, token in kinds if kind == "skip"]
+    return locations
 
 
 def format_modules(modules: list[Module], folders: list[str]) -> list[Module]:
-    """The same modules after the formatter, with nothing switched off."""
+    """Return the modules after the formatter, without the comments that switch it off."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         for folder in folders:
@@ -89,13 +92,13 @@ def format_modules(modules: list[Module], folders: list[str]) -> list[Module]:
 def _markers(text: str) -> list[tuple[tokenize.TokenInfo, re.Match[str]]]:
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     comments = [token for token in tokens if token.type == tokenize.COMMENT]
-    return [(token, found) for token in comments for found in MARKER.finditer(token.string)]
+    return [(token, match) for token in comments for match in MARKER.finditer(token.string)]
 
 
 def _without_markers(text: str) -> str:
     lines = text.splitlines(keepends=True)
-    for token, found in reversed(_markers(text)):
+    for token, match in reversed(_markers(text)):
         row, column = token.start
         line = lines[row - 1]
-        lines[row - 1] = line[: column + found.start()].rstrip() + line[column + found.end() :]
+        lines[row - 1] = line[: column + match.start()].rstrip() + line[column + match.end() :]
     return "".join(lines)

@@ -1,4 +1,4 @@
-"""What the figures of `make structure` may be at most; pyproject.toml has the limits, under [tool.structure.limits]."""
+"""Upper limits of the figures of `make structure`, from [tool.structure.limits] in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 
 
 def read_limits(project: Path) -> dict[str, float]:
-    """The limits of a pyproject.toml, named as in `select_measures`. Raises ValueError for one that is no number."""
+    """Return the limits of a pyproject.toml, by the names of `select_measures`.
+
+    Raises ValueError for a limit that is not a number.
+    """
     table = tomllib.loads(project.read_text(encoding="utf-8")).get("tool", {}).get("structure", {}).get("limits", {})
     for name, limit in table.items():
         if isinstance(limit, bool) or not isinstance(limit, int | float):
@@ -18,7 +21,7 @@ def read_limits(project: Path) -> dict[str, float]:
 
 
 def select_measures(report: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a report that may have a limit."""
+    """Return the figures of a report that may have a limit."""
     return {
         "empty_names_per_1000_bindings": report["empty_names_per_1000_bindings"],
         "general_names": len(report["general_names"]),
@@ -27,8 +30,8 @@ def select_measures(report: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def exceeded(measures: Mapping[str, float], limits: Mapping[str, float]) -> list[str]:
-    """One line for each measure above its limit. Raises ValueError for a limit of something that is not measured."""
+def find_excesses(measures: Mapping[str, float], limits: Mapping[str, float]) -> list[str]:
+    """Return one line for each measure above its limit. Raises ValueError for a limit without a measure."""
     unknown = sorted(limits.keys() - measures.keys())
     if unknown:
         raise ValueError(f"'{unknown[0]}' has a limit and is not measured; measured are {', '.join(sorted(measures))}.")

@@ -1,11 +1,11 @@
 """Public functions whose name is a bare participle (`tidied`, `left_out`), or begins with one (`converted_rows`).
 
-A heuristic, by spelling. Counted: functions and methods without a leading underscore, nested ones left out. A name is
-a bare participle if it is one alone, after an adverb (`partly_written`) or before particles (`held_out`); it begins
-with a participle if its first word is one. A word is a participle when it ends in -ed or -ing, or is irregular;
-participles.toml has the irregular ones and exceptions.
+A heuristic by spelling. Functions and methods without a leading underscore count, nested functions do not. A name is a
+bare participle if it is a single participle, also after an adverb (`partly_written`) or before particles (`held_out`);
+it begins with a participle if its first word is one. A word is a participle when it ends in -ed or -ing, or is
+irregular; participles.toml has the irregular ones and exceptions.
 
-What asks a yes-no question may be a participle: properties, and functions that return bool.
+Properties and functions that return bool may have such names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.structure.source import FoundFunction, Module, decorator_names, find_functions
+from tests.structure.source import FunctionDefinition, Module, decorator_names, find_functions
 
 _WORDS = tomllib.loads(Path(__file__).with_name("participles.toml").read_text(encoding="utf-8"))
 IRREGULAR, EXCEPTIONS, PARTICLES = (frozenset(_WORDS[key].split()) for key in ("irregular", "exceptions", "particles"))
@@ -31,17 +31,17 @@ def find_leading_participles(modules: list[Module]) -> list[str]:
 
 def _find_public(modules: list[Module], matches: Callable[[str], bool]) -> list[str]:
     return [
-        f"{function.place} {function.qualified}"
+        f"{function.location} {function.qualified_name}"
         for module in modules
         for function in find_functions(module)
         if is_public(function) and matches(function.node.name) and not asks_yes_or_no(function)
     ]
 
 
-def is_public(function: FoundFunction) -> bool:
-    """Also a method of a private class: objects of it are handed around."""
-    nested = isinstance(function.holder, ast.FunctionDef | ast.AsyncFunctionDef)
-    return not nested and not function.node.name.startswith("_")
+def is_public(function: FunctionDefinition) -> bool:
+    """Return whether a function is public; methods of private classes are, because other modules get the objects."""
+    is_nested = isinstance(function.scope, ast.FunctionDef | ast.AsyncFunctionDef)
+    return not is_nested and not function.node.name.startswith("_")
 
 
 def is_bare_participle(name: str) -> bool:
@@ -57,8 +57,8 @@ def begins_with_participle(name: str) -> bool:
     return _is_participle(name.partition("_")[0])
 
 
-def asks_yes_or_no(function: FoundFunction) -> bool:
-    """A property, or a function that returns bool."""
+def asks_yes_or_no(function: FunctionDefinition) -> bool:
+    """Return whether a function is a property or returns bool."""
     if decorator_names(function.node) & {"property", "cached_property", "setter", "deleter"}:
         return True
     return function.node.returns is not None and ast.unparse(function.node.returns).strip("'\"") == "bool"

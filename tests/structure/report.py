@@ -1,4 +1,4 @@
-"""The figures of a tree: as one object, and as a table for people."""
+"""The figures of a tree, as one object and as a table."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _KINDS = {
 
 
 def measure_tree(root: Path, folders: list[str]) -> dict[str, Any]:
-    """Everything, lists included. The first folder is taken subfolder by subfolder, the others each as one package."""
+    """Return all figures with their lists. Each subfolder of the first folder, and each other folder, is a package."""
     modules = read_modules(root, folders)
-    formatted = format_modules(modules, folders)
+    formatted_modules = format_modules(modules, folders)
     imports = find_imports(modules)
     neighbours = join_neighbours(imports, folders)
     lines = sum(map(count_code_lines, modules))
     anys = find_any(modules)
     bindings = find_bindings(modules)
     empty_names = select_bindings(bindings, EMPTY)
-    markers = [one for module in modules for one in find_markers(module)]
+    markers = [marker for module in modules for marker in find_markers(module)]
     return {
         "folders": folders,
         "modules": len(modules),
@@ -45,16 +45,16 @@ def measure_tree(root: Path, folders: list[str]) -> dict[str, Any]:
         "circles_of_files": {name: _circles(find_circles(imports, kinds)) for name, kinds in _KINDS.items()},
         "lengths": {
             "module lines": asdict(measure(module_lengths(modules))),
-            "module lines, formatted": asdict(measure(module_lengths(formatted))),
+            "module lines, formatted": asdict(measure(module_lengths(formatted_modules))),
             "function lines": asdict(measure(function_lengths(modules))),
-            "function lines, formatted": asdict(measure(function_lengths(formatted))),
+            "function lines, formatted": asdict(measure(function_lengths(formatted_modules))),
         },
         "any": anys,
         "any_per_1000_code_lines": round(1000 * len(anys) / max(1, lines), 1),
         "untyped_parameters": find_untyped_parameters(modules),
         "untyped_results": find_untyped_results(modules),
-        "fmt_skip": [place for kind, place in markers if kind == "skip"],
-        "fmt_off": [place for kind, place in markers if kind == "off"],
+        "fmt_skip": [location for kind, location in markers if kind == "skip"],
+        "fmt_off": [location for kind, location in markers if kind == "off"],
         "fmt_skip_everywhere": find_skips(root),
         "bindings": len(bindings),
         "empty_names": empty_names,
@@ -67,30 +67,30 @@ def measure_tree(root: Path, folders: list[str]) -> dict[str, Any]:
     }
 
 
-def write_table(found: dict[str, Any], lists: bool) -> str:
-    """One line for each figure; `lists`: below it, what was counted."""
+def write_table(report: dict[str, Any], lists: bool) -> str:
+    """Return one line for each figure; `lists`: with the counted places below it."""
     out = []
-    for name, value, items in _rows(found):
+    for name, value, items in _rows(report):
         out.append(f"{name:<58} {value:>14}")
         if lists:
             out += [f"    {item}" for item in items]
     return "\n".join(out)
 
 
-def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
-    yield "modules", f"{found['modules']:,}", []
-    yield "functions", f"{found['functions']:,}", []
-    yield "code lines", f"{found['code_lines']:,}", []
-    yield "packages", str(found["packages"]), []
-    yield f"loose modules in {found['folders'][0]}/", str(len(found["loose_modules"])), found["loose_modules"]
+def _rows(report: dict[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
+    yield "modules", f"{report['modules']:,}", []
+    yield "functions", f"{report['functions']:,}", []
+    yield "code lines", f"{report['code_lines']:,}", []
+    yield "packages", str(report["packages"]), []
+    yield f"loose modules in {report['folders'][0]}/", str(len(report["loose_modules"])), report["loose_modules"]
     for of in ("packages", "files"):
-        for name, circles in found[f"circles_of_{of}"].items():
+        for name, circles in report[f"circles_of_{of}"].items():
             members = sum(len(circle["members"]) for circle in circles)
             yield f"circles of {of}, imports {name}", f"{len(circles)} (of {members})", _describe(circles)
-    for name, spread in found["lengths"].items():
+    for name, spread in report["lengths"].items():
         value = f"{spread['median']} / {spread['p90']} / {spread['max']}"
         yield f"{name}, median / p90 / max", value, [f"longest: {spread['longest']}"]
-    yield "Any per 1,000 code lines", f"{found['any_per_1000_code_lines']}", []
+    yield "Any per 1,000 code lines", f"{report['any_per_1000_code_lines']}", []
     for name, key in (
         ("unannotated parameters", "untyped_parameters"),
         ("functions without return annotation", "untyped_results"),
@@ -101,25 +101,25 @@ def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
         ("public functions that begin with a participle", "functions_that_begin_with_a_participle"),
         ("variables named by a general word", "general_names"),
     ):
-        yield name, str(len(found[key])), found[key]
-    rate = f"{found['empty_names_per_1000_bindings']}"
-    yield "pronouns and participles per 1,000 bound variables", rate, found["empty_names"]
+        yield name, str(len(report[key])), report[key]
+    rate = f"{report['empty_names_per_1000_bindings']}"
+    yield "pronouns and participles per 1,000 bound variables", rate, report["empty_names"]
     for name, key in (
         ("class names defined more than once", "repeated_classes"),
         ("    private ones included", "repeated_classes_with_private"),
     ):
-        yield name, str(len(found[key])), [f"{of}: {', '.join(places)}" for of, places in found[key].items()]
+        yield name, str(len(report[key])), [f"{of}: {', '.join(locations)}" for of, locations in report[key].items()]
 
 
 def _loose(modules: list[Module], folder: str) -> list[str]:
-    return [one.path for one in modules if one.path.count("/") == 1 and one.name.startswith(f"{folder}.")]
+    return [module.path for module in modules if module.path.count("/") == 1 and module.name.startswith(f"{folder}.")]
 
 
 def _circles(circles: list[Circle]) -> list[dict[str, Any]]:
     return [
         {
             "members": circle.members,
-            "arrows": [{"from": start, "to": end, "imports": places} for start, end, places in circle.arrows],
+            "arrows": [{"from": start, "to": end, "imports": locations} for start, end, locations in circle.arrows],
         }
         for circle in circles
     ]
@@ -130,7 +130,7 @@ def _describe(circles: list[dict[str, Any]]) -> list[str]:
     for circle in circles:
         lines.append(f"{len(circle['members'])}: {', '.join(circle['members'])}")
         for arrow in circle["arrows"]:
-            places = arrow["imports"]
-            more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-            lines.append(f"    {arrow['from']} -> {arrow['to']}: {places[0]}{more}")
+            locations = arrow["imports"]
+            suffix = f" and {len(locations) - 1} more" if len(locations) > 1 else ""
+            lines.append(f"    {arrow['from']} -> {arrow['to']}: {locations[0]}{suffix}")
     return lines

@@ -23,22 +23,22 @@ class Module:
 
 
 @dataclass(frozen=True)
-class FoundFunction:
+class FunctionDefinition:
     """A function or method, nested ones included."""
 
     module: Module
     node: Function
-    qualified: str  #: `Class.method`, `function.inner`
-    holder: ast.AST  #: the module, class or function that it is written in
+    qualified_name: str  #: `Class.method`, `function.inner`
+    scope: ast.AST  #: the module, class or function that it is written in
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self.module.path}:{self.node.lineno}"
 
 
 def read_modules(root: Path, folders: list[str]) -> list[Module]:
-    """Raises ValueError when a folder is missing or a file does not parse."""
-    found = []
+    """Parse every Python file of the folders. Raises ValueError when a folder is missing or a file does not parse."""
+    modules = []
     for folder in folders:
         if not (root / folder).is_dir():
             raise ValueError(f"'{root / folder}' is not a folder.")
@@ -50,18 +50,18 @@ def read_modules(root: Path, folders: list[str]) -> list[Module]:
                 tree = ast.parse(text)
             except SyntaxError as error:
                 raise ValueError(f"'{file}' does not parse: {error}") from None
-            found.append(Module(name, file.relative_to(root).as_posix(), text, tree))
-    return found
+            modules.append(Module(name, file.relative_to(root).as_posix(), text, tree))
+    return modules
 
 
-def find_functions(module: Module) -> list[FoundFunction]:
+def find_functions(module: Module) -> list[FunctionDefinition]:
     return list(_walk(module, module.tree, module.tree, ""))
 
 
-def _walk(module: Module, node: ast.AST, holder: ast.AST, prefix: str) -> Iterator[FoundFunction]:
+def _walk(module: Module, node: ast.AST, holder: ast.AST, prefix: str) -> Iterator[FunctionDefinition]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield FoundFunction(module, child, prefix + child.name, holder)
+            yield FunctionDefinition(module, child, prefix + child.name, holder)
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield from _walk(module, child, child, f"{prefix}{child.name}.")
         else:
@@ -69,9 +69,9 @@ def _walk(module: Module, node: ast.AST, holder: ast.AST, prefix: str) -> Iterat
 
 
 def decorator_names(node: Function) -> set[str]:
-    """The last part of each decorator: `property`, `setter`, `staticmethod`."""
-    found = set()
-    for one in node.decorator_list:
-        target = one.func if isinstance(one, ast.Call) else one
-        found.add(target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", ""))
-    return found
+    """Return the last part of the name of each decorator: `property`, `setter`, `staticmethod`."""
+    names = set()
+    for decorator in node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        names.add(target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", ""))
+    return names

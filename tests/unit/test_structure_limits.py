@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.structure.bindings import EMPTY
-from tests.structure.limits import exceeded, read_limits, select_measures
+from tests.structure.limits import find_excesses, read_limits, select_measures
 from tests.structure.report import measure_tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +32,7 @@ def measure_text(folder: Path, text: str) -> dict[str, float]:
 @pytest.mark.parametrize("name", LIMITS)
 def test_code_above_a_limit_exceeds_that_limit_alone(tmp_path, name):
     measures = measure_text(tmp_path, EXCEEDING[name])
-    [line] = exceeded(measures, LIMITS)
+    [line] = find_excesses(measures, LIMITS)
     assert re.fullmatch(rf"{name} is [\d,.]+; at most {LIMITS[name]:,} are allowed", line)
 
 
@@ -41,12 +41,12 @@ def test_code_at_the_limits_exceeds_none(tmp_path):
     text = "x = 1  # fmt: skip\n" * skips + "value = 1\n" * general + "one = 1\n" * 10
     measures = measure_text(tmp_path, text + "row = 1\n" * (990 - skips - general))
     assert measures == LIMITS
-    assert exceeded(measures, LIMITS) == []
+    assert find_excesses(measures, LIMITS) == []
 
 
 def test_a_limit_of_something_that_is_not_measured_is_refused():
     with pytest.raises(ValueError, match="'colours' has a limit and is not measured; measured are names"):
-        exceeded({"names": 1}, {"names": 1, "colours": 2})
+        find_excesses({"names": 1}, {"names": 1, "colours": 2})
 
 
 @pytest.mark.parametrize("text", ["true", "'10'"])

@@ -87,12 +87,12 @@ class FileComparison(MemberComparison):
                 self.refuse("an import stands where another statement stood, or the reverse")
                 return
         if len(runs) > len(new_runs):
-            gone = runs[len(new_runs)]
-            self.refuse(f"a statement is gone: {show(gone[0] if isinstance(gone, list) else gone)}")
+            run = runs[len(new_runs)]
+            self.refuse(f"a statement is gone: {show(run[0] if isinstance(run, list) else run)}")
         elif len(new_runs) > len(runs):
-            added = new_runs[len(runs)]
-            added = added[0] if isinstance(added, list) else added
-            self.refuse(f"a statement was added: {show(added)}", added.lineno)
+            new_statement = new_runs[len(runs)]
+            new_statement = new_statement[0] if isinstance(new_statement, list) else new_statement
+            self.refuse(f"a statement was added: {show(new_statement)}", new_statement.lineno)
 
     def compare_imports(self, old: list[ast.stmt], new: list[ast.stmt]) -> None:
         self.line = new[0].lineno

@@ -50,20 +50,25 @@ def pair_imports(
     """The names that two runs bind, in pairs with the new line; or what is wrong, as text."""
     olds = _flatten(old, module.name, module.path.endswith("/__init__.py"))
     news = _flatten(new, new_module, is_package)
-    expected = [_Import(*program.rename_import(one.module, one.name), one.alias, one.line) for one in olds]
-    gone = Counter(one.key for one in expected) - Counter(one.key for one in news)
-    added = [one for one in news if one.key not in {of.key for of in expected}]
-    if gone or len(expected) != len(news):
-        missing = next((one for one in expected if one.key in gone), None)
-        parts = ([f"'{missing}' is missing"] if missing else []) + [f"'{one}' was added" for one in added[:1]]
+    targets = [
+        _Import(*program.rename_import(statement.module, statement.name), statement.alias, statement.line)
+        for statement in olds
+    ]
+    missing_keys = Counter(statement.key for statement in targets) - Counter(statement.key for statement in news)
+    additions = [statement for statement in news if statement.key not in {of.key for of in targets}]
+    if missing_keys or len(targets) != len(news):
+        missing_target = next((target for target in targets if target.key in missing_keys), None)
+        parts = ([f"'{missing_target}' is missing"] if missing_target else []) + [
+            f"'{addition}' was added" for addition in additions[:1]
+        ]
         return f"an import differs: {', '.join(parts) or 'one of them is there twice'}"
-    in_order = [one.key for one in expected] == [one.key for one in news]
-    if not in_order and all(left.key == right.key for left, right in zip(olds, expected, strict=True)):
+    in_order = [statement.key for statement in targets] == [statement.key for statement in news]
+    if not in_order and all(left.key == right.key for left, right in zip(olds, targets, strict=True)):
         return "imports are in another order, though none of them was renamed"
     pairs = []
     remaining = list(news)
-    for left, target in zip(olds, expected, strict=True):
-        right = next(one for one in remaining if one.key == target.key)
+    for left, target in zip(olds, targets, strict=True):
+        right = next(statement for statement in remaining if statement.key == target.key)
         remaining.remove(right)
         if left.name != "*":
             pairs.append((left.bound, right.bound, right.line))

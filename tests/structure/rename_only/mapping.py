@@ -113,12 +113,12 @@ def _read_entry(text: str, line: int) -> Entry:
         raise ValueError(f"'{text}' is no entry; write 'KIND OLD -> NEW', KIND being {', '.join(KINDS)}.")
     kind, old, new = match["kind"], match["old"], match["new"]
     if kind == "module":
-        old, new = (_dotted(path) for path in (old, new))
+        old, new = (_convert_path(path) for path in (old, new))
         module, owner = None, None
         names = [*old.split("."), *new.split(".")]
     else:
-        module, _, qualified = old.rpartition(":")
-        owner, _, old = qualified.rpartition(".")
+        module, _, qualified_name = old.rpartition(":")
+        owner, _, old = qualified_name.rpartition(".")
         names = [*module.split("."), *owner.split("."), old, new]
         names = [name for name in names[:-2] if name] + names[-2:]
     for name in names:
@@ -129,5 +129,5 @@ def _read_entry(text: str, line: int) -> Entry:
     return Entry(kind, module or None, owner or None, old, new, line)
 
 
-def _dotted(path: str) -> str:
+def _convert_path(path: str) -> str:
     return path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")

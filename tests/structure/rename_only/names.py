@@ -51,8 +51,8 @@ class NameComparison:
         holder, new_holder = self.scope.resolve(old), self.new_scope.resolve(new)
         if holder is None or new_holder is None:
             if holder is not new_holder:
-                what = f"a variable '{new}' captures it" if holder is None else f"nothing in the file binds '{new}'"
-                self.refuse(f"'{old}' became '{new}', but {what}", line)
+                problem = f"a variable '{new}' captures it" if holder is None else f"nothing in the file binds '{new}'"
+                self.refuse(f"'{old}' became '{new}', but {problem}", line)
             elif old != new:
                 self.refuse(f"'{old}' became '{new}', which is bound outside of the file", line)
         elif holder.number != new_holder.number:

@@ -78,10 +78,10 @@ class Program:
             return name
         if top.bound[name] != {"import"}:
             return self.mapping.rename(_kinds(top.bound[name]), module, "", name)
-        source, own = top.imports[name]
-        if own == name:
-            return self.rename_global(source, own, visited | {(module, name)})
-        if own is None and source == name:  # `import db.jobs` binds db
+        source, imported_name = top.imports[name]
+        if imported_name == name:
+            return self.rename_global(source, imported_name, visited | {(module, name)})
+        if imported_name is None and source == name:  # `import db.jobs` binds db
             return self.mapping.rename_module(name).partition(".")[0]
         return self.mapping.rename(("variable",), module, "", name)
 
@@ -184,13 +184,13 @@ class Program:
                     new = self.rename_own_member(definer, member)
                     news.setdefault(member, set()).add(new)
                     olds.setdefault(new, set()).add(member)
-            place = (name.module.path, name.node.lineno)
+            location = (name.module.path, name.node.lineno)
             for member, targets in news.items():
                 if len(targets) > 1:
-                    yield *place, f"'{name.scope.name}.{member}' and that of a base class get different names"
+                    yield *location, f"'{name.scope.name}.{member}' and that of a base class get different names"
             for new, members in olds.items():
                 if len(members) > 1:
-                    yield *place, f"{_join(members)} of '{name.scope.name}' become one name, '{new}'"
+                    yield *location, f"{_join(members)} of '{name.scope.name}' become one name, '{new}'"
 
 
 def module_name(path: str) -> str:

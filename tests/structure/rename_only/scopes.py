@@ -67,11 +67,11 @@ def imported_module(node: ast.ImportFrom, module: str, is_package: bool) -> str:
 
 def parameters(arguments: ast.arguments) -> list[tuple[ast.arg, bool]]:
     """Each parameter, and whether a call may name it."""
-    named = [(argument, True) for argument in (*arguments.args, *arguments.kwonlyargs)]
-    unnamed = [
+    keyword_parameters = [(argument, True) for argument in (*arguments.args, *arguments.kwonlyargs)]
+    other_parameters = [
         (argument, False) for argument in (*arguments.posonlyargs, arguments.vararg, arguments.kwarg) if argument
     ]
-    return named + unnamed
+    return keyword_parameters + other_parameters
 
 
 class _Builder(ast.NodeVisitor):
