@@ -1,4 +1,4 @@
-"""`python -m tests.affected`: print which test files a change can touch, and why; run them."""
+"""`python -m tests.affected`: print the test files that a change can affect, with the reasons, and run them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from tests.affected.changes import Change, UnknownChange, find_change
-from tests.affected.checkout import checked_out
+from tests.affected.checkout import check_out
 from tests.affected.choice import Choice, choose_tests
 from tests.affected.fact_cache import FILE
 from tests.affected.graph import Graph, build_graph
@@ -26,10 +26,12 @@ _PASSED = {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
 
 def main(
     options: Annotated[list[str] | None, typer.Argument(help="Options of pytest, after `--`.")] = None,
-    since: Annotated[str, typer.Option(help="The commit to compare with; where this branch left main if none.")] = "",
+    since: Annotated[
+        str, typer.Option(help="The commit to compare with; by default the commit where this branch left main.")
+    ] = "",
     only_list: Annotated[bool, typer.Option("--list", help="Print the choice, and run nothing.")] = False,
 ) -> None:
-    """Run the tests that can be touched by what changed since a commit, uncommitted changes and new files included."""
+    """Run the tests that the changes since a commit can affect, uncommitted changes and new files included."""
     began = time.monotonic()
     try:
         change = find_change(ROOT, since)
@@ -44,8 +46,8 @@ def main(
         print(line)
     for reason in choice.everything:
         print(f"All tests: {reason}.")
-    chosen = "all test files" if choice.everything else count(len(choice.chains), "test file")
-    print(f"Chosen in {time.monotonic() - began:.1f} s: {chosen}.", flush=True)
+    selection = "all test files" if choice.everything else count(len(choice.chains), "test file")
+    print(f"Chosen in {time.monotonic() - began:.1f} s: {selection}.", flush=True)
     if only_list or not (choice.everything or choice.chains):
         return
     command = [sys.executable, "-m", "pytest", *(options or []), *([] if choice.everything else sorted(choice.chains))]
@@ -54,11 +56,14 @@ def main(
 
 
 def choose(root: Path, change: Change) -> Choice:
-    """Look up what uses a deleted file in the commit before. Raises UnreadableTree."""
+    """Return the tests that a change can affect. Raises UnreadableTree.
+
+    The tests that use a deleted file are looked up in the base commit.
+    """
     graph = open_graph(root)
     choice = choose_tests(graph, change.present)
     if change.deleted and not choice.everything:
-        with checked_out(root, change.base) as folder:
+        with check_out(root, change.base) as folder:
             before = choose_tests(open_graph(folder), change.deleted)
         remaining = {test: chain for test, chain in before.chains.items() if test in graph.tree.facts}
         choice = Choice(remaining | choice.chains, before.everything)
@@ -66,7 +71,7 @@ def choose(root: Path, change: Change) -> Choice:
 
 
 def open_graph(root: Path) -> Graph:
-    """Raises UnreadableTree."""
+    """Build the graph of a checkout. Raises UnreadableTree."""
     return build_graph(read_tree(root, ROOT / FILE), read_rules(), root)
 
 

@@ -1,4 +1,4 @@
-"""Which files a change has, by git."""
+"""The files of a change, by git."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ MAIN = ("main", "origin/main")
 
 
 class UnknownChange(Exception):
-    """Git cannot say what changed: the message says why."""
+    """Git cannot determine the changes; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class Change:
     base: str  #: the commit that the files are compared with
-    words: str  #: what that commit is, for people
-    present: frozenset[str]  #: files that were added or changed, and are there
-    deleted: frozenset[str]  #: files that are gone; a file that was renamed is one of each
+    words: str  #: description of that commit for the output
+    present: frozenset[str]  #: files that were added or changed
+    deleted: frozenset[str]  #: removed files; a renamed file has its old path here and its new path in `present`
 
 
 def find_change(root: Path, since: str = "") -> Change:
-    """What differs from `since`; without one from where the branch left main, or on main from the last commit.
+    """Return the changes since the commit `since`, uncommitted changes and new files included.
 
-    Uncommitted changes and new files count; of main without any the last commit is the change. Raises UnknownChange.
+    Without `since`, the base is the commit where the branch left main; on main it is the last commit, or the commit
+    before it when nothing is uncommitted. Raises UnknownChange.
     """
     if since:
         return _compare(root, _run(root, "rev-parse", "--verify", f"{since}^{{commit}}"), since)
@@ -46,15 +47,15 @@ def _find_fork(root: Path) -> str:
 
 
 def _compare(root: Path, base: str, words: str) -> Change:
-    listed = _run(root, "diff", "--no-renames", "--name-only", "-z", base)
+    changed_names = _run(root, "diff", "--no-renames", "--name-only", "-z", base)
     new = _run(root, "ls-files", "--others", "--exclude-standard", "-z")
-    paths = {path for path in f"{listed}\0{new}".split("\0") if path}
+    paths = {path for path in f"{changed_names}\0{new}".split("\0") if path}
     present = frozenset(path for path in paths if (root / path).is_file())
     return Change(base, words, present, frozenset(paths - present))
 
 
 def _run(root: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
-    if done.returncode:
-        raise UnknownChange(f"git {arguments[0]}: {(done.stderr.strip() or 'failed').splitlines()[0]}")
-    return done.stdout.strip("\n")
+    process = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
+    if process.returncode:
+        raise UnknownChange(f"git {arguments[0]}: {(process.stderr.strip() or 'failed').splitlines()[0]}")
+    return process.stdout.strip("\n")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 @contextmanager
-def checked_out(root: Path, commit: str) -> Iterator[Path]:
-    """A worktree of the commit, removed afterwards."""
+def check_out(root: Path, commit: str) -> Iterator[Path]:
+    """Check out the commit into a temporary worktree; yield its folder, and remove it at the end."""
     with tempfile.TemporaryDirectory(prefix="affected-") as parent:
         folder = Path(parent) / "tree"
         _run(root, "worktree", "add", "--detach", str(folder), commit)

@@ -1,4 +1,4 @@
-"""Which test files a change can touch, each with its shortest chain."""
+"""Choose the test files that a change can affect, each with its shortest chain."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tests.affected.rules import matches
 @dataclass
 class Choice:
     chains: dict[str, list[Edge]] = field(default_factory=dict)  #: by test file; empty for one that changed itself
-    everything: list[str] = field(default_factory=list)  #: why all tests are to run; empty if they are not
+    everything: list[str] = field(default_factory=list)  #: reasons to run all tests; empty if there are none
 
 
-def choose_tests(graph: Graph, changed: Iterable[str]) -> Choice:
-    """`changed`: paths of files that the graph has."""
-    targets = set(changed)
+def choose_tests(graph: Graph, changed_files: Iterable[str]) -> Choice:
+    """Choose the tests that the changed files, which are in the graph, can affect."""
+    targets = set(changed_files)
     choice = Choice(_find_chains(graph, targets))
-    reached = {chain[-1].target if chain else test for test, chain in choice.chains.items()}
+    reached_files = {chain[-1].target if chain else test for test, chain in choice.chains.items()}
     for path in sorted(targets):
         if _has_pattern(path, graph.rules.everything):
             choice.everything.append(f"{path} can touch every test")
-        elif not (path in reached or _has_pattern(path, graph.rules.untested) or _find_chains(graph, {path}, 1)):
+        elif not (path in reached_files or _has_pattern(path, graph.rules.untested) or _find_chains(graph, {path}, 1)):
             choice.everything.append(f"no test is known to reach {path}")
     return choice
 
@@ -35,7 +35,7 @@ def _has_pattern(path: str, patterns: tuple[str, ...]) -> bool:
 
 
 def reach(graph: Graph, test: str) -> set[str]:
-    """Every file that a test can depend on."""
+    """Return every file that a test can depend on."""
     search = _Search(graph, test)
     search.run(set())
     return set(search.arrivals)
@@ -53,34 +53,34 @@ def _find_chains(graph: Graph, targets: set[str], at_most: int | None = None) ->
 
 
 class _Search:
-    """A search in breadth from one test. An edge with a key is followed once its word has been met."""
+    """A breadth-first search from one test. An edge with a key is followed after the search has met the word."""
 
     def __init__(self, graph: Graph, test: str):
-        self.arrivals: dict[str, Edge | None] = {test: None}  #: file to the edge that it was reached by first
+        self.arrivals: dict[str, Edge | None] = {test: None}  #: file to the first edge that reached it
         self._graph = graph
         self._pending = deque([test])
-        self._said: set[str] = set()  #: words of tests, pages and scripts
-        self._commanded: set[str] = set()  #: those that can be commands
-        self._looked_up: set[str] = set()  #: strings of product code
-        self._waiting: dict[str, list[Edge]] = defaultdict(list)  #: by the key that was not met yet
+        self._words: set[str] = set()  #: words of tests, pages and scripts
+        self._commands: set[str] = set()  #: words that can be commands
+        self._lookups: set[str] = set()  #: strings of product code
+        self._pending_edges: dict[str, list[Edge]] = defaultdict(list)  #: by a key that the search has not met
 
     def run(self, targets: set[str]) -> list[Edge] | None:
-        """The chain to the first target that is reached; None if none is."""
+        """Return the chain to the first target that the search reaches; None if it reaches no target."""
         last: dict[str, Edge] = {}
         while self._pending:
             path = self._pending.popleft()
             if path in targets:
                 return self._chain(path)
-            self._meet(self._commanded, self._graph.commanded.get(path, frozenset()))
-            self._meet(self._said, self._graph.said.get(path, frozenset()))
-            self._meet(self._looked_up, self._graph.looked_up.get(path, frozenset()))
+            self._meet(self._commands, self._graph.commands.get(path, frozenset()))
+            self._meet(self._words, self._graph.words.get(path, frozenset()))
+            self._meet(self._lookups, self._graph.lookups.get(path, frozenset()))
             for edge in self._graph.edges.get(path, ()):
                 if edge.is_last:
                     last.setdefault(edge.target, edge)
                 elif not edge.key or self._is_met(edge):
                     self._follow(edge)
                 elif edge.target not in self.arrivals:
-                    self._waiting[edge.key].append(edge)
+                    self._pending_edges[edge.key].append(edge)
         for target in sorted(targets & last.keys()):
             self.arrivals[target] = last[target]
             return self._chain(target)
@@ -89,14 +89,14 @@ class _Search:
     def _meet(self, met_words: set[str], words: frozenset[str]) -> None:
         for word in words - met_words:
             met_words.add(word)
-            for edge in self._waiting.get(word, ()):
+            for edge in self._pending_edges.get(word, ()):
                 if self._is_met(edge):
                     self._follow(edge)
 
     def _is_met(self, edge: Edge) -> bool:
         if edge.source in self._graph.rules.commands:
-            return edge.key in self._commanded
-        return edge.key in self._said or edge.key in self._looked_up
+            return edge.key in self._commands
+        return edge.key in self._words or edge.key in self._lookups
 
     def _follow(self, edge: Edge) -> None:
         if edge.target not in self.arrivals:

@@ -1,4 +1,4 @@
-"""What leads from a file to a file that it can depend on."""
+"""An edge from a file to a file that it can depend on."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from dataclasses import dataclass
 class Edge:
     source: str
     target: str
-    reason: str  #: a verb that stands between the two: `imports`, `reads`
-    key: str = ""  #: the edge is followed if this word is used; '' for always
-    is_last: bool = False  #: whether it ends a chain: who reads the text of a program does not run it
+    reason: str  #: the verb between the two files: `imports`, `reads`
+    key: str = ""  #: the edge is followed if the test uses this word; '' for always
+    is_last: bool = False  #: whether it ends a chain: a test that reads the text of a program does not run it

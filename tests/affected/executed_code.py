@@ -1,9 +1,8 @@
-"""`python -m tests.affected.executed_code TEST_FILE...`: does the graph know all the code that a test file runs?
+"""`python -m tests.affected.executed_code TEST_FILE...`: check that the graph has all the code that a test file runs.
 
 Each file runs by itself under coverage, processes that it starts included. A file of product code counts as run if a
-line inside one of its functions ran that does not run when the product is imported, or in an empty test by fixtures
-that every test uses. A file that ran and that the graph does not lead to from the test is a dependency that a rule
-lacks.
+line of one of its functions ran that runs neither at the import of the product nor in an empty test, by fixtures of
+every test. If the graph has no chain from the test to such a file, a rule is missing.
 """
 
 from __future__ import annotations
@@ -48,34 +47,34 @@ Lines = dict[str, set[int]]  #: path below the root to lines inside functions
 def main(
     tests: Annotated[list[str], typer.Argument(help="Test files, as tests/unit/test_letters.py.")],
 ) -> None:
-    """Run test files under coverage, and print the code that the graph does not lead to. The exit code is 1 for any."""
+    """Run test files under coverage, and print the code that the graph does not reach. Exits with 1 if there is any."""
     graph = open_graph(ROOT)
     always = _measure_always(graph)
-    missed: Counter[str] = Counter()
+    gaps: Counter[str] = Counter()
     total = 0
     for test in tests:
         lines = measure([*_PYTEST, test], graph.rules.product)
-        executed = {path for path, numbers in lines.items() if numbers - always[path]}
-        unknown = sorted(executed - {file_of(node) for node in reach(graph, test)})
-        total += len(executed)
-        missed.update(unknown)
-        print(f"{test}: {len(executed)} files ran, {len(unknown)} unknown {' '.join(unknown)}", flush=True)
-    print(f"{len(tests)} test files, {total} pairs of a test file and a file that it ran, {missed.total()} unknown")
-    raise typer.Exit(1 if missed else 0)
+        executed_files = {path for path, numbers in lines.items() if numbers - always[path]}
+        unknown = sorted(executed_files - {file_of(node) for node in reach(graph, test)})
+        total += len(executed_files)
+        gaps.update(unknown)
+        print(f"{test}: {len(executed_files)} files ran, {len(unknown)} unknown {' '.join(unknown)}", flush=True)
+    print(f"{len(tests)} test files, {total} pairs of a test file and a file that it ran, {gaps.total()} unknown")
+    raise typer.Exit(1 if gaps else 0)
 
 
 def measure(arguments: Iterable[str], folders: Iterable[str]) -> Lines:
-    """Run Python under coverage; which lines of the folders' functions ran."""
+    """Run Python under coverage; return the lines of the folders' functions that ran."""
     with tempfile.TemporaryDirectory(prefix="affected-") as folder:
         settings = Path(folder) / "coveragerc"
         settings.write_text(_SETTINGS.format(folder=folder, folders=",".join(folders)))
         command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", *arguments]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        if done.returncode:
-            print(f"{command[-1]}: exit code {done.returncode}: {(done.stdout.strip() or '-').splitlines()[-1]}")
-        merged = coverage.Coverage(config_file=str(settings))
-        merged.combine([folder])
-        data = merged.get_data()
+        process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        if process.returncode:
+            print(f"{command[-1]}: exit code {process.returncode}: {(process.stdout.strip() or '-').splitlines()[-1]}")
+        measurement = coverage.Coverage(config_file=str(settings))
+        measurement.combine([folder])
+        data = measurement.get_data()
         files = [file for file in data.measured_files() if file.endswith(".py")]  # compiled templates are measured, too
         return {
             Path(file).relative_to(ROOT).as_posix(): _find_function_lines(Path(file)).intersection(
@@ -86,7 +85,7 @@ def measure(arguments: Iterable[str], folders: Iterable[str]) -> Lines:
 
 
 def _measure_always(graph: Graph) -> Lines:
-    """What runs when product code is imported, and in an empty test."""
+    """Return the lines that run at the import of product code, and in an empty test."""
     names = [name for name, path in graph.tree.paths.items() if graph.rules.is_product(path)]
     names = [name for name in names if not name.endswith("__main__") and not name.startswith("migrations.")]
     lines: Lines = defaultdict(set)
@@ -101,7 +100,7 @@ def _measure_always(graph: Graph) -> Lines:
 
 
 def _find_function_lines(file: Path) -> set[int]:
-    """The lines of the bodies of functions; not of their heads, which run with the module."""
+    """Return the lines of the bodies of functions; the heads run with the module."""
     return {
         line
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""Facts of files by their content: to parse 1,800 files takes ten seconds, and few of them change."""
+"""A cache of the facts of files, by content: parsing 1,800 files takes ten seconds, and few of them change."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from tests.affected.python_facts import read_python_facts
 _HERE = Path(__file__).parent
 FILE = "build/affected.json"  #: below the root
 _READERS = ("facts.py", "python_facts.py", "parts.py", "fact_cache.py")
-_MANY = 200  #: files from which on several processes parse
-_GENERATIONS = 3  #: how many times as many facts as files are stored before old ones are left out
+_MANY = 200  #: number of files from which several processes parse
+_GENERATIONS = 3  #: stored facts per file above which old facts are removed
 _STORED = TypeAdapter(tuple[str, dict[str, Facts]])  #: version of the readers; facts by digest
 _LARGEST = 4 << 20  #: bytes of a file that is read as text
 
 
 def read_facts(root: Path, paths: Iterable[str], cache: Path) -> dict[str, Facts]:
-    """The facts of each file, from the cache, or read and stored in it. Raises SyntaxError."""
+    """Return the facts of each file; those that the cache lacks are read and stored. Raises SyntaxError."""
     contents = {path: (root / path).read_bytes() for path in paths}
     digests = {path: _digest(path, content) for path, content in contents.items()}
-    stored = _load(cache)
-    missing = {digest: path for path, digest in digests.items() if digest not in stored}
-    if missing:
-        work = [(path, contents[path]) for path in missing.values()]
+    cached_facts = _load(cache)
+    new_paths = {digest: path for path, digest in digests.items() if digest not in cached_facts}
+    if new_paths:
+        work = [(path, contents[path]) for path in new_paths.values()]
         if len(work) < _MANY:
             read = [_read_file(*item) for item in work]
         else:
             with ProcessPoolExecutor(os.cpu_count()) as pool:
                 read = list(pool.map(_read_file, *zip(*work, strict=True), chunksize=50))
-        if len(stored) > _GENERATIONS * len(contents):
-            stored = {digest: stored[digest] for digest in digests.values() if digest in stored}
-        stored |= dict(zip(missing, read, strict=True))
-        _save(cache, stored)
-    return {path: stored[digest] for path, digest in digests.items()}
+        if len(cached_facts) > _GENERATIONS * len(contents):
+            cached_facts = {digest: cached_facts[digest] for digest in digests.values() if digest in cached_facts}
+        cached_facts |= dict(zip(new_paths, read, strict=True))
+        _save(cache, cached_facts)
+    return {path: cached_facts[digest] for path, digest in digests.items()}
 
 
 def is_helper(path: str) -> bool:
-    """Whether a file is Python of tests that pytest does not collect."""
+    """Return whether a file is a Python file below tests/ that pytest does not collect."""
     return path.startswith("tests/") and path.endswith(".py") and not Path(path).name.startswith("test_")
 
 
@@ -72,20 +72,20 @@ def _digest(path: str, content: bytes) -> str:
 
 
 def _version() -> str:
-    """Facts that other code has read are read again."""
+    """Return the version of the readers: when their code changes, all facts are read again."""
     return hashlib.sha256(b"".join((_HERE / name).read_bytes() for name in _READERS)).hexdigest()
 
 
 def _load(cache: Path) -> dict[str, Facts]:
     try:
-        version, stored = _STORED.validate_json(cache.read_bytes())
+        version, facts = _STORED.validate_json(cache.read_bytes())
     except (OSError, ValidationError):
         return {}
-    return stored if version == _version() else {}
+    return facts if version == _version() else {}
 
 
-def _save(cache: Path, stored: dict[str, Facts]) -> None:
+def _save(cache: Path, facts: dict[str, Facts]) -> None:
     cache.parent.mkdir(parents=True, exist_ok=True)
     part = cache.with_suffix(f".{os.getpid()}")
-    part.write_bytes(_STORED.dump_json((_version(), stored)))
+    part.write_bytes(_STORED.dump_json((_version(), facts)))
     part.replace(cache)

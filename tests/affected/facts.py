@@ -1,4 +1,4 @@
-"""What the graph needs to know about the text of one file."""
+"""The facts about the text of one file that the graph needs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Mention:
     """A text that can be the name of a module."""
 
     name: str  #: `a.b.c`, `a.b:attribute`, `module:function`; `{}` for what is only known at run time
-    key: str = ""  #: of the dictionary that it is a value of; '' if none
-    is_whole: bool = True  #: whether the string is nothing but the name
+    key: str = ""  #: of the dictionary that has it as a value; '' if none
+    is_whole: bool = True  #: whether the name is the whole string
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +35,20 @@ class Facts:
     identifiers: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()  #: words in strings
     commands: frozenset[str] = frozenset()  #: words that can be commands: among the first of a line of a string
-    literals: frozenset[str] = frozenset()  #: strings that are a single word: what code calls by its registered name
+    literals: frozenset[str] = (
+        frozenset()
+    )  #: strings that are a single word: names by which code looks up plug-ins and tables
     file_paths: frozenset[str] = frozenset()  #: strings that can be the path or name of a file or folder
-    file_names: frozenset[str] = frozenset()  #: what looks like the name of a file in any string
-    scripts: frozenset[str] = frozenset()  #: what can be the name of a console script
+    file_names: frozenset[str] = frozenset()  #: parts of strings that look like file names
+    scripts: frozenset[str] = frozenset()  #: words that can be names of console scripts
     imports: frozenset[str] = frozenset()  #: `module.name` of each import statement
-    patterns: frozenset[str] = frozenset()  #: what it lists files by: `*.md`; `*` for all. Empty if it lists none
-    listed: frozenset[str] = frozenset()  #: constants that are used other than by looking up a name in them
-    located: frozenset[str] = frozenset()  #: names X of `X.__file__`: it may read what lies beside that module
+    patterns: frozenset[str] = frozenset()  #: patterns by which it lists files: `*.md`; `*` for all files
+    listed: frozenset[str] = frozenset()  #: constants that are used in another way than to look up a name
+    located: frozenset[str] = frozenset()  #: names X of `X.__file__`: the file may read files beside that module
     lazy_names: dict[str, tuple[str, ...]] = field(default_factory=dict)  #: of a package that imports on demand
     automatic: frozenset[str] = frozenset()  #: of a conftest.py or plugin: autouse fixtures and hooks
     plugins: frozenset[str] = frozenset()  #: modules that a conftest.py names in `pytest_plugins`
-    parts: dict[str, Facts] = field(default_factory=dict)  #: of a helper of tests: each name of it alone
+    parts: dict[str, Facts] = field(default_factory=dict)  #: of a helper module: the facts of each name
 
 
 def find_words(texts: Iterable[str]) -> set[str]:

@@ -13,11 +13,11 @@ from tests.affected.tree import PART, Tree
 
 
 def find_file_edges(tree: Tree, rules: Rules) -> Iterator[Edge]:
-    """A data file is read by who has its name in a string, or the name of a folder that it lies in.
+    """Yield an edge to a data file from each file that has its name, or the name of a folder around it, in a string.
 
-    Who names a file of a folder does not read the others, unless it lists files by a pattern that they match. Product
-    code reads files of the product alone; a folder that has code, too, is a package there. Tests that name a file of
-    code read its text.
+    A file that names one file of a folder does not read the other files, unless it lists files by a pattern that they
+    match. Product code reads only files of the product, and no whole folder that contains code. Tests that name a
+    file of code read its text.
     """
     for source, facts in tree.facts.items():
         if rules.is_silent(source):
@@ -25,18 +25,20 @@ def find_file_edges(tree: Tree, rules: Rules) -> Iterator[Edge]:
         is_product = rules.is_product(source)
         paths = {path.rpartition("/")[2] for path in facts.file_paths}
         names = (facts.file_names | paths) - {"__init__.py"}
-        named = {target for name in names for target in tree.file_names.get(name, ()) if target != source}
-        for target in named:
+        named_files = {target for name in names for target in tree.file_names.get(name, ()) if target != source}
+        for target in named_files:
             if not is_data(target, tree):
                 if is_python(source) and not is_product:
                     yield Edge(source, target, "reads", is_last=True)
             elif _can_read(source, target, rules):
                 yield Edge(source, target, "reads")
         if is_python(source):
-            yield from _find_folder_edges(source, paths, named, tree, rules)
+            yield from _find_folder_edges(source, paths, named_files, tree, rules)
 
 
-def _find_folder_edges(source: str, folders: set[str], named: set[str], tree: Tree, rules: Rules) -> Iterator[Edge]:
+def _find_folder_edges(
+    source: str, folders: set[str], named_files: set[str], tree: Tree, rules: Rules
+) -> Iterator[Edge]:
     facts = tree.facts[source]
     for folder in folders:
         files = tree.folders.get(folder, [])
@@ -45,18 +47,18 @@ def _find_folder_edges(source: str, folders: set[str], named: set[str], tree: Tr
                 continue
             if rules.is_product(source) and _find_folder(target, folder) in tree.package_folders:
                 continue
-            if _matches(target, facts) if facts.patterns else named.isdisjoint(files):
+            if _matches(target, facts) if facts.patterns else named_files.isdisjoint(files):
                 yield Edge(source, target, f"reads the folder {folder}", is_last=not facts.patterns)
 
 
 def _find_folder(path: str, name: str) -> str:
-    """The path of the folder of that name that a file lies in."""
+    """Return the path of the folder of that name around a file."""
     above = f"/{path}".rpartition(f"/{name}/")[0]
     return f"{above}/{name}".removeprefix("/")
 
 
 def find_listing_edges(tree: Tree, rules: Rules) -> Iterator[Edge]:
-    """From tests that list the files of a folder at the top, or of the folder of a module, to the code in it."""
+    """Yield edges from tests that list the files of a top-level folder, or of the folder of a module, to its code."""
     for source, facts in tree.facts.items():
         if rules.is_product(source) or not facts.patterns:
             continue
@@ -72,7 +74,7 @@ def _matches(path: str, facts: Facts) -> bool:
 
 
 def is_data(path: str, tree: Tree) -> bool:
-    """Whether a file is data. An example outside of any package is data, too: it is read and not imported."""
+    """Return whether a file is data. An example outside of any package is data: tests read it and do not import it."""
     return not path.endswith(".py") or tree.modules.get(path) not in tree.imports
 
 
@@ -81,7 +83,7 @@ def is_python(node: str) -> bool:
 
 
 def _can_read(source: str, target: str, rules: Rules) -> bool:
-    """A page or script that names a page does not read it."""
+    """Return whether the source can read the target. A page or script that names a page does not read it."""
     if source == target or (target.endswith(".md") and not is_python(source)):
         return False
     return rules.is_product(target) or not rules.is_product(source)

@@ -27,8 +27,8 @@ class Graph:
         return sorted(path for path in self.tree.facts if is_test(path))
 
     @cached_property
-    def said(self) -> dict[str, frozenset[str]]:
-        """Which keys of tables each test, page and script has among its words."""
+    def words(self) -> dict[str, frozenset[str]]:
+        """The keys of tables that each test, page and script has among its words."""
         return {
             node: text.words & self._keys
             for node, text in self.tree.facts.items()
@@ -36,13 +36,13 @@ class Graph:
         }
 
     @cached_property
-    def commanded(self) -> dict[str, frozenset[str]]:
-        """Which of them can be commands."""
-        return {node: words & self.tree.facts[node].commands for node, words in self.said.items()}
+    def commands(self) -> dict[str, frozenset[str]]:
+        """Those keys that can be commands."""
+        return {node: words & self.tree.facts[node].commands for node, words in self.words.items()}
 
     @cached_property
-    def looked_up(self) -> dict[str, frozenset[str]]:
-        """Keys of tables that each file of product code has as strings, without those of its own tables."""
+    def lookups(self) -> dict[str, frozenset[str]]:
+        """The keys of tables that each file of product code has as strings, without the keys of its own tables."""
         return {
             node: text.literals & self._keys - {edge.key for edge in self.edges.get(node, ())}
             for node, text in self.tree.facts.items()
@@ -54,17 +54,17 @@ class Graph:
         return frozenset(edge.key for edges in self.edges.values() for edge in edges if edge.key)
 
     def find_sources(self, targets: set[str]) -> set[str]:
-        """Every file from which a target can be reached, whatever words a test uses."""
+        """Return every file that can reach a target if all words are used."""
         sources: dict[str, set[str]] = defaultdict(set)
         for edges in self.edges.values():
             for edge in edges:
                 sources[edge.target].add(edge.source)
-        seen: set[str] = set()
+        visited: set[str] = set()
         pending = set(targets)
         while pending:
-            seen |= pending
-            pending = {source for target in pending for source in sources[target]} - seen
-        return seen
+            visited |= pending
+            pending = {source for target in pending for source in sources[target]} - visited
+        return visited
 
 
 def build_graph(tree: Tree, rules: Rules, root: Path) -> Graph:
@@ -88,16 +88,16 @@ def build_graph(tree: Tree, rules: Rules, root: Path) -> Graph:
 
 
 def _find_own_words(test: str, graph: Graph) -> frozenset[str]:
-    """The words of a test file and of the test files that it imports."""
-    seen: set[str] = set()
+    """Return the words of a test file and of the test files that it imports."""
+    visited: set[str] = set()
     pending = {test}
     while pending:
-        seen |= pending
+        visited |= pending
         pending = {
             edge.target
             for path in pending
             for edge in graph.edges[path]
             if edge.target.startswith("tests/") and not edge.is_last
-        } - seen
-    facts = [graph.tree.facts[path] for path in seen]
+        } - visited
+    facts = [graph.tree.facts[path] for path in visited]
     return frozenset(word for text in facts for word in text.identifiers | text.words)

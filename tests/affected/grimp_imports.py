@@ -1,6 +1,7 @@
-"""`python -P grimp_imports.py PACKAGE...` in a checkout: who imports whom, as JSON, by grimp.
+"""`python -P grimp_imports.py PACKAGE...` in a checkout: print the imports of each module as JSON, by grimp.
 
-It is a separate script: grimp finds packages as Python does, and this process may have those of another checkout.
+It is a separate script: grimp finds packages as Python does, and the calling process may have imported those of another
+checkout.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Edges that Python's import statements make: by grimp, inside functions too, not for type checkers alone."""
+"""Edges of import statements, also those inside functions, but not those for type checkers only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.affected.tree import PART, Tree, file_of
 
 
 def find_import_edges(tree: Tree) -> Iterator[Edge]:
-    """A module's imports, and the packages that it lies in. Tests import the names of their helpers one by one."""
+    """Yield the imports of each module, and its packages. Tests depend on single names of their helpers."""
     for node, facts in tree.facts.items():
         module = tree.modules.get(file_of(node))
         if PART in node:
@@ -17,9 +17,9 @@ def find_import_edges(tree: Tree) -> Iterator[Edge]:
         elif module and (package := tree.paths.get(module.rpartition(".")[0])):
             yield Edge(node, package, "lies in")
         if module in tree.imports and not node.startswith("tests/"):
-            for imported in tree.imports[module]:
-                if imported in tree.paths:
-                    yield Edge(node, tree.paths[imported], "imports")
+            for target_module in tree.imports[module]:
+                if target_module in tree.paths:
+                    yield Edge(node, tree.paths[target_module], "imports")
         else:
             for name in facts.imports:
                 if target := tree.find_module(name):
@@ -27,7 +27,7 @@ def find_import_edges(tree: Tree) -> Iterator[Edge]:
 
 
 def find_lazy_edges(tree: Tree, edges: list[Edge]) -> Iterator[Edge]:
-    """From who imports a package that imports on demand (`__getattr__`) to the modules of the names that it uses."""
+    """Yield edges through packages that import on demand (`__getattr__`) to the modules of the names in use."""
     for package, path in tree.paths.items():
         targets = {
             tree.paths[f"{package}.{module}"]: {name.replace("-", "_") for name in names}
@@ -36,11 +36,11 @@ def find_lazy_edges(tree: Tree, edges: list[Edge]) -> Iterator[Edge]:
         }
         if not targets:
             continue
-        existing = {name for names in targets.values() for name in names}
+        known_names = {name for names in targets.values() for name in names}
         for source in {edge.source for edge in edges if edge.target == path and edge.reason != "lies in"}:
             facts = tree.facts[source]
-            imported = {name for name in facts.imports if name.rpartition(".")[0] == package} - tree.paths.keys()
-            unknown = {name.rpartition(".")[2] for name in imported} - existing
+            imported_names = {name for name in facts.imports if name.rpartition(".")[0] == package} - tree.paths.keys()
+            unknown = {name.rpartition(".")[2] for name in imported_names} - known_names
             for target, names in targets.items():
                 if unknown or names & (facts.identifiers | facts.words):
                     yield Edge(source, target, f"takes from {package}")

@@ -1,7 +1,7 @@
-"""The parts of a helper module of tests: each name of it with what that name uses of the module.
+"""The parts of a helper module of tests: each of its names, with the statements that this name uses.
 
-A test that imports one function of a helper, or uses one fixture of a conftest.py, depends on that function, and not on
-what the others import.
+A test that imports one function of a helper, or uses one fixture of a conftest.py, depends on that function, and not
+on the imports of the other functions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _Import = ast.Import | ast.ImportFrom
 
 
 def find_parts(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
-    """Each name that the module defines, with a module of the statements that it needs.
+    """Yield each name that the module defines, with a module of the statements that the name needs.
 
     Statements that only run (calls, loops) belong to every part.
     """
@@ -30,9 +30,9 @@ def find_parts(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
                 definitions.setdefault(name, []).append(statement)
         else:
             always.append(statement)
-    used = {name: _find_names(statements) for name, statements in definitions.items()}
+    usage = {name: _find_names(statements) for name, statements in definitions.items()}
     for name in definitions:
-        names = _reach({name} | _find_names(always), used)
+        names = _reach({name} | _find_names(always), usage)
         body = [
             statement
             for used_name in sorted(names)
@@ -42,14 +42,14 @@ def find_parts(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
 
 
 def find_automatic(tree: ast.Module) -> Iterator[str]:
-    """Names of autouse fixtures and hooks: every test below the folder of their conftest.py uses them."""
+    """Yield the names of autouse fixtures and hooks: every test below the folder of their conftest.py uses them."""
     for node in tree.body:
         if isinstance(node, _Function) and (node.name.startswith("pytest_") or _is_autouse(node)):
             yield node.name
 
 
 def find_plugins(tree: ast.Module) -> Iterator[str]:
-    """What a conftest.py names in `pytest_plugins`."""
+    """Yield the modules that a conftest.py names in `pytest_plugins`."""
     for statement in tree.body:
         if "pytest_plugins" in _find_defined(statement):
             for node in ast.walk(statement):
@@ -84,14 +84,14 @@ def _find_names(statements: list[ast.stmt]) -> set[str]:
     }
 
 
-def _reach(names: set[str], used: dict[str, set[str]]) -> set[str]:
-    """What the names use, directly or through other names of the module."""
-    seen: set[str] = set()
+def _reach(names: set[str], usage: dict[str, set[str]]) -> set[str]:
+    """Return the names that these names use, directly or through other names of the module."""
+    visited: set[str] = set()
     pending = set(names)
     while pending:
-        seen |= pending
-        pending = {target for name in pending for target in used.get(name, ())} - seen
-    return seen
+        visited |= pending
+        pending = {target for name in pending for target in usage.get(name, ())} - visited
+    return visited
 
 
 def _is_autouse(node: _Function) -> bool:

@@ -30,7 +30,7 @@ _PREFIX = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*\.")
 
 
 def read_python_facts(text: str, has_parts: bool = False) -> Facts:
-    """`has_parts`: whether others use its names one by one. Raises SyntaxError."""
+    """Return the facts of a Python file. `has_parts`: also of each of its names. Raises SyntaxError."""
     tree = ast.parse(text)
     facts = _read_facts(tree)
     if not has_parts:
@@ -60,7 +60,7 @@ def _read_facts(tree: ast.Module) -> Facts:
 
 
 class _Reader(ast.NodeVisitor):
-    """Collects strings, each with the key that it stands under, and identifiers. Docstrings do not count."""
+    """Collects identifiers, and strings with their dictionary keys. Docstrings do not count."""
 
     def __init__(self, tree: ast.Module):
         self.strings: list[Mention] = []
@@ -72,7 +72,7 @@ class _Reader(ast.NodeVisitor):
         self._table_keys = dict(_find_table_keys(tree))
         self._key = ""
         for statement in tree.body:
-            # A table that is a value of another table is entered by its name there.
+            # A table that is a value of another table has its key there.
             self._key = self._table_keys.get(_target_of(statement), "")
             self._is_inner = bool(self._key)
             self.visit(statement)
@@ -125,7 +125,7 @@ class _Reader(ast.NodeVisitor):
             self._visit_looked_up(value, isinstance(operator, ast.In | ast.NotIn))
 
     def _visit_looked_up(self, node: ast.expr, is_lookup: bool = True) -> None:
-        """A table in which one name is looked up."""
+        """Visit a table; one in which a name is looked up is not listed."""
         if is_lookup and isinstance(node, ast.Name):
             self.identifiers.add(node.id)
         else:
@@ -170,7 +170,7 @@ def _asks_for_any_fixture(node: ast.Call) -> bool:
 
 
 def _find_patterns(reader: _Reader) -> Iterator[str]:
-    """An f-string such as `{name}.py` is a pattern, too."""
+    """Yield the patterns of a file; an f-string such as `{name}.py` is a pattern, too."""
     names = {mention.name.rpartition("/")[2] for mention in reader.strings if is_path(mention.name)}
     yield from (name.replace("{}", "*") for name in names if "{}" in name and "." in name)
     if not _GLOBS.isdisjoint(reader.identifiers):
@@ -196,7 +196,7 @@ def _find_docstrings(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _find_constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Names of the module that are a string: parts of the f-strings that name modules."""
+    """Yield the names of the module that are strings: f-strings make names of modules from them."""
     for statement in tree.body:
         if not isinstance(statement, ast.Assign):
             continue
@@ -210,7 +210,7 @@ def _find_constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _find_table_keys(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Names of the module that are values of a dictionary, with their key: `COMMANDS = {"data": DATA}`."""
+    """Yield the names of the module that are values of a dictionary, with their keys: `COMMANDS = {"data": DATA}`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
@@ -219,7 +219,7 @@ def _find_table_keys(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _find_lazy_names(tree: ast.Module) -> dict[str, tuple[str, ...]]:
-    """Of a module with `__getattr__`: what stands as a key, with the strings of its value."""
+    """Return the keys of the dictionaries of a module with `__getattr__`, each with the strings of its value."""
     if not any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body):
         return {}
     return {
@@ -234,7 +234,7 @@ def _find_lazy_names(tree: ast.Module) -> dict[str, tuple[str, ...]]:
 
 
 def _target_of(statement: ast.stmt) -> str:
-    """The name that a statement assigns to; '' if none or several."""
+    """Return the name that a statement assigns to; '' if it assigns to none or several."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target: ast.expr = statement.targets[0]
     elif isinstance(statement, ast.AnnAssign):

@@ -6,7 +6,7 @@ from tests.affected.edges import Edge
 
 
 def describe_chain(chain: list[Edge]) -> str:
-    """From the test file to the changed one: `imports a.py, names b.py by 'key', reads c.html`."""
+    """Describe a chain from the test file to the changed file: `imports a.py, names b.py by 'key', reads c.html`."""
     if not chain:
         return "changed"
     return ", ".join(f"{edge.reason} {edge.target}{f' by {edge.key!r}' if edge.key else ''}" for edge in chain)

@@ -1,4 +1,4 @@
-"""rules.toml: what no file says, each rule with its reason."""
+"""The rules of rules.toml: dependencies that no file shows, each with its reason."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Pair:
     source: str
     target: str
     reason: str
-    verb: str = ""  #: what the reason of a removed edge begins with; '' for any edge
+    verb: str = ""  #: the beginning of the reason of a removed edge; '' for any edge
 
 
 @dataclass(frozen=True)
 class Silent:
-    """Files whose strings name nothing that is looked up or read."""
+    """Files whose strings do not name files or keys that they use."""
 
     files: str
     reason: str
@@ -35,9 +35,9 @@ class Silent:
 @dataclass(frozen=True)
 class Rules:
     product: tuple[str, ...]  #: folders that are installed
-    everything: tuple[str, ...]  #: files that can touch every test
-    untested: tuple[str, ...]  #: files that touch no test, unless a chain from one to them is known
-    commands: tuple[str, ...]  #: files whose keys are called by people and tests, and not by product code
+    everything: tuple[str, ...]  #: files that can affect every test
+    untested: tuple[str, ...]  #: files that affect no test, unless the graph has a chain from a test to them
+    commands: tuple[str, ...]  #: files whose keys are called by users and tests, and not by product code
     added: tuple[Pair, ...]
     removed: tuple[Pair, ...]
     silent: tuple[Silent, ...]
@@ -46,10 +46,10 @@ class Rules:
         return path.split("/")[0] in self.product
 
     def add_edges(self, paths: Iterable[str]) -> Iterator[Edge]:
-        known = list(paths)
+        files = list(paths)
         for pair in self.added:
-            for source in (path for path in known if matches(path, pair.source)):
-                for target in (path for path in known if matches(path, pair.target)):
+            for source in (path for path in files if matches(path, pair.source)):
+                for target in (path for path in files if matches(path, pair.target)):
                     yield Edge(source, target, f"({pair.reason})")
 
     def allows(self, edge: Edge) -> bool:

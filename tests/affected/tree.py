@@ -95,16 +95,16 @@ def read_tree(root: Path, cache: Path) -> Tree:
 def list_files(root: Path) -> list[str]:
     """What git tracks or would add, without what was deleted."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.split("\0")
-    return sorted(path for path in set(listed) if path and (root / path).is_file())
+    names = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.split("\0")
+    return sorted(path for path in set(names) if path and (root / path).is_file())
 
 
 def _read_imports(root: Path, packages: Iterable[str]) -> dict[str, list[str]]:
     command = [sys.executable, "-P", str(_SCRIPT), *packages]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
-    if done.returncode:
-        raise UnreadableTree(f"grimp: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
-    return json.loads(done.stdout)
+    process = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    if process.returncode:
+        raise UnreadableTree(f"grimp: {(process.stderr.strip() or 'no message').splitlines()[-1]}")
+    return json.loads(process.stdout)
 
 
 def _module_of(path: str) -> str:
