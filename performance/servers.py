@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from tests.services import Postgres, Redis, running_postgres, running_redis
+from tests.services import Postgres, Redis, start_postgres, start_redis
 
 
 class Unavailable(Exception):
@@ -42,8 +42,8 @@ def running_servers() -> Iterator[Servers]:
     """Raises Unavailable when one of them is not installed."""
     with ExitStack() as stack:
         try:
-            redis = stack.enter_context(running_redis())
-            postgres = stack.enter_context(running_postgres())
+            redis = stack.enter_context(start_redis())
+            postgres = stack.enter_context(start_postgres())
         except (pytest.skip.Exception, pytest.fail.Exception) as reason:
             raise Unavailable(str(reason)) from None
         for name in ("fsync", "autovacuum"):  # the tests' server goes without

@@ -24,8 +24,8 @@ SEEN = '{"error": "", "response": "two pens"}'
 UNKNOWN = '{"error": "No such function name: nosuch", "response": ""}'
 
 
-def node(kind: str, description: str, depth: int, expanded: int = 0, *children: Any, **more: Any) -> dict[str, Any]:
-    found = {
+def node(kind: str, description: str, depth: int, expanded: int = 0, *children: Any, **fields: Any) -> dict[str, Any]:
+    content = {
         "is_terminal": False,
         "pruned": False,
         "finished": False,
@@ -38,33 +38,33 @@ def node(kind: str, description: str, depth: int, expanded: int = 0, *children: 
         "children": list(children),
     }
     if kind == "Action Input":
-        found["io_state"] = {}
-    return {**found, **more}
+        content["io_state"] = {}
+    return {**content, **fields}
 
 
-def seen(text: str, code: int) -> dict[str, Any]:
+def observe(text: str, code: int) -> dict[str, Any]:
     return {"observation": text, "observation_code": code}
 
 
 def tree_file() -> dict[str, Any]:
     """look; a thought alone; give up; and beside the thought a function that there is not, and the answer."""
-    gave_up = node("Action Input", GIVE_UP, 5, 3, pruned=True, **seen("given up", 4))
+    gave_up = node("Action Input", GIVE_UP, 5, 3, pruned=True, **observe("given up", 4))
     thought = node("Thought", "hm", 3, 2, node("Action", "Finish", 4, 0, gave_up))
-    end = node("Action Input", ANSWER, 7, 5, finished=True, **seen("given", 3))
+    end = node("Action Input", ANSWER, 7, 5, finished=True, **observe("given", 3))
     finish = node("Thought", "done", 5, 0, node("Action", "Finish", 6, 0, end, finished=True), finished=True)
-    other = node("Action Input", "{}", 4, 4, finish, finished=True, **seen(UNKNOWN, 1))
-    looked = node(
+    unknown_input = node("Action Input", "{}", 4, 4, finish, finished=True, **observe(UNKNOWN, 1))
+    lookup = node(
         "Action Input",
         '{"thing": "pen"}',
         2,
         1,
         thought,
-        node("Action", "nosuch", 3, 0, other, finished=True),
+        node("Action", "nosuch", 3, 0, unknown_input, finished=True),
         finished=True,
-        **seen(SEEN, 0),
+        **observe(SEEN, 0),
     )
-    root = node("Action Input", "", 0, 0, node("Action", "look_for_shop", 1, 0, looked))
-    path = [root["children"][0], looked, looked["children"][1], other, finish, finish["children"][0], end]
+    root = node("Action Input", "", 0, 0, node("Action", "look_for_shop", 1, 0, lookup))
+    path = [root["children"][0], lookup, lookup["children"][1], unknown_input, finish, finish["children"][0], end]
     first = [
         {"role": "system", "content": "Call functions."},
         {"role": "user", "content": "Which pens?"},
@@ -90,7 +90,7 @@ def tree_file() -> dict[str, Any]:
         "win": True,
         "tree": {"size": 11, "max_length": 8, "tree": root},
         "forward_args": {"single_chain_max_step": 12, "tree_beam_size": 2},
-        "compare_candidates": [[{name: one[name] for name in one if name != "children"} for one in path]],
+        "compare_candidates": [[{name: step[name] for name in step if name != "children"} for step in path]],
         "answer_generation": {
             "valid_data": True,
             "query_count": 5,
@@ -109,33 +109,36 @@ def chain_file() -> dict[str, Any]:
     """A try that gives up after a thought alone, and one that answers."""
 
     def chain(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
-        for place, one in enumerate(nodes, start=1):
-            del one["children"]
-            one |= {"depth": place, "child_count": int(place < len(nodes))}
+        for number, step in enumerate(nodes, start=1):
+            del step["children"]
+            step |= {"depth": number, "child_count": int(number < len(nodes))}
         return list(nodes)
 
     first = chain(
         node("Action", "look_for_shop", 0),
-        node("Action Input", '{"thing": "pen"}', 0, **seen(SEEN, 0)),
+        node("Action Input", '{"thing": "pen"}', 0, **observe(SEEN, 0)),
         node("Thought", "hm", 0),
         node("Thought", "enough", 0),
         node("Action", "Finish", 0),
-        node("Action Input", GIVE_UP, 0, pruned=True, **seen("given up", 4)),
+        node("Action Input", GIVE_UP, 0, pruned=True, **observe("given up", 4)),
     )
     second = chain(
         node("Action", "nosuch", 0),
-        node("Action Input", "{}", 0, **seen(UNKNOWN, 1)),
+        node("Action Input", "{}", 0, **observe(UNKNOWN, 1)),
         node("Action", "Finish", 0),
-        node("Action Input", ANSWER, 0, **seen("given", 3)),
+        node("Action Input", ANSWER, 0, **observe("given", 3)),
     )
     content = tree_file()
-    told = content["answer_generation"]
-    del content["tree"], told["finish_type"]
-    asked = told["train_messages"][0][:2]
+    answer = content["answer_generation"]
+    del content["tree"], answer["finish_type"]
+    messages = answer["train_messages"][0][:2]
     sentinel = "invalid_hallucination_function_name"
-    one = [*asked, {"role": "assistant", "content": None, "function_call": {"name": sentinel, "arguments": "{}"}}]
+    dialogue = [
+        *messages,
+        {"role": "assistant", "content": None, "function_call": {"name": sentinel, "arguments": "{}"}},
+    ]
     two = [
-        *one,
+        *dialogue,
         {"role": "function", "name": sentinel, "content": UNKNOWN},
         {"role": "assistant", "content": None, "function_call": {"name": "Finish", "arguments": ANSWER}},
     ]
@@ -143,5 +146,5 @@ def chain_file() -> dict[str, Any]:
         "try_count": 2,
         "trys": [{"chain": first, "win": False}, {"chain": second, "win": True}],
         "compare_candidates": [second],
-        "answer_generation": told | {"train_messages": [one, two]},
+        "answer_generation": answer | {"train_messages": [dialogue, two]},
     }

@@ -31,12 +31,12 @@ class Bad:
     content_encoding: str = "utf-8"
 
 
-def headers(task: Any = "evaluate", **more: Any) -> dict[str, Any]:
-    return {"lang": "py", "task": task, "id": str(uuid.uuid4()), **more}
+def headers(task: Any = "evaluate", **extra_headers: Any) -> dict[str, Any]:
+    return {"lang": "py", "task": task, "id": str(uuid.uuid4()), **extra_headers}
 
 
-def body(*arguments: Any, named: Any = None, **embedded: Any) -> bytes:
-    return json.dumps([arguments, named or {}, {**NOTHING, **embedded}]).encode()
+def body(*arguments: Any, keywords: Any = None, **embed_options: Any) -> bytes:
+    return json.dumps([arguments, keywords or {}, {**NOTHING, **embed_options}]).encode()
 
 
 class _Touch:
@@ -74,7 +74,7 @@ def bad_messages(trace: Path) -> Iterator[Bad]:
     yield Bad("unreadable body", b"[" * 2000)
     for arguments in ((), (7,), (None,), (["zzzzzzzz"],), ({"a": 1},), ("zzzzzzzz", "zzzzzzzz")):
         yield Bad("wrong arguments", body(*arguments))
-    yield Bad("wrong arguments", body(named={"job": "zzzzzzzz"}))
+    yield Bad("wrong arguments", body(keywords={"job": "zzzzzzzz"}))
     yield Bad("wrong arguments", b"7")
     yield Bad("wrong arguments", b'{"args": ["zzzzzzzz"]}')
     for job in ("zzzzzzzz", "' OR 1=1 --", "", "%", "../../x", "zzzzzzzz\n", "\u0000"):
@@ -115,7 +115,7 @@ def publish(url: str, messages: list[Bad], queue: str) -> None:
             )
 
 
-def counted(database: Database) -> dict[str, int]:
+def count_refusals(database: Database) -> dict[str, int]:
     """How many messages the database says were refused, by reason."""
     with database.engine.connect() as connection:
         rows = connection.execute(select(RefusedMessage.reason, RefusedMessage.messages))

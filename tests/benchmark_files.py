@@ -17,7 +17,7 @@ def write_json(folder, content, name="data.json"):
 
 def scores(benchmark, task, answer=None, ending="answered"):
     """Metric to value."""
-    return {one.metric: one.value for one in benchmark.score(task, EpisodeResult(answer, ending))}
+    return {score.metric: score.value for score in benchmark.score(task, EpisodeResult(answer, ending))}
 
 
 def said_by(formulation, task, reply):

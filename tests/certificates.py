@@ -7,7 +7,7 @@ import ssl
 import subprocess
 from pathlib import Path
 
-from tests.services import missing
+from tests.services import skip_test
 
 CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
@@ -17,7 +17,7 @@ class Authority:
 
     def __init__(self, folder: Path):
         if not shutil.which("openssl"):
-            missing("needs openssl: apt-get install openssl")
+            skip_test("needs openssl: apt-get install openssl")
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self.file = folder, folder / "authority.pem"
         self._run(

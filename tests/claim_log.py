@@ -33,8 +33,8 @@ def log_claims(database: Database) -> None:
 
 def claimers(database: Database) -> dict[str, set[int]]:
     """The sessions that claimed items of each job."""
-    claimed: dict[str, set[int]] = {}
+    claimed_items: dict[str, set[int]] = {}
     with database.engine.connect() as connection:
         for job, session in connection.execute(text("SELECT job, session FROM claim_log")):
-            claimed.setdefault(job, set()).add(session)
-    return claimed
+            claimed_items.setdefault(job, set()).add(session)
+    return claimed_items

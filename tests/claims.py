@@ -13,8 +13,10 @@ from lumos_queue.records import Outcome, Score, Task
 
 
 def new_job(database, tasks: int = 4, kind: str = "evaluate", digest: str = "ab" * 32, **options) -> str:
-    made = tuple(Task("wordmath", "data", str(number), f"question {number}", {"n": number}) for number in range(tasks))
-    rows = options.pop("rows", made)
+    task_rows = tuple(
+        Task("wordmath", "data", str(number), f"question {number}", {"n": number}) for number in range(tasks)
+    )
+    rows = options.pop("rows", task_rows)
     new = NewJob(
         kind=kind,
         pool=options.pop("pool", "llm"),
@@ -42,8 +44,8 @@ def holder(database, job: str) -> LeaseHolder:
         return LeaseHolder(start_session(database, "1"), "1", get_job(connection, job))
 
 
-def claim(database, who: LeaseHolder, wanted: int = 10) -> list:
-    return commit(database, who, Batch({}), ClaimRequest(wanted))
+def claim(database, who: LeaseHolder, limit: int = 10) -> list:
+    return commit(database, who, Batch({}), ClaimRequest(limit))
 
 
 def finish(item, answer: str = "7", **changes) -> Finished:
@@ -52,5 +54,5 @@ def finish(item, answer: str = "7", **changes) -> Finished:
 
 def fail(database, who: LeaseHolder, items: list, problem: str, seconds: float = 40.0) -> None:
     """Give back these items as after a failure of infrastructure; they are due again in so many seconds."""
-    returned = [GivenBack(item.id, problem, seconds) for item in items]
-    commit(database, who, Batch({item.id: item.claim for item in items}, given_back=returned))
+    returned_items = [GivenBack(item.id, problem, seconds) for item in items]
+    commit(database, who, Batch({item.id: item.claim for item in items}, given_back=returned_items))

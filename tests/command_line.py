@@ -52,5 +52,5 @@ class CommandLine:
         self._capsys.readouterr()  # what the test itself printed is not the command's output
         self._monkeypatch.setattr(output, "as_json", False)
         code = main([str(argument) for argument in arguments])
-        captured = self._capsys.readouterr()
-        return Result(code, captured.out, captured.err)
+        printed_text = self._capsys.readouterr()
+        return Result(code, printed_text.out, printed_text.err)

@@ -7,14 +7,14 @@ from lumos_queue.cli.main import app
 
 def all_commands() -> dict:
     """Name to parser of everything that can be called, groups that do something themselves included."""
-    found = {}
+    commands = {}
 
     def walk(command, name: str) -> None:
         children = command.list_commands(None) if hasattr(command, "list_commands") else []
         for child in children:
             walk(command.get_command(None, child), f"{name} {child}".strip())
         if name and (not children or command.invoke_without_command):
-            found[name] = command
+            commands[name] = command
 
     walk(typer.main.get_command(app), "")
-    return found
+    return commands

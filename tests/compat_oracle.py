@@ -36,16 +36,16 @@ LISTS = {
 def blocks(plan: str) -> list[tuple[str, list[str]]]:
     """2.3: cut at the first `Subgoal 1`, split on empty lines; a block's first line is the subgoal."""
     plan = plan[plan.find("Subgoal 1") :]
-    found = []
+    subgoal_blocks = []
     for block in plan.split("\n\n"):
         subgoal, *actions = block.split("\n")
-        found.append((subgoal, actions))
-    return found
+        subgoal_blocks.append((subgoal, actions))
+    return subgoal_blocks
 
 
-def balanced(line: str, opening: int) -> int:
+def find_closing(line: str, start: int) -> int:
     depth = 0
-    for index in range(opening, len(line)):
+    for index in range(start, len(line)):
         depth += (line[index] == "(") - (line[index] == ")")
         if depth == 0:
             return index
@@ -62,7 +62,7 @@ def parse(line: str, web: bool) -> tuple[list[str], str, str, str]:
         return variables, name, line[p + 1 : line.rfind(")")], ""
     if p == -1:
         return variables, "", line[after:last_equals].strip(), line[last_equals + 3 :].strip()
-    q = balanced(line, p)
+    q = find_closing(line, p)
     if q + 2 >= len(line):
         arguments = line[p + 1 : line.rfind(")")]
         return variables, name, arguments, arguments
@@ -71,32 +71,32 @@ def parse(line: str, web: bool) -> tuple[list[str], str, str, str]:
     return variables, name, line[p + 1 : q], line[q + 3 :].strip()
 
 
-def written(action: tuple[list[str], str, str, str]) -> str:
+def write_action(action: tuple[list[str], str, str, str]) -> str:
     variables, name, arguments, _ = action
     return f"{', '.join(variables)} = {name}({arguments})"
 
 
-class Known:
+class LastNumber:
     """8, number 34: the number of the last variable, left over from the previous example."""
 
     number: int | None = None
 
 
-def rename(variable: str, text: str, known: Known) -> str | None:
+def rename(variable: str, text: str, counter: LastNumber) -> str | None:
     """2.5, 3.2: the text with its outputs numbered; None where the example is dropped."""
     if variable[:1] == "R":
         try:
-            known.number = int(variable[1:])
+            counter.number = int(variable[1:])
         except ValueError:
             return None
         return text
-    if variable == "" or known.number is None:
+    if variable == "" or counter.number is None:
         return None
-    return text.replace("Output", f"R{known.number + 1}")
+    return text.replace("Output", f"R{counter.number + 1}")
 
 
 def rows(raws: list[dict], domain: str, module: str, formulation: str) -> list[str]:
-    found, known = [], Known()
+    records, counter = [], LastNumber()
     for raw in raws:
         task, parts, web = raw["task"], blocks(raw["subgoal_plan"]), domain == "web_agent"
         head = f"{INSTRUCTION}{LISTS[domain]}Task: {task} \n"
@@ -105,29 +105,29 @@ def rows(raws: list[dict], domain: str, module: str, formulation: str) -> list[s
         if formulation == "onetime" and module == "plan":
             messages = [first, "; ".join(subgoals)]
         elif formulation == "onetime":
-            actions = [written(parse(line, web)) for _, lines in parts for line in lines]
+            actions = [write_action(parse(line, web)) for _, lines in parts for line in lines]
             messages = [f"{head}Subgoals to be grounded: {'; '.join(subgoals)}\n", "; ".join(actions)]
         elif module == "plan":
-            messages = _plan(first, parts, web, known)
+            messages = _plan(first, parts, web, counter)
         else:
-            messages = _ground(head, parts, domain, known)
+            messages = _ground(head, parts, domain, counter)
         if messages is not None:
             roles = ("user", "assistant") * len(messages)
-            found.append(
+            records.append(
                 json.dumps(
                     {
                         "dataset": domain,
-                        "id": f"{domain}_{len(found)}",
+                        "id": f"{domain}_{len(records)}",
                         "messages": [
                             {"role": role, "content": text} for role, text in zip(roles, messages, strict=False)
                         ],
                     }
                 )
             )
-    return found
+    return records
 
 
-def _plan(first: str, parts: list[tuple[str, list[str]]], web: bool, known: Known) -> list[str] | None:
+def _plan(first: str, parts: list[tuple[str, list[str]]], web: bool, counter: LastNumber) -> list[str] | None:
     messages = [first]
     for number, (subgoal, lines) in enumerate(parts, 1):
         if not lines:
@@ -142,14 +142,14 @@ def _plan(first: str, parts: list[tuple[str, list[str]]], web: bool, known: Know
         label = last.split(" = ")[0].split(":")
         if len(label) == 1:  # no colon: a blank line
             return None
-        renamed = rename(label[1].strip().split(", ")[-1], turn, known)
-        if renamed is None:
+        reply = rename(label[1].strip().split(", ")[-1], turn, counter)
+        if reply is None:
             return None
-        messages += [subgoal if number == 1 else f"No, I will keep planning. {subgoal}", renamed]
+        messages += [subgoal if number == 1 else f"No, I will keep planning. {subgoal}", reply]
     return [*messages, "Yes, I will stop planning."]
 
 
-def _ground(head: str, parts: list[tuple[str, list[str]]], domain: str, known: Known) -> list[str] | None:
+def _ground(head: str, parts: list[tuple[str, list[str]]], domain: str, counter: LastNumber) -> list[str] | None:
     messages: list[str] = []
     results: dict[str, str] = {}
     for subgoal, lines in parts:
@@ -164,8 +164,8 @@ def _ground(head: str, parts: list[tuple[str, list[str]]], domain: str, known: K
             )
         actions = [parse(line, domain == "web_agent") for line in lines]
         results[subgoal[: subgoal.find(":")]] = actions[-1][3]
-        renamed = rename(actions[-1][0][-1], "; ".join(map(written, actions)), known)
-        if renamed is None:
+        reply = rename(actions[-1][0][-1], "; ".join(map(write_action, actions)), counter)
+        if reply is None:
             return None
-        messages += [turn + "\n", renamed]
+        messages += [turn + "\n", reply]
     return messages

@@ -62,8 +62,8 @@ def clean_environment(monkeypatch):
 @pytest.fixture(autouse=True)
 def trust_nothing_of_other_tests(monkeypatch):
     """Modules and folders that a test names are not those of this process for the tests after it."""
-    for kept in ("_modules", "_user_modules"):
-        monkeypatch.setattr(TRUSTED, kept, set(getattr(TRUSTED, kept)))
+    for name in ("_modules", "_user_modules"):
+        monkeypatch.setattr(TRUSTED, name, set(getattr(TRUSTED, name)))
     monkeypatch.setattr(TRUSTED, "_folders", list(TRUSTED._folders))
 
 
@@ -82,19 +82,19 @@ def lumos(tmp_path, monkeypatch, capsys) -> CommandLine:
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real benchmark records that lies beside the checkout; none of it is part of the project."""
-    return _shared_folder("data", "the benchmark records")
+    return _find_shared_folder("data", "the benchmark records")
 
 
 @pytest.fixture(scope="session")
 def shared_spec() -> Path:
     """The folder of specifications that lies beside the checkout."""
-    return _shared_folder("spec", "the specifications")
+    return _find_shared_folder("spec", "the specifications")
 
 
-def _shared_folder(name: str, what: str) -> Path:
+def _find_shared_folder(name: str, description: str) -> Path:
     folder = ROOT.parent / "shared" / name
     if not folder.is_dir():
-        message = f"needs {what} in ../shared/{name}"
+        message = f"needs {description} in ../shared/{name}"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)

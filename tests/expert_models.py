@@ -15,10 +15,10 @@ from lumos_queue.experts.frames import pack
 from lumos_queue.experts.problems import BAD_INPUT, SampleError
 
 
-def facts(model: str, output: Kind = Kind.TEXT, expert: str = "Fill Mask", **loading: Any) -> BackendFacts:
+def facts(model: str, output: Kind = Kind.TEXT, expert: str = "Fill Mask", **options: Any) -> BackendFacts:
     """A backend whose model is a class of this module."""
-    chosen = Loading(f"tests.expert_models:{model}", **{"memory": 256 * MIB, "seconds": 20.0, **loading})
-    return BackendFacts(expert, "own:", model.encode().hex(), "MIT", Fidelity.SUBSTITUTE, output, loading=chosen)
+    loading_facts = Loading(f"tests.expert_models:{model}", **{"memory": 256 * MIB, "seconds": 20.0, **options})
+    return BackendFacts(expert, "own:", model.encode().hex(), "MIT", Fidelity.SUBSTITUTE, output, loading=loading_facts)
 
 
 class Echo:

@@ -43,19 +43,19 @@ def make_task(spec: TaskSpec, samples: Sequence[int] = (0, 1), split: str = "tes
     source = source_of(spec)
     artifacts: dict[str, bytes] = {}
     channels, sources = [], []
-    for one in spec.channels:
+    for channel in spec.channels:
         values = []
         for number in samples:
-            data = load_input(source, split, number, one.slot.name, one.augmentations, "released")
-            values.append(_keep(artifacts, data) if one.slot.kind is Kind.IMAGE else data.decode())
-        channels.append({"name": one.slot.name, "kind": str(one.slot.kind), "values": values})
+            data = load_input(source, split, number, channel.slot.name, channel.augmentations, "released")
+            values.append(_keep(artifacts, data) if channel.slot.kind is Kind.IMAGE else data.decode())
+        channels.append({"name": channel.slot.name, "kind": str(channel.slot.kind), "values": values})
         sources.append(
             {
-                "channel": one.slot.name,
+                "channel": channel.slot.name,
                 "source": source,
                 "split": split,
                 "samples": list(samples),
-                "augmentations": list(one.augmentations),
+                "augmentations": list(channel.augmentations),
                 "profile": "released",
             }
         )
@@ -68,9 +68,9 @@ def references(spec: TaskSpec, samples: Sequence[int] = (0, 1), split: str = "te
     source = source_of(spec)
     if spec.wanted.output is Kind.IMAGE:
         clean = [load_input(source, split, number, "image") for number in samples]
-        return [hashlib.sha256(one).hexdigest() for one in clean]
+        return [hashlib.sha256(content).hexdigest() for content in clean]
     targets = [load_sample(source, split, number).target for number in samples]
-    return [one.de if spec.language == "de" else one.en for one in targets]
+    return [target.de if spec.language == "de" else target.en for target in targets]
 
 
 class Reply:
@@ -109,7 +109,7 @@ async def run_task(
 
 
 def calls_of(journal: MemoryJournal) -> list[Step]:
-    return [one for one in journal.steps if type(one.command).__name__ == "Call"]
+    return [step for step in journal.steps if type(step.command).__name__ == "Call"]
 
 
 def run_all(episodes: Sequence[Awaitable]) -> list:

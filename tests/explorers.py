@@ -113,12 +113,12 @@ class Client(httpx2.Client):
 
 
 @contextmanager
-def calling(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
+def call_explorer(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
     """An explorer of that database that is called in this process; by default behind a token.
 
     One at a time, and not in a thread that drives a browser, which has an event loop already.
     """
-    app, site = _shared_app(), _make_site(database, door, "lumos-8642", settings)
+    app, site = _get_app(), _make_site(database, door, "lumos-8642", settings)
     assert app.state.site is None, "another explorer is open"
     app.state.site = site
     transport = AppTransport(app)
@@ -135,21 +135,21 @@ def calling(database: Database, door: Door | None = None, **settings: Any) -> It
 
 
 @cache
-def _shared_app() -> FastAPI:
+def _get_app() -> FastAPI:
     """The application of all explorers that are called: it compiles a route at its first request, for 10 to 30 ms."""
     return make_app(cast(Site, None), {ORIGIN})
 
 
 @contextmanager
-def serving(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
+def serve_explorer(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
     """An explorer of that database behind a real server in a thread of this process; by default behind a token."""
-    with closing(socket.socket()) as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(128)  # at once: who connects before it serves waits
-        port = listening.getsockname()[1]
+    with closing(socket.socket()) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(128)  # at once: who connects before it serves waits
+        port = listener.getsockname()[1]
         site, url = _make_site(database, door, f"lumos-{port}", settings), f"http://127.0.0.1:{port}"
         server = make_server(make_app(site, {url}))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         explorer = Explorer(url, site)
         try:
@@ -163,5 +163,7 @@ def serving(database: Database, door: Door | None = None, **settings: Any) -> It
 
 
 def _make_site(database: Database, door: Door | None, cookie: str, settings: Mapping[str, Any]) -> Site:
-    own = Settings(database_url=database.url, user="ann@here", **settings)
-    return Site(own, database, door or TokenDoor("ann@here"), LiveJobs(database, own), cookie, secure=False)
+    site_settings = Settings(database_url=database.url, user="ann@here", **settings)
+    return Site(
+        site_settings, database, door or TokenDoor("ann@here"), LiveJobs(database, site_settings), cookie, secure=False
+    )

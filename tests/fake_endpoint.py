@@ -97,7 +97,7 @@ class FakeEndpoint:
         self.most_busy = 0  #: slots in use at once, at most
         self._keep_bodies = keep_bodies
         self._slots, self._busy = slots, 0
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._queue: deque[Callable[[], None]] = deque()
         self._log = None if log is None else os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self.connections: set[_Connection] = set()
 
@@ -120,7 +120,7 @@ class FakeEndpoint:
     @property
     def in_flight(self) -> int:
         """Calls that will be answered and are not yet: in a slot, or waiting for one."""
-        return self._busy + len(self._waiting)
+        return self._busy + len(self._queue)
 
     def control(self, wish: Mapping[str, object]) -> tuple[int, object]:
         """The reply to POST /control."""
@@ -144,13 +144,13 @@ class FakeEndpoint:
             os.close(self._log)
 
     def __enter__(self) -> FakeEndpoint:
-        ready, self._done = threading.Event(), None
+        ready, self._end_event = threading.Event(), None
 
         async def serve() -> None:
-            self._done = asyncio.Event()
+            self._end_event = asyncio.Event()
             await self.start()
             ready.set()
-            await self._done.wait()
+            await self._end_event.wait()
             await self.stop()
 
         self._thread = threading.Thread(target=asyncio.run, args=(serve(),), name="fake endpoint")
@@ -160,7 +160,7 @@ class FakeEndpoint:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._loop.call_soon_threadsafe(self._done.set)
+        self._loop.call_soon_threadsafe(self._end_event.set)
         self._thread.join()
 
     def answer(self, path: str, raw: bytes, head: bytes, send: Callable[..., None], cut: Callable[[], None]) -> None:
@@ -199,8 +199,8 @@ class FakeEndpoint:
         if text is None:
             return send(422, b'{"error": "no reply is written down for this prompt"}')
         if not isinstance(text, str):
-            status, said = text if isinstance(text, tuple) else (text, _FAILURE)
-            return send(status, said)
+            status, error_text = text if isinstance(text, tuple) else (text, _FAILURE)
+            return send(status, error_text)
         reply, headers = _reply(path, body, prompt, text)
         queue_lie = ""
         if kind == "lying":
@@ -213,23 +213,23 @@ class FakeEndpoint:
             return send(200, reply, headers, truncated=True)
         seconds = self.latency + float(detail or 0) + self.drag * (self.in_flight + 1)
         return self._in_slot(
-            seconds, lambda queued: send(200, reply, f"{headers}x-queue-time: {queue_lie or queued}\r\n")
+            seconds, lambda queue_seconds: send(200, reply, f"{headers}x-queue-time: {queue_lie or queue_seconds}\r\n")
         )
 
     def _in_slot(self, seconds: float, send: Callable[[int], None]) -> None:
         """Call `send` after `seconds` in a slot, with the milliseconds that the call waited for the slot."""
-        arrived = self._loop.time()
-        queued = 0
+        arrival = self._loop.time()
+        queue_seconds = 0
 
         def end() -> None:
             self._busy -= 1
-            send(queued)
-            if self._waiting:
-                self._waiting.popleft()()
+            send(queue_seconds)
+            if self._queue:
+                self._queue.popleft()()
 
         def begin() -> None:
-            nonlocal queued
-            queued = int((self._loop.time() - arrived) * 1000)
+            nonlocal queue_seconds
+            queue_seconds = int((self._loop.time() - arrival) * 1000)
             self._busy += 1
             self.most_busy = max(self.most_busy, self._busy)
             if seconds:
@@ -240,7 +240,7 @@ class FakeEndpoint:
         if self._busy < self._slots:
             begin()
         else:
-            self._waiting.append(begin)
+            self._queue.append(begin)
 
     def about(self, path: str) -> tuple[int, object]:
         """The reply to a GET request; status 0: none."""
@@ -299,7 +299,7 @@ def _text(content: str | list[dict] | None) -> str:
 def images(body: dict) -> list[bytes]:
     """The images of a request's body, in order: parts of a chat's messages, or Markdown in an input."""
     if "messages" not in body:
-        return [b64decode(found) for found in re.findall(r"!\[\]\(data:[^;)]*;base64,([^)]*)\)", body["inputs"])]
+        return [b64decode(image) for image in re.findall(r"!\[\]\(data:[^;)]*;base64,([^)]*)\)", body["inputs"])]
     parts = [
         part for message in body["messages"] if isinstance(message["content"], list) for part in message["content"]
     ]
@@ -308,7 +308,7 @@ def images(body: dict) -> list[bytes]:
 
 def _reply(path: str, body: dict, prompt: str, text: str) -> tuple[bytes, str]:
     """Body and headers; a token is a word, and `max_new_tokens` is honoured. Stop strings stay in the text."""
-    asked, words = len(prompt.split()), text.split(" ")
+    prompt_length, words = len(prompt.split()), text.split(" ")
     fields, names = (body["parameters"], ("max_new_tokens",)) if path == "/generate" else (body, MAX_TOKENS)
     limit = next((fields[name] for name in names if name in fields), 512)
     long = len(words) > limit
@@ -316,11 +316,17 @@ def _reply(path: str, body: dict, prompt: str, text: str) -> tuple[bytes, str]:
         text, words = " ".join(words[:limit]), words[:limit]
     if path == "/generate":
         details = {"finish_reason": "length" if long else "eos_token", "generated_tokens": len(words), "prefill": []}
-        return json.dumps({"generated_text": text, "details": details}).encode(), f"x-prompt-tokens: {asked}\r\n"
+        return json.dumps(
+            {"generated_text": text, "details": details}
+        ).encode(), f"x-prompt-tokens: {prompt_length}\r\n"
     choice: dict = {"index": 0, "text": text, "finish_reason": "length" if long else "stop"}
     if path.endswith("/chat/completions"):
         choice["message"] = {"role": "assistant", "content": choice.pop("text")}
-    usage = {"prompt_tokens": asked, "completion_tokens": len(words), "total_tokens": asked + len(words)}
+    usage = {
+        "prompt_tokens": prompt_length,
+        "completion_tokens": len(words),
+        "total_tokens": prompt_length + len(words),
+    }
     return json.dumps({"object": "text_completion", "choices": [choice], "usage": usage}).encode(), ""
 
 
@@ -330,14 +336,17 @@ LIES = (-1, 10**30, 1e308, "many", None, True, [], {"tokens": 1}, 2**63, 0.5, "9
 
 def _lie(reply: bytes, number: int) -> tuple[bytes, str, str]:
     """The reply with the `number`-th lie in each place where something is counted; its headers, and its queue time."""
-    lie, other, value = LIES[number % len(LIES)], LIES[(number // len(LIES)) % len(LIES)], json.loads(reply)
+    lie, second_lie, value = LIES[number % len(LIES)], LIES[(number // len(LIES)) % len(LIES)], json.loads(reply)
     if "generated_text" in value:
-        value["details"] = {"finish_reason": other if other != "many" else "eos_token", "generated_tokens": lie}
+        value["details"] = {
+            "finish_reason": second_lie if second_lie != "many" else "eos_token",
+            "generated_tokens": lie,
+        }
     else:
-        value["usage"] = {"prompt_tokens": lie, "completion_tokens": other, "total_tokens": lie}
-        value["choices"][0]["finish_reason"] = other
-    told = json.dumps(lie)
-    return json.dumps(value).encode(), f"x-prompt-tokens: {told}\r\nx-generated-tokens: {told}\r\n", told
+        value["usage"] = {"prompt_tokens": lie, "completion_tokens": second_lie, "total_tokens": lie}
+        value["choices"][0]["finish_reason"] = second_lie
+    lie_text = json.dumps(lie)
+    return json.dumps(value).encode(), f"x-prompt-tokens: {lie_text}\r\nx-generated-tokens: {lie_text}\r\n", lie_text
 
 
 class _Connection(asyncio.Protocol):
@@ -361,8 +370,8 @@ class _Connection(asyncio.Protocol):
             return
         head = self._buffer[:end]
         lower = head.lower()
-        at = lower.find(b"\r\ncontent-length:")
-        length = int(lower[at + 17 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
+        index = lower.find(b"\r\ncontent-length:")
+        length = int(lower[index + 17 :].split(b"\r\n", 1)[0]) if index >= 0 else 0
         if len(self._buffer) < end + 4 + length:
             return
         raw, self._buffer = self._buffer[end + 4 : end + 4 + length], self._buffer[end + 4 + length :]

@@ -32,9 +32,9 @@ class FakeExpertHost:
         await asyncio.sleep(self.delay)
         if facts.expert not in self.functions:
             raise ActionError("expert", f"{facts.expert} cannot be loaded")
-        found = [self.functions[facts.expert](*sample) for sample in zip(*inputs, strict=True)]
+        outputs = [self.functions[facts.expert](*sample) for sample in zip(*inputs, strict=True)]
         self.spans.append((facts.expert, began, time.monotonic()))
-        return found
+        return outputs
 
 
 def use_fakes(monkeypatch, names: Sequence[str] = tuple(EXPERTS)) -> dict[str, str]:

@@ -78,8 +78,8 @@ class FakeWeb:
         ready = threading.Event()
 
         async def serve() -> None:
-            self._loop, self._done = asyncio.get_running_loop(), asyncio.Event()
-            app = web.Application(middlewares=[self._noted])
+            self._loop, self._end_event = asyncio.get_running_loop(), asyncio.Event()
+            app = web.Application(middlewares=[self._record_request])
             app.add_routes(
                 [
                     web.get("/w/api.php", self._answer),
@@ -87,9 +87,9 @@ class FakeWeb:
                     web.get("/bytes/{count}", self._bytes),
                     web.get("/bomb", self._bomb),
                     web.get("/drip", self._drip),
-                    web.get("/encoded/{name}", self._encoded),
+                    web.get("/encoded/{name}", self._serve_encoding),
                     web.get("/loop", self._around),
-                    web.get("/type/{kind}/{sub}", self._typed),
+                    web.get("/type/{kind}/{sub}", self._serve_type),
                     web.get("/status/{status}", self._status),
                     web.post("/virtual", self._virtual),
                     web.post("/hang", self._hang),
@@ -103,7 +103,7 @@ class FakeWeb:
             await site.start()
             self.port = runner.addresses[0][1]
             ready.set()
-            await self._done.wait()
+            await self._end_event.wait()
             await runner.cleanup()
 
         self._thread = threading.Thread(target=asyncio.run, args=(serve(),), name="fake web")
@@ -113,11 +113,11 @@ class FakeWeb:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._loop.call_soon_threadsafe(self._done.set)
+        self._loop.call_soon_threadsafe(self._end_event.set)
         self._thread.join()
 
     @web.middleware
-    async def _noted(self, request: web.Request, handler) -> web.StreamResponse:
+    async def _record_request(self, request: web.Request, handler) -> web.StreamResponse:
         self.requests.append((request.path, dict(request.query), dict(request.headers)))
         self._now += 1
         self.most_at_once = max(self.most_at_once, self._now)
@@ -161,17 +161,17 @@ class FakeWeb:
         properties = {"disambiguation": ""} if title in SEVERAL else {}
         return {"parse": {"title": title, "pageid": 1, "text": self.pages[title], "properties": properties}}
 
-    def _search(self, query: str, what: str, limit: int) -> dict:
+    def _search(self, query: str, field: str, limit: int) -> dict:
         titles = [*self.pages, *REDIRECTS]
-        if what == "nearmatch":
-            found = [title for title in titles if title.lower() == query.lower()]
+        if field == "nearmatch":
+            matches = [title for title in titles if title.lower() == query.lower()]
         else:
             words = set(query.lower().split())
-            scored = [
+            ranking = [
                 (len(words & set(f"{title} {html}".lower().split())), title) for title, html in self.pages.items()
             ]
-            found = [title for score, title in sorted(scored, key=lambda one: -one[0]) if score]
-        return {"query": {"search": [{"ns": 0, "title": title} for title in found[:limit]]}}
+            matches = [title for score, title in sorted(ranking, key=lambda pair: -pair[0]) if score]
+        return {"query": {"search": [{"ns": 0, "title": title} for title in matches[:limit]]}}
 
     async def _virtual(self, request: web.Request) -> web.Response:
         """A server of APIs: says what it was told to."""
@@ -192,7 +192,7 @@ class FakeWeb:
     async def _status(self, request: web.Request) -> web.Response:
         return web.Response(status=int(request.match_info["status"]), headers=dict(request.query))
 
-    async def _typed(self, request: web.Request) -> web.Response:
+    async def _serve_type(self, request: web.Request) -> web.Response:
         kind = f"{request.match_info['kind']}/{request.match_info['sub']}"
         return web.Response(body=b"{}", headers={"Content-Type": kind})
 
@@ -201,20 +201,20 @@ class FakeWeb:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.enable_chunked_encoding()
         await response.prepare(request)
-        left = int(request.match_info["count"])
-        while left > 0:
-            await response.write(b" " * min(left, 65536))
-            left -= 65536
+        remaining = int(request.match_info["count"])
+        while remaining > 0:
+            await response.write(b" " * min(remaining, 65536))
+            remaining -= 65536
         return response
 
     async def _bomb(self, request: web.Request) -> web.Response:
         """A kilobyte that becomes a megabyte, hundreds of times: 300 MB from 300 kB."""
         packer = zlib.compressobj(9, wbits=31)
-        packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(300)) + packer.flush()
+        content = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(300)) + packer.flush()
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-        return web.Response(body=packed, headers=headers)
+        return web.Response(body=content, headers=headers)
 
-    async def _encoded(self, request: web.Request) -> web.Response:
+    async def _serve_encoding(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
         body = {"gzip": gzip.compress(b'{"packed": true}'), "half": gzip.compress(b"{}" * 999)[:20]}.get(name, b"{}")
         return web.Response(

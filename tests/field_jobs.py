@@ -7,7 +7,7 @@ from typing import Any
 
 from db.connection import Database
 from lumos_queue.records import Task
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 
 def tasks_with(metas: Sequence[dict[str, Any] | None], dataset: str = "data") -> list[Task]:
@@ -19,4 +19,4 @@ def tasks_with(metas: Sequence[dict[str, Any] | None], dataset: str = "data") ->
 def job_by_topic(database: Database, topics: Sequence[Any], values: Sequence[float | None], **options: Any) -> str:
     """A job of a task for each topic, with its score."""
     tasks = tasks_with([{"topic": topic} for topic in topics])
-    return scored_job(database, [[value] for value in values], tasks, **options)
+    return create_scored_job(database, [[value] for value in values], tasks, **options)

@@ -27,21 +27,23 @@ class FiniteTexts:
         return ()
 
     def pieces(self, state: Any, /) -> Mapping[str, Hashable]:
-        at = len(state)
-        return {one[at]: one[: at + 1] for one in self.texts if one[:at] == state and len(one) > at}
+        length = len(state)
+        return {
+            text[length]: text[: length + 1] for text in self.texts if text[:length] == state and len(text) > length
+        }
 
     def may_end(self, state: Any, /) -> bool:
         return state in self.texts
 
     def accepts(self, text: str, /) -> bool:
-        return text in self.written
+        return text in self.joined_texts
 
     def regex(self) -> str:
-        return "|".join(map(re.escape, self.written))
+        return "|".join(map(re.escape, self.joined_texts))
 
     @property
-    def written(self) -> list[str]:
-        return ["".join(one) for one in self.texts]
+    def joined_texts(self) -> list[str]:
+        return ["".join(text) for text in self.texts]
 
 
 #: Thirteen texts; some begin others.

@@ -103,12 +103,12 @@ def end_server() -> None:
     resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]
 
 
-def forked_lumos(*arguments: object, **options: Any) -> Forked:
+def fork_lumos(*arguments: object, **options: Any) -> Forked:
     """The `lumos` command in a process; the options are those of `Forked`."""
     return Forked(_lumos, [str(argument) for argument in arguments], **options)
 
 
-def forked_celery(arguments: Sequence[str], **options: Any) -> Forked:
+def fork_celery(arguments: Sequence[str], **options: Any) -> Forked:
     """The `celery` command in a process; the options are those of `Forked`."""
     return Forked(_celery, list(arguments), **options)
 

@@ -87,16 +87,16 @@ class OracleQa(ScriptedRole):
 
     def __init__(self, plans: Iterable[tuple[Task, Annotation]]):
         super().__init__()
-        self._known = {task.row: {task.question: plan.answer, **questions(plan)} for task, plan in plans}
+        self._answers = {task.row: {task.question: plan.answer, **questions(plan)} for task, plan in plans}
         self._tasks = {task.row: (task.question, plan.answer) for task, plan in plans}
         self.unknown: list[tuple[str, str]] = []
 
     def reply(self, row: str, prompt: str) -> str:
-        question = asked(prompt)
-        said = self.final(*self._tasks[row]) if question == self._tasks[row][0] else self._known[row].get(question)
-        if not said:
+        question = find_question(prompt)
+        answer = self.final(*self._tasks[row]) if question == self._tasks[row][0] else self._answers[row].get(question)
+        if not answer:
             self.unknown.append((row, question))
-        return f"Answer: {said}" if said else "No answer"
+        return f"Answer: {answer}" if answer else "No answer"
 
     def final(self, question: str, answer: str) -> str:
         """What it says to the task's own question."""
@@ -114,24 +114,24 @@ class WrongQa(OracleQa):
         return {"Yes": "No", "No": "Yes"}[answer] if self._negate else WRONG
 
 
-def asked(prompt: str) -> str:
+def find_question(prompt: str) -> str:
     """The question that the QA tool's prompt asks, without the demand for yes or no."""
-    found = _ASKED.search(prompt)
-    assert found, prompt
-    return found[1].removesuffix(YES_NO).strip()
+    match = _ASKED.search(prompt)
+    assert match, prompt
+    return match[1].removesuffix(YES_NO).strip()
 
 
 def questions(plan: Annotation) -> dict[str, str]:
     """Each question that the plan's QA actions ask, with earlier answers as parts of the sentence, and its answer."""
     values: dict[str, str] = {}
-    known = {}
+    answers = {}
     for step in plan.steps:
         for action, result in zip(step.actions, step.results, strict=True):
             if action.name == "QA":
                 question = action.arguments.partition("Question: ")[2]
-                known[" ".join(replace_variables(question, lambda name: values[name]).split())] = result
+                answers[" ".join(replace_variables(question, lambda name: values[name]).split())] = result
             values[action.variables[0]] = result[:MAX_ANSWER].rstrip().rstrip(".")
-    return known
+    return answers
 
 
 def facts_plan(task: Task) -> Annotation:
@@ -155,8 +155,10 @@ def _of_page(plan: Annotation, title: str) -> Annotation:
     """The plan with every page asked for by this title: the questions of some steps have no word that finds it."""
 
     def ask_by_title(action: Action) -> Action:
-        named = Action(action.variables, action.name, title if action.name == "KnowledgeQuery" else action.arguments)
-        return replace(named, raw=write_action(named))
+        title_action = Action(
+            action.variables, action.name, title if action.name == "KnowledgeQuery" else action.arguments
+        )
+        return replace(title_action, raw=write_action(title_action))
 
     steps = [replace(step, actions=tuple(map(ask_by_title, step.actions))) for step in plan.steps]
     return replace(plan, steps=tuple(steps))
@@ -219,7 +221,8 @@ def try_out(
     """
     replies = {task.row: gold_replies(plan, formulation, benchmark.domain) for task, plan in plans}
     endpoints: dict[str, Endpoint] = {
-        role: GoldRole({row: one[role] for row, one in replies.items()}) for role in ("planner", "grounder")
+        role: GoldRole({row: row_replies[role] for row, row_replies in replies.items()})
+        for role in ("planner", "grounder")
     }
     endpoints |= {"qa": qa} | ({"judge": judge} if judge else {})
     if agents is not None:
@@ -254,10 +257,12 @@ def trial(benchmark: Benchmark, tasks: Iterable[Task], wrong: bool = False, **ho
         for score in result.scores:
             values[score.metric].append(score.value)
     outcomes = [result.outcome for result in results if result.outcome]
-    missed = [
+    failed_rows = [
         (task.row, outcome.answer or outcome.message)
         for (task, _), outcome, value in zip(plans, outcomes, values[benchmark.metrics[0]], strict=True)
         if value < 1
     ]
-    means = {metric: sum(found) / len(found) for metric, found in values.items() if found}
-    return Trial(len(plans), means, Counter(one.ending for one in outcomes), exceptions, missed, qa.unknown)
+    means = {metric: sum(scores) / len(scores) for metric, scores in values.items() if scores}
+    return Trial(
+        len(plans), means, Counter(outcome.ending for outcome in outcomes), exceptions, failed_rows, qa.unknown
+    )

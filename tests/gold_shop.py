@@ -25,40 +25,40 @@ def gold_says(annotation: Annotation) -> dict[str, list[str]]:
 
 def window_shopper_says(annotation: Annotation) -> dict[str, list[str]]:
     """The same up to the purchase, which is never made."""
-    said = gold_says(annotation)
-    grounder = said["grounder"]
-    return said | {"grounder": [*grounder[:-1], grounder[-1].rpartition("; ")[0]]}
+    replies = gold_says(annotation)
+    grounder = replies["grounder"]
+    return replies | {"grounder": [*grounder[:-1], grounder[-1].rpartition("; ")[0]]}
 
 
-async def played(
+async def play(
     actions: ActionInterface,
     task: Task,
-    said: Mapping[str, Sequence[str]],
+    texts: Mapping[str, Sequence[str]],
     journal: MemoryJournal | None = None,
     session: Session | None = None,
     max_subgoals: int = 5,
 ) -> tuple[Outcome, Seen]:
     """The episode of an agent that says this, through the formulation and the real shop."""
-    replies = {role: iter(lines) for role, lines in said.items()}
-    session, seen = session or actions.begin(task.without_gold()), []
+    replies = {role: iter(lines) for role, lines in texts.items()}
+    session, executions = session or actions.begin(task.without_gold()), []
 
-    async def perform(command, place: StepContext):
+    async def perform(command, context: StepContext):
         if isinstance(command, Ask):
             return Completion(next(replies[command.role]), "stop")
         if isinstance(command, Do):
-            execution = await session.execute(command.action, place)
-            seen.append((command.action, execution))
+            execution = await session.execute(command.action, context)
+            executions.append((command.action, execution))
             return execution
         return None
 
     agent = Agent(roles={}, domain="webshop", max_subgoals=max_subgoals)
     return (
         await run_episode(FORMULATIONS.load("iterative"), task, agent, journal or MemoryJournal(), perform)
-    ).outcome, seen
+    ).outcome, executions
 
 
-def judged(task: Task, outcome: Outcome, seen: Seen, tools: Mapping[str, str] | None = None) -> dict[str, float]:
+def judge(task: Task, outcome: Outcome, executions: Seen, tools: Mapping[str, str] | None = None) -> dict[str, float]:
     """Metric to value, as an evaluation gives them."""
     answer = outcome.answer if outcome.ending == "answered" else None
-    scores = benchmark.score(task, EpisodeResult(answer, outcome.ending, seen, tools=tools or {}))
+    scores = benchmark.score(task, EpisodeResult(answer, outcome.ending, executions, tools=tools or {}))
     return {score.metric: score.value for score in scores}

@@ -40,42 +40,42 @@ REASONS = {
 
 def sql_tasks(data: Path) -> list[Task]:
     """The tasks, with what only the databases know."""
-    found = list(
+    tasks = list(
         benchmark.read(data / "intercode_sql/ic_spider_dev.json", "dev", databases=str(data / "spider/database"))
     )
-    assert all(isinstance(task, Task) for task in found)
-    return found  # type: ignore[return-value]
+    assert all(isinstance(task, Task) for task in tasks)
+    return tasks  # type: ignore[return-value]
 
 
-def sql_tools(data: Path, **more: str) -> dict[str, str]:
-    return SqlActions.prepare({"databases": str(data / "spider/database"), **more})
+def sql_tools(data: Path, **extra_tools: str) -> dict[str, str]:
+    return SqlActions.prepare({"databases": str(data / "spider/database"), **extra_tools})
 
 
-async def played(
+async def play(
     actions: SqlActions, task: Task, annotation: Annotation
 ) -> tuple[Outcome, list[tuple[Action, Execution]]]:
     """The episode of an agent that says what the annotation says, through the formulation and the real actions."""
-    replies = {role: iter(said) for role, said in gold_replies(annotation, "iterative", "intercode_sql").items()}
-    session, seen = actions.begin(task.without_gold()), []
+    replies = {role: iter(lines) for role, lines in gold_replies(annotation, "iterative", "intercode_sql").items()}
+    session, executions = actions.begin(task.without_gold()), []
 
-    async def perform(command, place: StepContext):
+    async def perform(command, context: StepContext):
         if isinstance(command, Ask):
             return Completion(next(replies[command.role]), "stop")
         if isinstance(command, Do):
-            execution = await session.execute(command.action, place)
-            seen.append((command.action, execution))
+            execution = await session.execute(command.action, context)
+            executions.append((command.action, execution))
             return execution
         return None
 
     agent = Agent(roles={}, domain="intercode_sql")
     outcome = (await run_episode(FORMULATIONS.load("iterative"), task, agent, MemoryJournal(), perform)).outcome
-    return outcome, seen
+    return outcome, executions
 
 
-def judged(task: Task, outcome: Outcome, seen: Sequence[tuple[Action, Execution]], tools: Mapping[str, str]):
+def judge(task: Task, outcome: Outcome, executions: Sequence[tuple[Action, Execution]], tools: Mapping[str, str]):
     """Metric to score, as an evaluation gives them."""
     answer = outcome.answer if outcome.ending == "answered" else None
-    scores: Sequence[Score] = benchmark.score(task, EpisodeResult(answer, outcome.ending, seen, None, tools))
+    scores: Sequence[Score] = benchmark.score(task, EpisodeResult(answer, outcome.ending, executions, None, tools))
     return {score.metric: score for score in scores}
 
 
@@ -103,28 +103,28 @@ class Replayed:
     turns: tuple[Turn, ...]
 
 
-async def replayed(data: Path) -> list[Replayed]:
+async def replay(data: Path) -> list[Replayed]:
     """All recorded episodes. Each of their actions is one of ours; what is no query submits nothing."""
     tools = sql_tools(data, writes="yes", turns="50")
     actions = SqlActions(tools)
     by_question = {task.question: task for task in sql_tasks_of(data)}
-    recorded = json.loads((data / "intercode_sql/recorded_gpt-4_multiturn_10_turns.json").read_text())
-    found = []
-    for episode in recorded.values():
-        task, done, turns = by_question[" ".join(episode["query"].split())], [], []
+    recording = json.loads((data / "intercode_sql/recorded_gpt-4_multiturn_10_turns.json").read_text())
+    replays = []
+    for episode in recording.values():
+        task, steps, turns = by_question[" ".join(episode["query"].split())], [], []
         session, history = actions.begin(task.without_gold()), episode["turn_history"]
         gold = await asyncio.to_thread(_gold_rows, tools, task)
         parts = (history[name] for name in ("actions", "observations", "rewards"))
         for text, observation, reward in zip(*parts, strict=True):
-            action = Action((f"R{len(done) + 1}",), "", text)
-            execution = await session.execute(action, StepContext(len(done), 0, {}, done))
-            done.append((action, execution))
+            action = Action((f"R{len(steps) + 1}",), "", text)
+            execution = await session.execute(action, StepContext(len(steps), 0, {}, steps))
+            steps.append((action, execution))
             rows = execution.values[0].get("rows") if execution.ok else None
             worth = (0.0, 0.0) if rows is None else (original_reward(rows, gold), iou_reward(rows, gold))
             turns.append(Turn(text, observation, as_intercode(execution), reward, *worth))
-        scores = await asyncio.to_thread(judged, task, Outcome("", "answered"), done, tools)
+        scores = await asyncio.to_thread(judge, task, Outcome("", "answered"), steps, tools)
         best = float(episode["summary"]["max_reward"])
-        found.append(
+        replays.append(
             Replayed(
                 episode["task_id"],
                 best,
@@ -135,7 +135,7 @@ async def replayed(data: Path) -> list[Replayed]:
             )
         )
     await actions.close()
-    return found
+    return replays
 
 
 def _gold_rows(tools: Mapping[str, str], task: Task) -> Sequence[Sequence[Any]]:
@@ -149,27 +149,31 @@ def sql_tasks_of(data: Path) -> list[Any]:
 def differences(episodes: Sequence[Replayed]) -> list[str]:
     """A line for each episode whose outcome is another one: by which reward, and why."""
     return [
-        f"task {one.id}: recorded {one.recorded:g}, original {one.original:g}, order-aware {one.order_aware:g}: "
-        f"{REASONS.get(one.id, 'unexplained')}"
-        for one in episodes
-        if one.original != one.recorded or (one.recorded == 1) != (one.order_aware == 1)
+        f"task {episode.id}: recorded {episode.recorded:g}, original {episode.original:g}, "
+        f"order-aware {episode.order_aware:g}: {REASONS.get(episode.id, 'unexplained')}"
+        for episode in episodes
+        if episode.original != episode.recorded or (episode.recorded == 1) != (episode.order_aware == 1)
     ]
 
 
 def main() -> None:
-    episodes = asyncio.run(replayed(Path(sys.argv[1])))
-    same = sum(one.original == one.recorded for one in episodes)
-    aware = sum((one.recorded == 1) == (one.order_aware == 1) for one in episodes)
-    turns = [turn for one in episodes for turn in one.turns]
-    shown = sum(turn.observation == turn.ours for turn in turns)
-    plain = sum(one.iou == one.recorded for one in episodes)
+    episodes = asyncio.run(replay(Path(sys.argv[1])))
+    same = sum(episode.original == episode.recorded for episode in episodes)
+    aware = sum((episode.recorded == 1) == (episode.order_aware == 1) for episode in episodes)
+    turns = [turn for episode in episodes for turn in episode.turns]
+    same_observations = sum(turn.observation == turn.ours for turn in turns)
+    plain = sum(episode.iou == episode.recorded for episode in episodes)
     print(
         f"{len(episodes)} recorded episodes: same original reward {same}, same reward without tau {plain}, "
         f"same outcome by order-aware reward {aware}"
     )
-    print(f"{len(turns)} turns, {shown} observations letter by letter the same")
-    explained = [sum(abs(turn.reward - getattr(turn, name)) < 0.001 for turn in turns) for name in ("original", "iou")]
-    print(f"rewards explained by the original formula {explained[0]}, by the same without tau {explained[1]}")
+    print(f"{len(turns)} turns, {same_observations} observations letter by letter the same")
+    explained_turns = [
+        sum(abs(turn.reward - getattr(turn, name)) < 0.001 for turn in turns) for name in ("original", "iou")
+    ]
+    print(
+        f"rewards explained by the original formula {explained_turns[0]}, by the same without tau {explained_turns[1]}"
+    )
     print("\n".join(differences(episodes)))
 
 

@@ -9,7 +9,7 @@ from lumos_queue.actions.tools.functions import Function, Parameter, functions_o
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.toolbench.benchmark import benchmark
 from lumos_queue.records import Action, Execution, Score, Task
-from tests.tool_apis import call, played
+from tests.tool_apis import call, play
 
 FINISH = call("Finish", {"return_type": "give_answer", "final_answer": "It is done."})
 
@@ -21,23 +21,29 @@ def value_of(parameter: Parameter) -> Any:
 
 def call_of(function: Function) -> Action:
     """A call with all arguments that are required."""
-    return call(function.name, {one.name: value_of(one) for one in function.parameters if one.required})
+    return call(
+        function.name, {parameter.name: value_of(parameter) for parameter in function.parameters if parameter.required}
+    )
 
 
 def relevant_calls(task: Task) -> list[Action]:
-    relevant = {tuple(one) for one in task.gold["relevant"]}
-    return [call_of(one) for one in functions_of(task.inputs["functions"]) if (one.tool, one.api) in relevant]
+    relevant = {tuple(pair) for pair in task.gold["relevant"]}
+    return [
+        call_of(function)
+        for function in functions_of(task.inputs["functions"])
+        if (function.tool, function.api) in relevant
+    ]
 
 
 def other_calls(task: Task) -> list[Action]:
     """Every API that is not relevant, and the names of the relevant ones as they are in the document."""
-    relevant = {tuple(one) for one in task.gold["relevant"]}
+    relevant = {tuple(pair) for pair in task.gold["relevant"]}
     functions = functions_of(task.inputs["functions"])
-    others = [call_of(one) for one in functions if (one.tool, one.api) not in relevant]
-    return [*others, *(call(api) for _, api in relevant)]
+    calls = [call_of(function) for function in functions if (function.tool, function.api) not in relevant]
+    return [*calls, *(call(api) for _, api in relevant)]
 
 
-def judged(task: Task, actions: Iterable[Action]) -> tuple[list[Execution], list[Score]]:
+def judge(task: Task, actions: Iterable[Action]) -> tuple[list[Execution], list[Score]]:
     """The executions and scores of an episode with these actions, its APIs answered by the generator."""
-    done, _, run = played([*actions], task, {"answers": "synthetic"})
-    return done, list(benchmark.score(task, EpisodeResult(None, "no_answer", run.actions)))
+    executions, _, run = play([*actions], task, {"answers": "synthetic"})
+    return executions, list(benchmark.score(task, EpisodeResult(None, "no_answer", run.actions)))

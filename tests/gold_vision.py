@@ -59,12 +59,14 @@ def planner(prompt: str) -> str:
 def grounder(prompt: str) -> str:
     if "Subgoal 2" not in prompt:
         return "R1 = VQA([IMG], Question: What matters in the image?)"
-    found = _TASK.search(prompt)
-    assert found, prompt
-    question, _, choices = found[1].partition(" There're some choices: ")
-    listed = choices.partition(" The image shows the following contents: ")[0]
-    asked = f"{question} We can also see that R1. There're some choices: {listed} You must choose one. {LAST}"
-    return f"R2 = VQA([IMG], Question: {asked})"
+    match = _TASK.search(prompt)
+    assert match, prompt
+    question, _, choices = match[1].partition(" There're some choices: ")
+    choice_list = choices.partition(" The image shows the following contents: ")[0]
+    full_question = (
+        f"{question} We can also see that R1. There're some choices: {choice_list} You must choose one. {LAST}"
+    )
+    return f"R2 = VQA([IMG], Question: {full_question})"
 
 
 def roles(vqa: Scripted) -> dict[str, Scripted]:
@@ -76,7 +78,7 @@ def roles(vqa: Scripted) -> dict[str, Scripted]:
     }
 
 
-async def evaluated(
+async def evaluate(
     benchmark: Benchmark, tasks: Iterable[Task], vqa: Scripted, actions, formulation: str = "iterative"
 ) -> list[tuple[ItemResult, list[Step]]]:
     """The result of each task, and the steps of its episode, as an evaluation job makes them."""
@@ -84,8 +86,8 @@ async def evaluated(
     agent = Agent({role: f"scripted:{role}" for role in endpoints}, benchmark.domain)
     job = Evaluate(Infer(benchmark.name, "", "val", formulation, agent))
     context = InferContext(Executor(endpoints, actions, Sampling(), 0), (), {})
-    found = []
-    for place, task in enumerate(tasks):
+    outcomes = []
+    for index, task in enumerate(tasks):
         journal = MemoryJournal()
-        found.append((await job.run(Work(place, 0, task), journal, context), journal.steps))
-    return found
+        outcomes.append((await job.run(Work(index, 0, task), journal, context), journal.steps))
+    return outcomes

@@ -31,8 +31,8 @@ class ByNode:
     name = "oracle: by node"
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        meant = query.split()[1]
-        return [float(text.strip() == meant) for text in texts]
+        node = query.split()[1]
+        return [float(text.strip() == node) for text in texts]
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -49,7 +49,10 @@ class OracleActions(WebActions):
         pages = [
             {
                 **page,
-                "candidates": [{**one, "text": f"ancestors: \ntarget: {one['node']}"} for one in page["candidates"]],
+                "candidates": [
+                    {**candidate, "text": f"ancestors: \ntarget: {candidate['node']}"}
+                    for candidate in page["candidates"]
+                ],
             }
             for page in task.inputs["steps"]
         ]
@@ -59,35 +62,39 @@ class OracleActions(WebActions):
 class Scripted:
     """A planner or grounder that says what a table holds for the step that a prompt is about. Keeps the prompts."""
 
-    def __init__(self, replies: Mapping[str, Sequence[str]], counted: str, offset: int = 0):
-        self._replies, self._counted, self._offset = replies, counted, offset
+    def __init__(self, replies: Mapping[str, Sequence[str]], marker: str, offset: int = 0):
+        self._replies, self._marker, self._offset = replies, marker, offset
         self.prompts: list[str] = []
 
     async def generate(self, prompt: str, sampling: Sampling, seed: int, episode: str, *_: object) -> Completion:
         self.prompts.append(prompt)
         (replies,) = (replies for question, replies in self._replies.items() if f"Task: {question}" in prompt)
-        return Completion(replies[prompt.count(self._counted) + self._offset], "stop")
+        return Completion(replies[prompt.count(self._marker) + self._offset], "stop")
 
 
-def right(task: Task, place: int) -> Choice:
-    step = task.gold["steps"][place]
+def right(task: Task, index: int) -> Choice:
+    step = task.gold["steps"][index]
     return step["positives"][0], step["op"], step["value"]
 
 
-def wrong(task: Task, place: int) -> Choice:
+def wrong(task: Task, index: int) -> Choice:
     """Another element, another operation, another value."""
-    step = task.gold["steps"][place]
-    other = next(one for one in task.inputs["steps"][place]["candidates"] if one["node"] not in step["positives"])
-    return (other["node"], "TYPE", "zzz") if step["op"] == "CLICK" else (other["node"], "CLICK", "")
+    step = task.gold["steps"][index]
+    other_candidate = next(
+        candidate
+        for candidate in task.inputs["steps"][index]["candidates"]
+        if candidate["node"] not in step["positives"]
+    )
+    return (other_candidate["node"], "TYPE", "zzz") if step["op"] == "CLICK" else (other_candidate["node"], "CLICK", "")
 
 
-def grounder_line(choice: Choice, place: int) -> str:
+def grounder_line(choice: Choice, index: int) -> str:
     node, op, value = choice
-    page, text = f"R{place}" if place else "Env", f", TEXT: {value}" if value else ""
-    return f"R{place + 1} = {op}({page}, QUERY: node {node}{text})"
+    page, text = f"R{index}" if index else "Env", f", TEXT: {value}" if value else ""
+    return f"R{index + 1} = {op}({page}, QUERY: node {node}{text})"
 
 
-def scripted(tasks: Sequence[Task], choose: Callable[[Task, int], Choice]) -> dict[str, Scripted]:
+def script_replies(tasks: Sequence[Task], choose: Callable[[Task, int], Choice]) -> dict[str, Scripted]:
     """Planner and grounder that choose at every step of these tasks; the planner stops after the last one."""
     plans, lines = {}, {}
     for task in tasks:
@@ -96,7 +103,7 @@ def scripted(tasks: Sequence[Task], choose: Callable[[Task, int], Choice]) -> di
             f"{'No, I will keep planning. ' if number else ''}Subgoal {number + 1}: Do step {number + 1}."
             for number in range(last + 1)
         ] + ["Yes, I will stop planning."]
-        lines[task.question] = [grounder_line(choose(task, at), at) for at in range(len(task.inputs["steps"]))]
+        lines[task.question] = [grounder_line(choose(task, index), index) for index in range(len(task.inputs["steps"]))]
     # The first grounder prompt holds one subgoal, the first planner prompt no report.
     return {"planner": Scripted(plans, "We have already"), "grounder": Scripted(lines, "Subgoal to be grounded:", -1)}
 
@@ -107,7 +114,7 @@ async def evaluate(
     """Each task through the real episode, actions and scoring of an evaluation."""
     job = Evaluate(Infer("mind2web", "digest", "train", formulation, AGENT))
     context = InferContext(Executor(dict(roles), actions, AGENT.sampling, 0), (), {})  # type: ignore[arg-type]
-    return [await job.run(Work(at, 0, task), MemoryJournal(), context) for at, task in enumerate(tasks)]
+    return [await job.run(Work(index, 0, task), MemoryJournal(), context) for index, task in enumerate(tasks)]
 
 
 def totals(results: Sequence[ItemResult]) -> dict[str, tuple[float, int]]:

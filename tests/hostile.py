@@ -32,7 +32,7 @@ def _and_then_for_ever(first: bytes, again: bytes, pause: float = 0.0) -> Script
 def _headers() -> Iterator[bytes | float]:
     yield _HEAD
     for number in itertools.count():
-        yield b"".join(b"X-%d-%d: y\r\n" % (number, each) for each in range(1000))
+        yield b"".join(b"X-%d-%d: y\r\n" % (number, index) for index in range(1000))
 
 
 @functools.cache

@@ -39,15 +39,15 @@ def chunk(name: bytes, data: bytes) -> bytes:
 
 def text_bomb() -> bytes:
     """A PNG of one pixel with a comment that unpacks to 300 MB."""
-    return png(1, 1, b"\0" * 4, chunk(b"zTXt", b"k\0\0" + packed_zeros(300)))
+    return png(1, 1, b"\0" * 4, chunk(b"zTXt", b"k\0\0" + pack_zeros(300)))
 
 
 def profile_bomb() -> bytes:
     """The same as a colour profile."""
-    return png(1, 1, b"\0" * 4, chunk(b"iCCP", b"k\0\0" + packed_zeros(300)))
+    return png(1, 1, b"\0" * 4, chunk(b"iCCP", b"k\0\0" + pack_zeros(300)))
 
 
-def packed_zeros(mebibytes: int) -> bytes:
+def pack_zeros(mebibytes: int) -> bytes:
     """What zlib.compress returns for so many zeros, made of equal blocks: compressing 300 MiB takes a second."""
     packer = zlib.compressobj(9, wbits=-15)
     block = packer.compress(bytes(2**20)) + packer.flush(zlib.Z_FULL_FLUSH)

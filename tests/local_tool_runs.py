@@ -43,9 +43,11 @@ def run_agent(
 ) -> tuple[EpisodeRun, MemoryJournal]:
     """An episode of a formulation by scripted models, one for each role."""
     formulation = FORMULATIONS.load(name)
-    limited = limit_formulation(formulation, formulation.limits)
+    limited_formulation = limit_formulation(formulation, formulation.limits)
     agent = Agent({}, "local_tools", limits=formulation.limits)
-    return _run(limited, task, agent, models, artifacts or {}, tools or {}, journal or MemoryJournal(), host)
+    return _run(
+        limited_formulation, task, agent, models, artifacts or {}, tools or {}, journal or MemoryJournal(), host
+    )
 
 
 def play(
@@ -59,8 +61,8 @@ def play(
     """What these actions give, one after the other; those of a list are done together."""
 
     def formulation(task: Task, agent: Agent):
-        for one in actions:
-            yield Do(one) if isinstance(one, Action) else [Do(each) for each in one]
+        for step in actions:
+            yield Do(step) if isinstance(step, Action) else [Do(action) for action in step]
         return Outcome(None, Ending.NO_ANSWER)
 
     agent = Agent({}, "local_tools")

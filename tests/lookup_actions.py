@@ -14,10 +14,10 @@ class LookUpSession(ActionSession):
     @action("KnowledgeQuery(query)")
     async def KnowledgeQuery(self, text: str, place: StepContext) -> Value:
         """Capture the relevant webpages according to the query."""
-        done = await place.call("wikipedia", query=text)
-        if not done.ok:
-            raise ActionError(done.status, done.message)
-        lines = [f"{page['title']} *** {line}" for page in done.values[0]["pages"] for line in page["paragraphs"]]
+        lookup = await place.call("wikipedia", query=text)
+        if not lookup.ok:
+            raise ActionError(lookup.status, lookup.message)
+        lines = [f"{page['title']} *** {line}" for page in lookup.values[0]["pages"] for line in page["paragraphs"]]
         return {"kind": "pages", "text": "\n".join(lines)}
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 
 
-async def loop_until(happens: Callable[[], object], what: str, seconds: float = 30.0) -> None:
+async def loop_until(happens: Callable[[], object], description: str, seconds: float = 30.0) -> None:
     """Return when `happens()` is true; fail the test when that takes too long."""
     try:
         async with asyncio.timeout(seconds):
             while not happens():
                 await asyncio.sleep(0.005)
     except TimeoutError:
-        pytest.fail(f"waited {seconds:g} s in vain: {what}")
+        pytest.fail(f"waited {seconds:g} s in vain: {description}")

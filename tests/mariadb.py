@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pymysql
 
-from tests.services import free_port, missing
+from tests.services import free_port, skip_test
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def run_mariadb(home: Path, statements: Sequence[str], *options: str) -> Iterato
     daemon = shutil.which("mariadbd", path=f"{os.environ['PATH']}:/usr/sbin")
     install = shutil.which("mariadb-install-db")
     if not daemon or not install:
-        missing("needs a MariaDB server: apt-get install mariadb-server")
+        skip_test("needs a MariaDB server: apt-get install mariadb-server")
     subprocess.run(
         [install, "--no-defaults", f"--datadir={home}/data", "--auth-root-authentication-method=normal"],
         check=True,

@@ -23,8 +23,8 @@ def as_message(reply: str) -> dict[str, Any]:
     read = read_reply(reply)
     if not read.action:
         return {"role": "assistant", "content": reply}
-    called = [function_call(read.action, read.arguments)]
-    return {"role": "assistant", "content": read.thought or None, "tool_calls": called}
+    calls = [function_call(read.action, read.arguments)]
+    return {"role": "assistant", "content": read.thought or None, "tool_calls": calls}
 
 
 class NativeServer(FakeEndpoint):
@@ -36,8 +36,8 @@ class NativeServer(FakeEndpoint):
     def __init__(self, messages: Sequence[dict[str, Any]] | Callable[[dict[str, Any]], Any], **options: Any):
         super().__init__(self._answer_body, keep_bodies=True, **options)
         self.wrong: list[str] = []
-        following = iter(messages if not callable(messages) else ())
-        self._next = messages if callable(messages) else lambda body: next(following)
+        next_messages = iter(messages if not callable(messages) else ())
+        self._next = messages if callable(messages) else lambda body: next(next_messages)
 
     def _answer_body(self, prompt: str) -> str | int | tuple[int, bytes]:
         body = self.bodies[-1]

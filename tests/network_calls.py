@@ -151,7 +151,7 @@ def _parse(root: Path) -> Iterator[tuple[str, ast.Module]]:
 
 def _all_names(tree: ast.Module) -> Iterator[str]:
     """The names of what is called, inherited from, imported under another name, or kept for a later call."""
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    callees = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             if not any(word.arg == "local_files_only" and _is_true(word.value) for word in node.keywords):
@@ -160,7 +160,7 @@ def _all_names(tree: ast.Module) -> Iterator[str]:
             yield from map(ast.unparse, node.bases)
         elif isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.asname)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and id(node) not in called:
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and id(node) not in callees:
             yield ast.unparse(node)
 
 

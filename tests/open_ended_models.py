@@ -44,39 +44,39 @@ _LINE = re.compile(r"Now do line (\d+), and nothing else: (.*)")
 
 
 def reply(prompt: str) -> str | None:
-    """What the role that is asked answers; None for a prompt of neither."""
+    """Answer as the role that the prompt addresses; None for a prompt of neither role."""
     task = "artwork" if "Make an artwork" in prompt else "report"
     if "You plan how" in prompt:
         lines = LISTS[task]["does not approve" in prompt]
         return "My plan:\n" + "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
-    asked = _LINE.findall(prompt)
-    if not asked:
+    matches = _LINE.findall(prompt)
+    if not matches:
         return None
-    observed = re.findall(r"Observation: (.*)", prompt[prompt.index("Now do line") :])
-    return _do(asked[-1][1], observed, prompt)
+    observations = re.findall(r"Observation: (.*)", prompt[prompt.index("Now do line") :])
+    return _do(matches[-1][1], observations, prompt)
 
 
-def _do(line: str, observed: Sequence[str], prompt: str) -> str:
+def _do(line: str, observations: Sequence[str], prompt: str) -> str:
     for words, (first, after) in _LINES.items():
         if line.startswith(words):
-            return after(observed[-1]) if observed else first(prompt)
+            return after(observations[-1]) if observations else first(prompt)
     return finish(f"{line}: {_memory(prompt)}")
 
 
 def _memory(prompt: str) -> str:
     """What the lines before gave, as the policy is told."""
-    found = re.findall(r"Done so far:\n(.*?)\n\nNow do line", prompt, re.DOTALL)
-    return " ".join(found[-1].split()) if found else "nothing yet"
+    sections = re.findall(r"Done so far:\n(.*?)\n\nNow do line", prompt, re.DOTALL)
+    return " ".join(sections[-1].split()) if sections else "nothing yet"
 
 
 def _say(words: str) -> Callable[[str], str]:
-    return lambda seen: finish(f"{words} {_response(seen)}")
+    return lambda observation: finish(f"{words} {_response(observation)}")
 
 
-def _response(seen: str) -> str:
+def _response(observation: str) -> str:
     """What a function returned, in short: its answer may be cut, and is then no JSON."""
-    found = re.search(r'"response": "?(.{1,60})', seen)
-    return found[1].split('"}')[0] if found else "nothing"
+    match = re.search(r'"response": "?(.{1,60})', observation)
+    return match[1].split('"}')[0] if match else "nothing"
 
 
 _LINES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
@@ -90,6 +90,6 @@ _LINES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
     "Draw": (lambda _: call("text_to_image_generation", text="a harbour town with white houses"), _say("Picture:")),
     "Write the report": (
         lambda prompt: call("write_file", name="report.md", text=f"# Three days in Ombry\n\n{_memory(prompt)}"),
-        lambda seen: finish(f"The report is in report.md. {_response(seen)}"),
+        lambda observation: finish(f"The report is in report.md. {_response(observation)}"),
     ),
 }

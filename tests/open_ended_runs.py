@@ -26,7 +26,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.rollout_jobs import rows_of
-from tests.stored_rows import stored_rows
+from tests.stored_rows import read_stored_rows
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, record
 from tests.tool_scripts import call, finish
 
@@ -45,18 +45,18 @@ def reply(prompt: str) -> str | None:
     """Planner and policy in one."""
     if "You plan how" in prompt:
         return SECOND if NOTE in prompt else FIRST
-    if not (asked := re.findall(r"Now do line \d+, and nothing else: (.*)", prompt)):
+    if not (requests := re.findall(r"Now do line \d+, and nothing else: (.*)", prompt)):
         return None
     number = re.findall(r"parcel P(\d+)", prompt)[0]
-    if "Look" in asked[-1]:
+    if "Look" in requests[-1]:
         return (
             finish(f"P{number} is in Ombry.") if "Observation" in prompt else call(LATEST_NAME, parcelid=f"P{number}")
         )
-    return finish("It rains.") if "weather" in asked[-1] else finish(f"P{number} is in Ombry, says the last line.")
+    return finish("It rains.") if "weather" in requests[-1] else finish(f"P{number} is in Ombry, says the last line.")
 
 
 def submit_tasks(
-    database: Database, settings: Settings, server: FakeEndpoint, tasks: Sequence[Task], **more: Any
+    database: Database, settings: Settings, server: FakeEndpoint, tasks: Sequence[Task], **options: Any
 ) -> str:
     """Submit a job of these tasks; returns its id."""
     formulation = FORMULATIONS.load("open-ended")
@@ -67,16 +67,16 @@ def submit_tasks(
         samplings=formulation.samplings,
     )
     rows = rows_of(open_benchmark("toolbench"), tasks, "I1-inst")
-    job = Evaluate(Infer("toolbench", rows.digest, "I1-inst", "open-ended", agent, **more))
+    job = Evaluate(Infer("toolbench", rows.digest, "I1-inst", "open-ended", agent, **options))
     return submit(database, settings, job, rows)[0]
 
 
-def waiting(database: Database, job: str = "") -> list[WaitingPlan]:
+def list_waiting(database: Database, job: str = "") -> list[WaitingPlan]:
     with database.engine.connect() as connection:
         return find_waiting(connection, job)
 
 
-def told(database: Database, job: str) -> str:
+def read_wait_reason(database: Database, job: str) -> str:
     """What the job waits for."""
     with database.engine.connect() as connection:
         return get_job(connection, job).waiting
@@ -90,10 +90,10 @@ def items(database: Database, job: str, *names: str) -> list[tuple[Any, ...]]:
         ]
 
 
-def everything(database: Database, job: str) -> dict[Any, Any]:
+def read_everything(database: Database, job: str) -> dict[Any, Any]:
     """All that lasts of a job's episodes but times and keys, the answers of people included."""
-    found = {"episodes": stored_rows(database, job)}
-    wanted = (
+    tables = {"episodes": read_stored_rows(database, job)}
+    queries = (
         select(
             Item.ordinal,
             Approval.attempt,
@@ -111,10 +111,10 @@ def everything(database: Database, job: str) -> dict[Any, Any]:
         .order_by(Item.ordinal, Approval.attempt, Approval.position)
     )
     with database.engine.connect() as connection:
-        return found | {"approvals": [tuple(row) for row in connection.execute(wanted)]}
+        return tables | {"approvals": [tuple(row) for row in connection.execute(queries)]}
 
 
-def home_of(folder: Path, url: str, **more: Any) -> Settings:
+def home_of(folder: Path, url: str, **options: Any) -> Settings:
     """Settings of workers that look often; the database is in the folder, or at the address."""
-    values = {"poll_seconds": 0.02, "flush_seconds": 0.02, "heartbeat_seconds": 0.1} | more
+    values = {"poll_seconds": 0.02, "flush_seconds": 0.02, "heartbeat_seconds": 0.1} | options
     return Settings(home=folder, database_url=url, **values)

@@ -16,13 +16,15 @@ _UNDONE = {expert: augmentation for augmentation, expert in UNDOES.items()}
 
 def runs_by_history(tasks: Sequence[TaskSpec] = TASKS) -> list[Run]:
     """Each run of a model for one sample: expert, source, and what its inputs went through since the clean original."""
-    found: list[Run] = []
+    runs: list[Run] = []
     for task in tasks:
-        made: dict[str, Run] = {one.slot.name: (one.slot.name, one.augmentations) for one in task.channels}
+        outputs: dict[str, Run] = {
+            channel.slot.name: (channel.slot.name, channel.augmentations) for channel in task.channels
+        }
         for node in _nodes(task):
-            made[node.variable] = (node.expert, task.wanted.source, *(made[name] for name in node.inputs))
-            found.append(made[node.variable])
-    return found
+            outputs[node.variable] = (node.expert, task.wanted.source, *(outputs[name] for name in node.inputs))
+            runs.append(outputs[node.variable])
+    return runs
 
 
 def runs_by_bytes(number: int, tasks: Sequence[TaskSpec] = TASKS) -> list[tuple[str, tuple[bytes, ...]]]:
@@ -30,22 +32,24 @@ def runs_by_bytes(number: int, tasks: Sequence[TaskSpec] = TASKS) -> list[tuple[
 
     Experts are exact: restoration takes away its augmentation alone, and a model gives the right answer.
     """
-    found = []
+    runs = []
     for task in tasks:
         source = SOURCE_OF[task.wanted.source]
-        left = {one.slot.name: one.augmentations for one in task.channels}
-        values = {name: _load(source, number, name, names) for name, names in left.items()}
-        origin = {name: name for name in left}
+        remaining = {channel_spec.slot.name: channel_spec.augmentations for channel_spec in task.channels}
+        values = {name: _load(source, number, name, names) for name, names in remaining.items()}
+        origin = {name: name for name in remaining}
         for node in _nodes(task):
             inputs = tuple(values[name] for name in node.inputs)
-            found.append((node.expert, inputs))
+            runs.append((node.expert, inputs))
             channel = origin[node.variable] = origin[node.inputs[0]]
             if node.expert in _UNDONE:
-                left[channel] = tuple(one for one in left[channel] if one != _UNDONE[node.expert])
-                values[node.variable] = _load(source, number, channel, left[channel])
+                remaining[channel] = tuple(
+                    augmentation for augmentation in remaining[channel] if augmentation != _UNDONE[node.expert]
+                )
+                values[node.variable] = _load(source, number, channel, remaining[channel])
             else:
                 values[node.variable] = _answer(source, number, node.expert)
-    return found
+    return runs
 
 
 def _answer(source: str, number: int, expert: str) -> bytes:

@@ -30,7 +30,7 @@ class Listed:
     signature: Signature
 
 
-def listed_tasks() -> list[Listed]:
+def list_tasks() -> list[Listed]:
     """All rows. Skips the test where the list is absent, and fails it on CI."""
     if not LISTED.is_file():
         (pytest.fail if os.environ.get("CI") else pytest.skip)("needs the list of tasks in ../shared/spec")

@@ -42,10 +42,10 @@ def write_originals(folder: Path, rows: int = ROWS) -> dict[str, list[str]]:
     (folder / "spider").mkdir(parents=True)
     (folder / "databases").mkdir()
     databases = make_databases(folder / "databases")
-    found = {}
+    options = {}
     for name, (file, text) in files.items():
         (folder / file).write_text(text, encoding="utf-8")
-        found[name] = ["--data", str(folder / file)]
+        options[name] = ["--data", str(folder / file)]
     (folder / "pid_splits.json").write_text(json.dumps({"test": [str(number) for number in range(rows)]}))
     (folder / "spider" / "tables.json").write_text(json.dumps(_tables()))
     pictures, captions = folder / "pictures", {}
@@ -54,33 +54,33 @@ def write_originals(folder: Path, rows: int = ROWS) -> dict[str, list[str]]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(honest(size=(6 + number, 4)))
         captions[number] = f"An animal sits on mat {number}."
-    found["aokvqa"] += ["--option", f"images={pictures}"]
-    found["intercode_sql"] += ["--tool", f"databases={databases}"]
-    return found
+    options["aokvqa"] += ["--option", f"images={pictures}"]
+    options["intercode_sql"] += ["--tool", f"databases={databases}"]
+    return options
 
 
-def words(command: str, folder: Path, places: Mapping[str, str]) -> Iterator[str]:
+def words(command: str, folder: Path, paths: Mapping[str, str]) -> Iterator[str]:
     """A command of `lumos` in words. FILES are the options that read the file of the benchmark it names.
 
     `places`: what other words in capitals stand for, alone or after a `=`.
     """
     files = write_originals(folder / "files")
-    _, name, *_ = said = command.split(" ")
-    for word in said:
+    _, name, *_ = parts = command.split(" ")
+    for word in parts:
         if word == "FILES":
             yield from files.get(name, ())
             continue
-        role, _, place = word.rpartition("=")
-        yield f"{role}={places[place]}" if role and place in places else places.get(word, word)
+        role, _, path = word.rpartition("=")
+        yield f"{role}={paths[path]}" if role and path in paths else paths.get(word, word)
 
 
 def _gsm8k(number: int) -> dict:
-    baked, ate = 12 + number, 3 + number % 3
+    total, ate = 12 + number, 3 + number % 3
     return {
-        "question": f"Ida baked {baked} tarts in each of 4 hours and ate {ate} of them. How many tarts are left?",
-        "answer": f"Ida baked {baked}*4 = <<{baked}*4={baked * 4}>>{baked * 4} tarts.\n"
-        f"There are {baked * 4}-{ate} = <<{baked * 4}-{ate}={baked * 4 - ate}>>{baked * 4 - ate} left.\n"
-        f"#### {baked * 4 - ate}",
+        "question": f"Ida baked {total} tarts in each of 4 hours and ate {ate} of them. How many tarts are left?",
+        "answer": f"Ida baked {total}*4 = <<{total}*4={total * 4}>>{total * 4} tarts.\n"
+        f"There are {total * 4}-{ate} = <<{total * 4}-{ate}={total * 4 - ate}>>{total * 4 - ate} left.\n"
+        f"#### {total * 4 - ate}",
     }
 
 
@@ -100,8 +100,8 @@ def _mawps(count: int) -> str:
     rows = csv.writer(file)
     rows.writerow(["Question", "Numbers", "Equation", "Answer"])
     for number in range(count):
-        asked = "A rope is number0 metres long . How long are number1 ropes ?"
-        rows.writerow([asked, f"2.5 {number + 2}.0", "* number0 number1", 2.5 * (number + 2)])
+        question = "A rope is number0 metres long . How long are number1 ropes ?"
+        rows.writerow([question, f"2.5 {number + 2}.0", "* number0 number1", 2.5 * (number + 2)])
     return file.getvalue()
 
 
@@ -173,14 +173,18 @@ def _musique(number: int) -> dict:
 def _mind2web(number: int) -> dict:
     def page(node: int, op: str, value: str) -> dict:
         elements = {
-            one: {"tag": "a", "attributes": json.dumps({"backend_node_id": str(one)}), "backend_node_id": str(one)}
-            for one in (3, 4, 5, 6)
+            number: {
+                "tag": "a",
+                "attributes": json.dumps({"backend_node_id": str(number)}),
+                "backend_node_id": str(number),
+            }
+            for number in (3, 4, 5, 6)
         }
         return {
             "cleaned_html": HTML,
             "operation": {"op": op, "value": value},
             "pos_candidates": [elements[node] | {"rank": 0}],
-            "neg_candidates": [one for other, one in elements.items() if other != node],
+            "neg_candidates": [candidate for name, candidate in elements.items() if name != node],
         }
 
     return {

@@ -36,12 +36,12 @@ def evaluation(
     Jobs of different numbers have different tasks, unless they have the same.
     """
     tasks = [
-        Task("wordmath", "data", f"{place} {text}", f"{text} {place}", {"n": place}, {"answer": text})
-        for place in range(len(course))
+        Task("wordmath", "data", f"{index} {text}", f"{text} {index}", {"n": index}, {"answer": text})
+        for index in range(len(course))
     ]
     digest = hashlib.sha256(f"{number} {text}".encode()).hexdigest()
     dataset = hashlib.sha256(text.encode()).hexdigest() if same_tasks else digest
-    rows = tuple(Task(one.benchmark, dataset, one.row, one.question, one.inputs, one.gold) for one in tasks)
+    rows = tuple(Task(task.benchmark, dataset, task.row, task.question, task.inputs, task.gold) for task in tasks)
     job = new_job(database, kind=kind, digest=digest, rows=rows)
     agent = Agent(roles={"planner": "tgi://10.0.0.1:80", "grounder": "tgi://10.0.0.1:80"}, domain="maths")
     infer = Infer("wordmath", dataset, "test", "iterative", agent)
@@ -50,14 +50,14 @@ def evaluation(
         changes = {"spec": spec, "name": text[:200], "chosen": ""}
         connection.execute(update(JobRow).where(JobRow.id == job).values(changes))
         connection.execute(JobTag.__table__.insert().values(job=job, key="note", value=text))
-        told = {
+        endpoint = {
             "job": job,
             "role": "planner",
             "url": f"tgi://10.0.0.1:80?{text}",
             "identity": {"model": text},
             "seen_at": 1.0,
         }
-        connection.execute(JobEndpoint.__table__.insert().values(**told))
+        connection.execute(JobEndpoint.__table__.insert().values(**endpoint))
     who = holder(database, job)
     items = claim(database, who, len(course)) if course else []
     for item, went in zip(items, course, strict=True):

@@ -60,6 +60,6 @@ def table_rows(table: etree._Element) -> list[list[str]]:
     return [[cell.text_content() for cell in row.xpath("./th | ./td")] for row in table.xpath(".//tr")]
 
 
-def places(svg: etree._Element, path: str, name: str) -> list[float]:
+def read_numbers(svg: etree._Element, path: str, name: str) -> list[float]:
     """An attribute that is in per cent, of all elements of that kind."""
-    return [float(one.get(name).removesuffix("%")) for one in svg.iterfind(path)]
+    return [float(node.get(name).removesuffix("%")) for node in svg.iterfind(path)]

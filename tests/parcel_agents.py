@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lumos_queue.benchmarks.toolbench.rows import FILES
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, record
-from tests.tool_judges import AGAIN, ANSWER, PAIR, TASK, kind_of, label, shown_answers
+from tests.tool_judges import AGAIN, ANSWER, PAIR, TASK, find_answers, kind_of, label
 from tests.tool_scripts import call, finish, give_up
 
 NUMBERS = (1, 2, 3)
@@ -20,11 +20,11 @@ NUMBERS = (1, 2, 3)
 def write_queries(folder: Path) -> Path:
     """The folder of the six files, each with other `query_id`s."""
     folder.mkdir()
-    for place, name in enumerate(FILES.values()):
+    for index, name in enumerate(FILES.values()):
         rows = [
             {
-                "query_id": 10 * place + number,
-                "query": f"Where is parcel P{number}? (case {place})",
+                "query_id": 10 * index + number,
+                "query": f"Where is parcel P{number}? (case {index})",
                 "api_list": [LATEST, OFFICES],
                 "relevant APIs": [["Swift Post", "Latest"]],
             }
@@ -35,15 +35,15 @@ def write_queries(folder: Path) -> Path:
 
 
 def write_records(path: Path) -> Path:
-    found = [record(arguments={"parcelid": f"P{number}"}, response={"town": "Ombry"}) for number in (1, 2)]
-    path.write_text("".join(json.dumps(one) + "\n" for one in found), encoding="utf-8")
+    records = [record(arguments={"parcelid": f"P{number}"}, response={"town": "Ombry"}) for number in (1, 2)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in records), encoding="utf-8")
     return path
 
 
 def number_of(prompt: str) -> int | None:
     """The parcel that a prompt asks about; None for a client's control."""
-    found = re.findall(r"Where is parcel P(\d+)", prompt)
-    return int(found[-1]) if found else None
+    numbers = re.findall(r"Where is parcel P(\d+)", prompt)
+    return int(numbers[-1]) if numbers else None
 
 
 def look_up(number: int) -> str:
@@ -85,9 +85,9 @@ def judge(prompt: str) -> str | None:
         return None
     kind = kind_of(prompt)
     if kind == ANSWER:
-        (answer,) = shown_answers(prompt)
+        (answer,) = find_answers(prompt)
         return label("Solved" if "Ombry" in answer else "Unsolved")
     if kind == PAIR:
-        first, second = ("Ombry" in one for one in shown_answers(prompt))
+        first, second = ("Ombry" in answer for answer in find_answers(prompt))
         return label("Tie" if first == second else "First" if first else "Second")
     return label({AGAIN: "Solved", TASK: "Solvable"}[kind])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import make_url
 
-from tests.services import Postgres, free_port, missing, wait_until
+from tests.services import Postgres, free_port, skip_test, wait_until
 
 
 class PgBouncer:
@@ -24,7 +24,7 @@ class PgBouncer:
         sockets = Path(str(make_url(postgres.uri).query["host"]))
         users, configuration = folder / "users.txt", folder / "pgbouncer.ini"
         users.write_text('"postgres" ""\n', encoding="utf-8")
-        chosen = {
+        options = {
             "listen_addr": "127.0.0.1",
             "listen_port": self.port,
             "unix_socket_dir": "",
@@ -32,7 +32,12 @@ class PgBouncer:
             "auth_file": users,
             **settings,
         }
-        lines = ["[databases]", f"* = host={sockets}", "[pgbouncer]", *(f"{name} = {chosen[name]}" for name in chosen)]
+        lines = [
+            "[databases]",
+            f"* = host={sockets}",
+            "[pgbouncer]",
+            *(f"{name} = {options[name]}" for name in options),
+        ]
         configuration.write_text("\n".join(lines) + "\n", encoding="utf-8")
         folder.chmod(0o755)
         owner = sockets.stat()  # pgbouncer does not run as root, and only the owner can reach the server's socket
@@ -61,11 +66,11 @@ class PgBouncer:
 
 
 @contextmanager
-def running_pgbouncer(postgres: Postgres, **settings: object) -> Iterator[PgBouncer]:
+def start_pgbouncer(postgres: Postgres, **settings: object) -> Iterator[PgBouncer]:
     """`settings`: those of pgbouncer.ini, such as pool_mode."""
     binary = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if binary is None:
-        missing("needs pgbouncer: apt-get install pgbouncer")
+        skip_test("needs pgbouncer: apt-get install pgbouncer")
     assert binary
     folder = Path(tempfile.mkdtemp(prefix="lumos-pgbouncer-"))
     pooler = PgBouncer(binary, folder, postgres, **settings)

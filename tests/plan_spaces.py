@@ -26,18 +26,18 @@ def random_constraint(seed: int) -> PlanConstraint:
         slots = random.choices(_CHANNELS, k=2) if random.random() < 0.2 else list(_CHANNELS)
         count = 2 if random.random() < (0.5 if inputs == 2 else 0.1) else 1
         random.shuffle(slots)
-        taken = tuple(Slot(one, random.choice(kinds)) for one in slots[:count])
-        registry.append(Expert(name, taken, random.choice(kinds), ""))
+        input_slots = tuple(Slot(name, random.choice(kinds)) for name in slots[:count])
+        registry.append(Expert(name, input_slots, random.choice(kinds), ""))
     channels = tuple(Slot(name, random.choice(kinds)) for name in _CHANNELS[:inputs])
-    most = random.randint(inputs, 4 if inputs == 1 or len(names) < 4 else 3)
-    return PlanConstraint(Signature(channels, random.choice(kinds)), tuple(registry), random.random() < 0.6, most)
+    max_length = random.randint(inputs, 4 if inputs == 1 or len(names) < 4 else 3)
+    return PlanConstraint(Signature(channels, random.choice(kinds)), tuple(registry), random.random() < 0.6, max_length)
 
 
 def candidates(constraint: PlanConstraint) -> Iterator[Plan]:
     """Every plan of the right shape that repeats nothing and is not too long, whether or not it is feasible."""
-    names = [one.name for one in constraint.registry]
+    names = [expert.name for expert in constraint.registry]
     longest = constraint.max_modules
-    segments = [one for length in range(longest + 1) for one in permutations(names, length)]
+    segments = [segment for length in range(longest + 1) for segment in permutations(names, length)]
     if len(constraint.signature.inputs) == 1:
         yield from (Plan((), tail) for tail in segments)
         return
@@ -48,38 +48,38 @@ def candidates(constraint: PlanConstraint) -> Iterator[Plan]:
 
 def is_allowed(plan: Plan, constraint: PlanConstraint) -> bool:
     """By the rules for feasible plans; without a goal, by those of OpenAGI's decoder, written here once more."""
-    experts = {one.name: one for one in constraint.registry}
+    experts = {expert.name: expert for expert in constraint.registry}
     if constraint.goal_aware:
         return not infeasible_because(plan, constraint.signature, experts)
     branches = [[experts[name] for name in branch] for branch in plan.branches]
     tail = [experts[name] for name in plan.tail]
-    steps = [one for segment in (*branches, tail[1:] if branches else tail) for one in segment]
-    if not tail or not all(branches) or any(len(one.slots) != 1 for one in steps):
+    steps = [step for segment in (*branches, tail[1:] if branches else tail) for step in segment]
+    if not tail or not all(branches) or any(len(step.slots) != 1 for step in steps):
         return False
     if branches:
-        given = {
+        kinds = {
             channel.name: branch[-1].output
             for channel, branch in zip(constraint.signature.inputs, branches, strict=True)
         }
-        wanted = [slot.kind for slot in tail[0].slots]
-        named = [given.get(slot.name) for slot in tail[0].slots] == wanted
-        distinct = len({slot.name for slot in tail[0].slots}) == len(wanted) == len(given)
-        if sorted(wanted) != sorted(given.values()):
+        target_kinds = [slot.kind for slot in tail[0].slots]
+        has_inputs = [kinds.get(slot.name) for slot in tail[0].slots] == target_kinds
+        distinct = len({slot.name for slot in tail[0].slots}) == len(target_kinds) == len(kinds)
+        if sorted(target_kinds) != sorted(kinds.values()):
             return False
-        if len(set(wanted)) < len(wanted) and not (named and distinct):
+        if len(set(target_kinds)) < len(target_kinds) and not (has_inputs and distinct):
             return False
     pairs = [pair for segment in (*branches, tail) for pair in pairwise(segment)]
     return all(before.output == after.slots[0].kind for before, after in pairs)
 
 
-def written(constraint: PlanConstraint) -> list[str]:
+def write_plans(constraint: PlanConstraint) -> list[str]:
     """All texts that the constraint gives. Fails at a state that leads nowhere."""
-    found, waiting = [], [("", constraint.start())]
-    while waiting:
-        text, state = waiting.pop()
+    texts, pending = [], [("", constraint.start())]
+    while pending:
+        text, state = pending.pop()
         pieces = constraint.pieces(state)
         assert pieces or constraint.may_end(state) or not text, f"a dead end after {text!r}"
         if constraint.may_end(state):
-            found.append(text)
-        waiting += [(text + piece, after) for piece, after in pieces.items()]
-    return found
+            texts.append(text)
+        pending += [(text + piece, after) for piece, after in pieces.items()]
+    return texts

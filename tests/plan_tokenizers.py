@@ -48,7 +48,7 @@ def llama_tokenizer(folder: Path) -> Any:
     return _sentencepiece(folder, "tokenizer", settings, options)
 
 
-def crossing_tokenizer() -> Any:
+def make_crossing_tokenizer() -> Any:
     """Byte-level without any split, so that whole pieces and parts of the next become one token."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast

@@ -52,8 +52,8 @@ def write_distribution(
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
     lines = []
-    for group, named in entry_points.items():
-        lines += [f"[lumos_queue.{group}]", *(f"{one} = {place}" for one, place in named.items()), ""]
+    for group, targets in entry_points.items():
+        lines += [f"[lumos_queue.{group}]", *(f"{entry_name} = {target}" for entry_name, target in targets.items()), ""]
     (info / "entry_points.txt").write_text("\n".join(lines))
 
 
@@ -69,7 +69,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 def modules_of(folder: Path) -> Iterator[None]:
     """Put a folder on the path; afterwards forget the modules that were imported, and what is held of plug-ins."""
     before, path = set(sys.modules), [*sys.path]
-    held, loaded = dict(plugin_imports._HELD), dict(plugin_imports._LOADED)
+    held_modules, loaded_modules = dict(plugin_imports._HELD), dict(plugin_imports._LOADED)
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
@@ -79,6 +79,6 @@ def modules_of(folder: Path) -> Iterator[None]:
         for name in set(sys.modules) - before:
             if name.startswith(("mylab", "theirs")):
                 del sys.modules[name]
-        for current, former in ((plugin_imports._HELD, held), (plugin_imports._LOADED, loaded)):
+        for current, former in ((plugin_imports._HELD, held_modules), (plugin_imports._LOADED, loaded_modules)):
             current.clear()
             current.update(former)

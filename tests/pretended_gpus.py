@@ -36,5 +36,5 @@ def write_torch(folder: Path, question: str) -> Path:
 
 def pretend_gpus(folder: Path, memories: Sequence[int]) -> str:
     """A value of PYTHONPATH with which torch has GPUs with so many MiB each."""
-    written = write_torch(folder, _GPUS.format(memories=list(memories)))
-    return os.pathsep.join(filter(None, [str(written), os.environ.get("PYTHONPATH", "")]))
+    file = write_torch(folder, _GPUS.format(memories=list(memories)))
+    return os.pathsep.join(filter(None, [str(file), os.environ.get("PYTHONPATH", "")]))

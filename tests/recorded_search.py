@@ -59,19 +59,19 @@ class Script:
 
     def decisions(self) -> list[RecordedDecision]:
         """The search that was made, from the commands and their parents."""
-        found: list[RecordedDecision] = []
-        place: dict[int, int] = {ROOT: -1}  # position of a command to its decision
+        decisions: list[RecordedDecision] = []
+        positions: dict[int, int] = {ROOT: -1}  # position of a command to its decision
         for position, command, _ in self.made:
             if isinstance(command, Ask):
                 assert command.parent is not None
-                place[position] = len(found)
-                recorded = self._decisions[len(found)]
-                found.append(RecordedDecision(place[command.parent], recorded.thought, pruned=recorded.pruned))
+                positions[position] = len(decisions)
+                decision = self._decisions[len(decisions)]
+                decisions.append(RecordedDecision(positions[command.parent], decision.thought, pruned=decision.pruned))
             elif isinstance(command, Do):
                 assert command.parent is not None
-                index = place[position] = place[command.parent]
-                old, value = found[index], self._decisions[index]
-                found[index] = RecordedDecision(
+                index = positions[position] = positions[command.parent]
+                old, value = decisions[index], self._decisions[index]
+                decisions[index] = RecordedDecision(
                     old.before,
                     value.thought,
                     command.action.name,
@@ -80,4 +80,4 @@ class Script:
                     value.code,
                     value.pruned,
                 )
-        return found
+        return decisions

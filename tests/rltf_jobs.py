@@ -76,14 +76,14 @@ class BegunFit:
 
     def items(self, job: str = "") -> Sequence[Row]:
         with self.database.engine.connect() as connection:
-            wanted = select(Item.__table__).where(Item.job == (job or self.job)).order_by(Item.ordinal)
-            return connection.execute(wanted).all()
+            query = select(Item.__table__).where(Item.job == (job or self.job)).order_by(Item.ordinal)
+            return connection.execute(query).all()
 
     def rollouts(self) -> list[str]:
         """The jobs that it asked for, in that order."""
         with self.database.engine.connect() as connection:
-            wanted = select(JobRow.id).where(JobRow.kind == "evaluate").order_by(JobRow.created_at)
-            return list(connection.execute(wanted).scalars())
+            query = select(JobRow.id).where(JobRow.kind == "evaluate").order_by(JobRow.created_at)
+            return list(connection.execute(query).scalars())
 
     def evaluate(self) -> str:
         """Ask for the rollouts of the step that is due, and have them made; returns their job."""
@@ -123,16 +123,16 @@ def begin_fit(
     settings = Settings(home=home, poll_seconds=0.1)
     database = open_database(settings.database)
     upgrade(database)
-    asked = InferenceOptions(**{**_NOTHING, **(evaluation or OPENAGI)})
+    inference = InferenceOptions(**{**_NOTHING, **(evaluation or OPENAGI)})
     options = RltfOptions(start, home / "fit", "planner", reward, beams, epsilon, temperature, {**SPEC, **spec})
-    job, rows = make_rltf_job(options, asked, settings, lambda line: None)
+    job, rows = make_rltf_job(options, inference, settings, lambda line: None)
     recipe = job.recipe
     assert isinstance(recipe, Rltf)
     identifier, _ = submit(database, settings, job, rows, windows=len(job.windows()))
-    done = run_item(recipe, job.windows()[0])
+    outcome = run_item(recipe, job.windows()[0])
     who = holder(database, identifier)
     (item,) = claim(database, who, 1)
-    commit(database, who, Batch({item.id: item.claim}, finished=[Finished(item.id, output=done.output)]))
+    commit(database, who, Batch({item.id: item.claim}, finished=[Finished(item.id, output=outcome.output)]))
     end_session(database, who.session)
     process = WorkerContext(settings)
     try:

@@ -32,8 +32,8 @@ class RogueMysql:
         """
         self.greets, self.asks, self.tls, self.greeting, self.believes = greets, asks, tls, greeting, believes
         self.heard, self.packets = b"", list[bytes]()
-        self._listening = socket.create_server((host, 0))
-        self.host, self.port = self._listening.getsockname()[:2]
+        self._listener = socket.create_server((host, 0))
+        self.host, self.port = self._listener.getsockname()[:2]
         self._thread = threading.Thread(target=self._serve)
 
     def __enter__(self) -> RogueMysql:
@@ -41,14 +41,14 @@ class RogueMysql:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
         self._thread.join()
 
     def _serve(self) -> None:
         while True:
             try:
-                client, _ = self._listening.accept()
+                client, _ = self._listener.accept()
             except OSError:
                 return
             with client, suppress(OSError, EOFError):
@@ -56,7 +56,7 @@ class RogueMysql:
                 self._talk(client)
 
     def _talk(self, client: socket.socket) -> None:
-        _send(client, 0, self._greeting() if self.greeting is None else self.greeting)
+        _send(client, 0, self._build_greeting() if self.greeting is None else self.greeting)
         number, login = self._receive(client)
         if self.tls and int.from_bytes(login[:4], "little") & SSL:
             with self.tls.wrap_socket(client, server_side=True) as inside:
@@ -65,7 +65,7 @@ class RogueMysql:
             return
         self._authenticate(client, number)
 
-    def _greeting(self) -> bytes:
+    def _build_greeting(self) -> bytes:
         flags = LONG_PASSWORD | WITH_DATABASE | PROTOCOL_41 | SECURE | PLUGIN_AUTH | (SSL if self.tls else 0)
         return (
             b"\x0a8.0.0\x00"

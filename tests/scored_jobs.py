@@ -29,7 +29,7 @@ def tasks_of(count: int, dataset: str = "data", benchmark: str = "wordmath", **i
     )
 
 
-def scored_job(
+def create_scored_job(
     database: Database,
     values: Values,
     tasks: Sequence[Task] = (),
@@ -70,13 +70,15 @@ def scored_job(
     dataset = NewDataset(rows[0].dataset, rows[0].benchmark, "test", "MIT", rows)
     identifier, _ = create_job(database, replace(new, **options), dataset, limit=limit, samples=samples, again=True)
     who = holder(database, identifier)
-    left = min(limit or len(rows), len(rows)) * samples - owed
-    by_row = {task.row: found for task, found in zip(rows, values, strict=False)}
-    while left > 0 and (items := claim(database, who, min(left, 500))):
-        left -= len(items)
-        done = [_finish(item, by_row, version, metric, of, kind) for item in items]
+    done_count = min(limit or len(rows), len(rows)) * samples - owed
+    by_row = {task.row: score for task, score in zip(rows, values, strict=False)}
+    while done_count > 0 and (items := claim(database, who, min(done_count, 500))):
+        done_count -= len(items)
+        finished_items = [_finish(item, by_row, version, metric, of, kind) for item in items]
         attempts = [(item.id, 1, "1") for item in items]
-        commit(database, who, Batch({item.id: item.claim for item in items}, {Attempt: attempts}, finished=done))
+        commit(
+            database, who, Batch({item.id: item.claim for item in items}, {Attempt: attempts}, finished=finished_items)
+        )
     finish_if_idle(database, identifier)
     return identifier
 

@@ -38,10 +38,10 @@ def _reply(prompt: str, plan: Callable[[str], str]) -> str:
     # Demonstrations stand before the task; what was said about it follows.
     talk = prompt.rpartition("Please ground the given subgoal" if "Please ground" in prompt else "Please provide")[2]
     if "Please ground" in prompt:
-        return _grounding(talk)
+        return _write_actions(talk)
     if "Please provide a reasonable" not in prompt:
         return "That is simple. Answer is 12." if _number(prompt) % 3 else "12"
-    return _integrated(talk) if "The available action list" in talk or "Calculator(" in prompt else plan(talk)
+    return _write_step(talk) if "The available action list" in talk or "Calculator(" in prompt else plan(talk)
 
 
 def _number(text: str) -> int:
@@ -53,61 +53,61 @@ def _question(talk: str) -> str:
     return talk.partition("Task: ")[2].partition("; Initial Environment")[0].partition(" \n")[0]
 
 
-def _most(question: str) -> int:
+def _read_limit(question: str) -> int:
     """How many subgoals the plan has."""
     return 1 + _number(question) % 3
 
 
 def _one_subgoal(talk: str) -> str:
     turn, question = talk.count("<|assistant|>\n"), _question(talk)
-    if turn > _most(question):
+    if turn > _read_limit(question):
         return STOP
     return f"{'No, I will keep planning. ' if turn > 1 else ''}Subgoal {turn}: {STEPS[turn - 1]}"
 
 
 def _whole_plan(talk: str) -> str:
-    return "; ".join(f"Subgoal {at}: {STEPS[at - 1]}" for at in range(1, _most(_question(talk)) + 1))
+    return "; ".join(f"Subgoal {number}: {STEPS[number - 1]}" for number in range(1, _read_limit(_question(talk)) + 1))
 
 
-def _integrated(talk: str) -> str:
+def _write_step(talk: str) -> str:
     turn, question = talk.count("<|assistant|>\n"), _question(talk)
-    if turn > _most(question):
+    if turn > _read_limit(question):
         return STOP
     return f"{_one_subgoal(talk)} Actions: {'; '.join(_maths(question, turn))}"
 
 
-def _grounding(talk: str) -> str:
-    ground = next(one for name, one in _GROUNDINGS.items() if name in talk or not name)
+def _write_actions(talk: str) -> str:
+    ground = next(function for name, function in _GROUNDINGS.items() if name in talk or not name)
     question = _question(talk)
     if whole := talk.rpartition("Subgoals to be grounded: ")[2] if "Subgoals to be grounded" in talk else "":
         numbers = [int(number) for number in re.findall(r"Subgoal (\d+):", whole)]
     else:
         numbers = [int(re.findall(r"Subgoal to be grounded: Subgoal (\d+)", talk)[-1])]
-    said = "; ".join(action for number in numbers for action in ground(question, number))
-    return said.removeprefix("R1 = ") if talk.endswith("R1 = ") else said
+    action_line = "; ".join(action for number in numbers for action in ground(question, number))
+    return action_line.removeprefix("R1 = ") if talk.endswith("R1 = ") else action_line
 
 
 def _maths(question: str, number: int) -> Sequence[str]:
     """Two variables for each subgoal; the second of some tasks is an equation, and of others an error."""
-    given = [int(one[:6]) for one in _DATES.findall(question)] or [2]
+    numbers = [int(date[:6]) for date in _DATES.findall(question)] or [2]
     last, kind = 2 * number, _number(question) % 5
     if number == 1:
-        return f"R1 = Calculator({given[0]} * {len(given)})", f"R2 = Calculator(R1 + {given[-1]})"
+        return f"R1 = Calculator({numbers[0]} * {len(numbers)})", f"R2 = Calculator(R1 + {numbers[-1]})"
     if number == 2 and kind == 1:
         return f"R{last - 1} = SetEquation(2 * x + 3 = R{last - 2})", f"R{last} = SolveEquation(R{last - 1})"
     if number == 2 and kind == 2:
         return f"R{last - 1} = Calculator(R{last - 2} / 0)", f"R{last} = Calculator(R{last - 1} + 1)"
-    return f"R{last - 1} = Calculator(R{last - 2} - {given[0]})", f"R{last} = Calculator(R{last - 1} / 2)"
+    return f"R{last - 1} = Calculator(R{last - 2} - {numbers[0]})", f"R{last} = Calculator(R{last - 1} / 2)"
 
 
 def _qa(question: str, number: int) -> Sequence[str]:
     names = _NAMES.findall(question) or ["Other"]
     if number == 1:
-        asked = f"What is {names[0]} known for?"
+        subquestion = f"What is {names[0]} known for?"
         return (
             f"R1 = KnowledgeQuery({names[0]})",
-            f"R2 = ParagraphRetrieve(R1, Query: {asked})",
-            f"R3 = QA([R2], Question: {asked})",
+            f"R2 = ParagraphRetrieve(R1, Query: {subquestion})",
+            f"R3 = QA([R2], Question: {subquestion})",
         )
     if number == 2:
         return ("R4 = QA([R3], Question: What follows from R3?)",)
@@ -129,8 +129,8 @@ def _vision(question: str, number: int) -> Sequence[str]:
     if number == 2:
         return ("R2 = QA([R1], Question: Which kind of animal is R1?)",)
     task, _, choices = question.partition(" There're some choices: ")
-    asked = f"{task} We can also see that R2. There're some choices: {choices} You must choose one."
-    return (f"R3 = VQA([IMG], Question: {asked} Output only one letter!)",)
+    full_question = f"{task} We can also see that R2. There're some choices: {choices} You must choose one."
+    return (f"R3 = VQA([IMG], Question: {full_question} Output only one letter!)",)
 
 
 def _shop(question: str, number: int) -> Sequence[str]:
@@ -142,12 +142,12 @@ def _shop(question: str, number: int) -> Sequence[str]:
 
 
 def _sql(question: str, number: int) -> Sequence[str]:
-    given = _DATES.findall(question) or ["3"]
+    dates = _DATES.findall(question) or ["3"]
     if number == 1:
         return ("R1 = SHOW TABLES",)
     if number == 2:
         return ("R2 = name FROM hat",)
-    return (f"R{number} = SELECT name FROM hat WHERE price > {given[0]} ORDER BY price LIMIT 1",)
+    return (f"R{number} = SELECT name FROM hat WHERE price > {dates[0]} ORDER BY price LIMIT 1",)
 
 
 #: A word in the list of actions to the domain that has it; the last has no such list.
@@ -181,22 +181,22 @@ def _annotation(prompt: str) -> str:
         return "I'm sorry, but I cannot help with that."
     if not again and number % 5 == 2:
         return "Subgoal 1: Begin.\nAction 1-1: R1 = Compute(1 + 1) = 2"
-    offered = prompt.partition("they must be one of ")[2][:40]
-    if "KnowledgeQuery" in offered:
+    choices = prompt.partition("they must be one of ")[2][:40]
+    if "KnowledgeQuery" in choices:
         name = (_NAMES.findall(question[0]) or ["Other"])[0]
         return (
             f"Subgoal 1: Find {name}.\nAction 1-1: R1 = KnowledgeQuery({name}) = WikipediaPage({name})\n"
             f"Action 1-2: R2 = ParagraphRetrieve(R1, Query: What is it?) = Paragraph({name}-1)\n"
             f"Action 1-3: R3 = QA([R2], Question: {question[0]}) = Oslo"
         )
-    if "CLICK" in offered:
+    if "CLICK" in choices:
         return "Subgoal 1: Open the hats.\nAction 1-1: R1 = CLICK(Env, QUERY: Click the link Hats)"
-    if "VQA" in offered:
+    if "VQA" in choices:
         return f"Subgoal 1: Look.\nAction 1-1: R1 = VQA([IMG], Question: {question[0]}) = {'ABCD'[number % 4]}"
-    if "SQL" in offered:
+    if "SQL" in choices:
         return f"Subgoal 1: Write the query.\nAction 1-1: R1 = (SELECT name FROM hat WHERE id > {number % 9})"
-    given = [int(one[:6]) for one in _DATES.findall(question[0])][:2] or [1]
+    numbers = [int(date[:6]) for date in _DATES.findall(question[0])][:2] or [1]
     return (
-        f"Subgoal 1: Add the numbers of the task.\nAction 1-1: R1 = Calculator({' + '.join(map(str, given))}) "
-        f"= {sum(given) + (number % 7 == 0)}"
+        f"Subgoal 1: Add the numbers of the task.\nAction 1-1: R1 = Calculator({' + '.join(map(str, numbers))}) "
+        f"= {sum(numbers) + (number % 7 == 0)}"
     )

@@ -53,28 +53,28 @@ def _fits(task: Task, gold: Annotation) -> bool:
     actions = [action for step in gold.steps for action in step.actions]
     results = [result for step in gold.steps for result in step.results]
     plain = all(action.name == "Calculator" and re.fullmatch(r"[R\d\s+*-]+", action.arguments) for action in actions)
-    stated = {str(number) for number in numbers_in(task.question, words=True)}
-    fresh = len(set(results)) == len(results) and not stated & set(results)
+    stated_numbers = {str(number) for number in numbers_in(task.question, words=True)}
+    fresh = len(set(results)) == len(results) and not stated_numbers & set(results)
     return 3 <= len(actions) <= 5 and plain and fresh and bool(variables_in(actions[-1].arguments))
 
 
-def planted(place: int) -> tuple[str, bool]:
+def plant_error(index: int) -> tuple[str, bool]:
     """The error of the row at this place, and whether it is mended when the teacher is asked again."""
     kinds = list(PLANTED)
-    return kinds[place % len(kinds)], place // len(kinds) % 2 == 1
+    return kinds[index % len(kinds)], index // len(kinds) % 2 == 1
 
 
 def reply(prompt: str) -> str:
     """The teacher's reply to a framed prompt."""
     question = prompt.rpartition("natural language plan!\n\nTask: ")[2].partition("\n\nNatural language plan: ")[0]
-    place = [task.question for task in tasks()].index(question)
-    error, mends = planted(place)
+    index = [task.question for task in tasks()].index(question)
+    error, mends = plant_error(index)
     asked_again = "That is not accepted:" in prompt
-    steps = open_benchmark("wordmath").gold(tasks()[place]).steps
-    return erring(steps, "" if asked_again and mends else error)
+    steps = open_benchmark("wordmath").gold(tasks()[index]).steps
+    return add_error(steps, "" if asked_again and mends else error)
 
 
-def erring(steps: tuple[AnnotatedSubgoal, ...], error: str) -> str:
+def add_error(steps: tuple[AnnotatedSubgoal, ...], error: str) -> str:
     """The annotation as text, with an error in it."""
     text = write_annotation(steps)
     lines = text.split("\n")
@@ -102,10 +102,10 @@ def erring(steps: tuple[AnnotatedSubgoal, ...], error: str) -> str:
         case "wrong final answer":
             last = steps[-1]
             action = replace(last.actions[-1], arguments=f"{last.actions[-1].arguments} + 1", raw="")
-            wrong = replace(last, actions=(*last.actions[:-1], action), results=(*last.results[:-1], _more(last)))
+            wrong = replace(last, actions=(*last.actions[:-1], action), results=(*last.results[:-1], _increment(last)))
             return write_annotation((*steps[:-1], wrong))
         case "result differs":
-            wrong = replace(steps[0], results=(_more(steps[0]),))
+            wrong = replace(steps[0], results=(_increment(steps[0]),))
             return write_annotation((wrong, *steps[1:]))
         case "unreadable":
             return text + "\n\nI hope this helps!"
@@ -114,7 +114,7 @@ def erring(steps: tuple[AnnotatedSubgoal, ...], error: str) -> str:
     return text
 
 
-def _more(step: AnnotatedSubgoal) -> str:
+def _increment(step: AnnotatedSubgoal) -> str:
     return str(int(step.results[-1]) + 1)
 
 

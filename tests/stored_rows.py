@@ -25,7 +25,7 @@ _COMPARED = {
 }
 
 
-def stored_rows(database: Database, job: str) -> dict:
+def read_stored_rows(database: Database, job: str) -> dict:
     """(task row, sample) of each episode to everything about it but times and surrogate keys."""
     with database.engine.connect() as connection:
         episodes = connection.execute(
@@ -53,17 +53,17 @@ def _episode(connection: Connection, episode) -> dict:
         "origin",
         "split",
     )
-    found = {name: getattr(episode, name) for name in names}
+    fields = {name: getattr(episode, name) for name in names}
     for table, columns in _COMPARED.items():
         rows = connection.execute(
             select(*(getattr(table, name) for name in columns))
             .where(table.episode == episode.id, table.attempt == episode.attempt)
             .order_by(table.position, table.branch)
         )
-        found[table.__tablename__] = [tuple(row) for row in rows]
+        fields[table.__tablename__] = [tuple(row) for row in rows]
     scores = select(ScoreRow.metric, ScoreRow.version, ScoreRow.value, ScoreRow.detail)
-    found["scores"] = sorted(map(tuple, connection.execute(scores.where(ScoreRow.episode == episode.id))))
-    return found
+    fields["scores"] = sorted(map(tuple, connection.execute(scores.where(ScoreRow.episode == episode.id))))
+    return fields
 
 
 def make_tables(home: Path) -> None:
@@ -79,8 +79,8 @@ def state(database: Database, job: str) -> str:
         return get_job(connection, job).state
 
 
-def wait_for(database: Database, job: str, wanted: str = "done", seconds: float = 60.0) -> None:
-    wait_until(lambda: state(database, job) == wanted, f"job {job} is {wanted}", seconds)
+def wait_for(database: Database, job: str, target: str = "done", seconds: float = 60.0) -> None:
+    wait_until(lambda: state(database, job) == target, f"job {job} is {target}", seconds)
 
 
 def run_embedded(folder: Path, job: Job, rows: Rows, url: str = "", **settings) -> tuple[Database, str]:

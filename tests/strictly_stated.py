@@ -12,7 +12,7 @@ from lumos_queue.scoring.numeric import read_number
 _REFERENCE = re.compile(r"\bsubgoals? \d+(?:(?:,| and|, and) \d+)*|\b(?:result|step) \d+\b", re.IGNORECASE)
 
 
-def strictly_stated(step: AnnotatedSubgoal) -> bool:
+def states_strictly(step: AnnotatedSubgoal) -> bool:
     """Whether any number of the text, but those of labels and references to subgoals, equals a result of the step."""
     numbers = numbers_in(_REFERENCE.sub(" ", strip_label(step.subgoal.text)), words=True)
     return any(read_number(result) in numbers for result in step.results)

@@ -49,10 +49,10 @@ class TcpProxy:
 
     async def _close(self) -> None:
         self._server.close()
-        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in others:
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
@@ -68,7 +68,7 @@ class TcpProxy:
             ways = [asyncio.create_task(self._forward(*way)) for way in ((reader, outward), (inward, writer))]
             try:
                 await asyncio.wait(
-                    [*ways, watch := asyncio.create_task(self._dropped())], return_when="FIRST_COMPLETED"
+                    [*ways, watch := asyncio.create_task(self._wait_for_drop())], return_when="FIRST_COMPLETED"
                 )
             finally:
                 for task in (*ways, watch):
@@ -79,9 +79,9 @@ class TcpProxy:
         except asyncio.CancelledError:
             return  # the proxy closes
         finally:
-            for one in (writer, outward):
-                if one is not None:
-                    one.transport.abort()
+            for stream in (writer, outward):
+                if stream is not None:
+                    stream.transport.abort()
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
@@ -105,6 +105,6 @@ class TcpProxy:
         while self.mode == "black_hole":
             await asyncio.sleep(POLL)
 
-    async def _dropped(self) -> None:
+    async def _wait_for_drop(self) -> None:
         while self.mode != "drop":
             await asyncio.sleep(POLL)

@@ -10,7 +10,7 @@ import termios
 import time
 from collections.abc import Mapping, Sequence
 
-from tests.forked_commands import forked_lumos
+from tests.forked_commands import fork_lumos
 
 
 class Terminal:
@@ -18,26 +18,26 @@ class Terminal:
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]):
         self.text = ""  #: all that it has printed
-        self._waited_for = 0  # what was waited for ends here in the text: more may have come with it
+        self._position = 0  # what was waited for ends here in the text: more may have come with it
         self._end, self._theirs = pty.openpty()
         termios.tcsetwinsize(self._theirs, (50, 80))
         variables = {**os.environ, **environment, "TERM": "xterm"}
-        self.process = forked_lumos(*arguments, environment=variables, terminal=os.ttyname(self._theirs))
+        self.process = fork_lumos(*arguments, environment=variables, terminal=os.ttyname(self._theirs))
 
     def expect(self, text: str, seconds: float = 60.0) -> None:
         """Wait until it prints this, after what was waited for before. Raises AssertionError when it does not."""
-        start, until = self._waited_for, time.monotonic() + seconds
+        start, until = self._position, time.monotonic() + seconds
         while text not in self.text[start:]:
             assert time.monotonic() < until, f"'{text}' was not printed, but:\n{self.text}"
             if not self._read():
                 assert text in self.text[start:], f"'{text}' was not printed, but:\n{self.text}"
-        self._waited_for = self.text.index(text, start) + len(text)
+        self._position = self.text.index(text, start) + len(text)
 
     def _read(self) -> bool:
         """Read what it prints in the next moment; returns whether more may come."""
-        ended = self.process.poll() is not None
-        if not select.select([self._end], [], [], 0 if ended else 0.1)[0]:
-            return not ended
+        has_ended = self.process.poll() is not None
+        if not select.select([self._end], [], [], 0 if has_ended else 0.1)[0]:
+            return not has_ended
         self.text += os.read(self._end, 65536).decode(errors="replace")
         return True
 

@@ -20,22 +20,22 @@ def make_tiny_adapter(base: Path, folder: Path, phrases: Sequence[str] = ()) -> 
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
 
-    prepared = prepare_tokenizer(base, phrases)
+    preparation = prepare_tokenizer(base, phrases)
     model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     torch.manual_seed(1)
-    if len(prepared.tokenizer) > model.config.vocab_size:
-        model.resize_token_embeddings(len(prepared.tokenizer), mean_resizing=False)
-    rows = list(prepared.added) if phrases else None
-    fitted = get_peft_model(
+    if len(preparation.tokenizer) > model.config.vocab_size:
+        model.resize_token_embeddings(len(preparation.tokenizer), mean_resizing=False)
+    rows = list(preparation.added) if phrases else None
+    adapter = get_peft_model(
         model,
         LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", trainable_token_indices=rows, task_type="CAUSAL_LM"),
     )
     with torch.no_grad():
-        for name, weight in fitted.named_parameters():
+        for name, weight in adapter.named_parameters():
             if "lora_" in name or "trainable_tokens" in name:
                 weight.copy_(0.5 * torch.randn_like(weight))
-    fitted.save_pretrained(str(folder), save_embedding_layers=False)
-    prepared.tokenizer.save_pretrained(folder)
-    made = {"base": {"name": base.name, "sha256": model_digests(base)["sha256"]}}
-    (folder / "made-from.json").write_text(json.dumps(made))
-    return fitted.eval(), prepared.tokenizer
+    adapter.save_pretrained(str(folder), save_embedding_layers=False)
+    preparation.tokenizer.save_pretrained(folder)
+    metadata = {"base": {"name": base.name, "sha256": model_digests(base)["sha256"]}}
+    (folder / "made-from.json").write_text(json.dumps(metadata))
+    return adapter.eval(), preparation.tokenizer

@@ -20,7 +20,7 @@ def save(folder: Path, model: Any, processor: dict[str, Any] | None = None) -> P
     from transformers import PreTrainedTokenizerFast
 
     model.save_pretrained(folder)
-    words = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    words = Tokenizer(models.WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     words.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
@@ -120,7 +120,7 @@ def objects(folder: Path) -> Path:
     return save(folder, model, {"image_processor_type": "DetrImageProcessor", "size": {"height": 32, "width": 32}})
 
 
-def enlarged(folder: Path) -> Path:
+def enlarge(folder: Path) -> Path:
     from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution
 
     config = Swin2SRConfig(image_size=16, embed_dim=12, depths=[1], num_heads=[2], window_size=4, upscale=2)
@@ -161,7 +161,7 @@ def draws(folder: Path, channels: int = 4, kind: str = "StableDiffusionPipeline"
     text = CLIPTextModel(
         CLIPTextConfig(vocab_size=len(WORDS) + 2, max_position_embeddings=16, eos_token_id=1, **_SIZES)
     )
-    vocabulary = {word: at for at, word in enumerate(["<|startoftext|>", "<|endoftext|>", *WORDS])}
+    vocabulary = {word: index for index, word in enumerate(["<|startoftext|>", "<|endoftext|>", *WORDS])}
     tokenizer = CLIPTokenizer(vocab=vocabulary, merges=[], model_max_length=16)
     pipeline = getattr(diffusers, kind)(
         vae=vae,
@@ -191,7 +191,7 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "Text Generation": words,
     "Image Classification": classes,
     "Object Detection": objects,
-    "Image Super Resolution": enlarged,
+    "Image Super Resolution": enlarge,
     "Image Captioning": captions,
     "Visual Question Answering": answers,
     "Text to Image Generation": draws,

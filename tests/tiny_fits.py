@@ -19,9 +19,9 @@ PHRASES = ("<|user|>\n", "\n<|assistant|>\n")
 
 def conversation(number: int) -> Conversation:
     """Two exchanges about adding; of 40 conversations some are twice as long as others."""
-    asked = f"Add {number} and {'one ' * (number % 7)}{number + 1}."
+    question = f"Add {number} and {'one ' * (number % 7)}{number + 1}."
     turns = (
-        Turn("user", asked),
+        Turn("user", question),
         Turn("assistant", f"It is {2 * number + 1}."),
         Turn("user", "Go on."),
         Turn("assistant", "That is all."),

@@ -75,9 +75,9 @@ def make_tiny_gguf(file: Path, pre: str = "smollm", hidden: int = 64, layers: in
             weight.mul_(4)
             heads = 4 if "q_proj" in name else 2 if "k_proj" in name else 0
             data = _interleave(weight, heads).numpy() if heads else weight.numpy()
-            packed = gguf.quantize(data, gguf.GGMLQuantizationType.Q4_1)
-            writer.add_tensor(_their_name(name), packed, raw_dtype=gguf.GGMLQuantizationType.Q4_1)
-            real = torch.from_numpy(gguf.dequantize(packed, gguf.GGMLQuantizationType.Q4_1))
+            packed_weights = gguf.quantize(data, gguf.GGMLQuantizationType.Q4_1)
+            writer.add_tensor(_their_name(name), packed_weights, raw_dtype=gguf.GGMLQuantizationType.Q4_1)
+            real = torch.from_numpy(gguf.dequantize(packed_weights, gguf.GGMLQuantizationType.Q4_1))
             weight.copy_(_part(real, heads) if heads else real)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -110,6 +110,6 @@ def _their_name(name: str) -> str:
         "post_attention_layernorm": "ffn_norm",
         "input_layernorm": "attn_norm",
     }
-    for ours, theirs in parts.items():
-        name = name.replace(ours, theirs)
+    for own_name, theirs in parts.items():
+        name = name.replace(own_name, theirs)
     return name

@@ -23,7 +23,7 @@ def write_planner(folder: Path) -> Path:
     """A Llama of 30,000 parameters whose tokenizer has a token for each expert."""
     from lumos_queue.training.tokenizer import train_tokenizer
 
-    tokenizer = train_tokenizer((one.description for one in TASKS), 400, (*PHRASES, *PLANNABLE))
+    tokenizer = train_tokenizer((task.description for task in TASKS), 400, (*PHRASES, *PLANNABLE))
     return write_llama(folder, tokenizer, tied=True)
 
 
@@ -34,7 +34,7 @@ def write_t5_planner(folder: Path) -> Path:
 
     from lumos_queue.training.tokenizer import train_tokenizer
 
-    tokenizer = train_tokenizer((one.description for one in TASKS), 400, (*PHRASES, *PLANNABLE))
+    tokenizer = train_tokenizer((task.description for task in TASKS), 400, (*PHRASES, *PLANNABLE))
     config = T5Config(
         vocab_size=len(tokenizer),
         d_model=32,

@@ -88,7 +88,7 @@ def _words(folder: Path, special: list[str], kind: str) -> int:
     )
     ends = [(name, tokenizer.token_to_id(name)) for name in ("[SEP]", "[CLS]")]
     tokenizer.post_processor = processors.BertProcessing(*ends)
-    loaded = PreTrainedTokenizerFast(
+    fast_tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         cls_token="[CLS]",
         sep_token="[SEP]",
@@ -96,7 +96,7 @@ def _words(folder: Path, special: list[str], kind: str) -> int:
         unk_token="[UNK]",
         mask_token="[MASK]",
     )
-    loaded.save_pretrained(folder)
+    fast_tokenizer.save_pretrained(folder)
     if kind == "DPRReaderTokenizer":
         vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])
         (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in vocabulary), encoding="utf-8")

@@ -22,7 +22,7 @@ def pictures() -> list[bytes]:
     """Three of 20 x 24 pixels; the second is the first with noise."""
     chance = np.random.RandomState(5)
     first, third = chance.rand(24, 20, 3), chance.rand(24, 20, 3) ** 3
-    return [from_pixels(one) for one in (first, (first + 0.1 * chance.randn(24, 20, 3)).clip(0, 1), third)]
+    return [from_pixels(pixels) for pixels in (first, (first + 0.1 * chance.randn(24, 20, 3)).clip(0, 1), third)]
 
 
 def make_clip(folder: Path) -> Path:

@@ -21,7 +21,7 @@ def parameter(name: str, kind: str = "STRING", default: Any = "", description: s
     return {"name": name, "type": kind, "description": description, "default": default}
 
 
-def entry(api: str, required: Sequence[dict] = (), optional: Sequence[dict] = (), **more: Any) -> dict[str, Any]:
+def entry(api: str, required: Sequence[dict] = (), optional: Sequence[dict] = (), **fields: Any) -> dict[str, Any]:
     """An entry of an `api_list`."""
     return {
         "category_name": "Parcels, Mail",
@@ -31,7 +31,7 @@ def entry(api: str, required: Sequence[dict] = (), optional: Sequence[dict] = ()
         "required_parameters": list(required),
         "optional_parameters": list(optional),
         "method": "GET",
-        **more,
+        **fields,
     }
 
 
@@ -50,10 +50,15 @@ TASK = Task("toolbench", "d", "1", "Where is parcel P1?", {"functions": [LATEST,
 LATEST_NAME, OFFICES_NAME = "latest_for_swift_post", "offices_for_swift_post"
 
 
-def record(api: str = "Latest", arguments: Any = None, response: Any = "there", **more: Any) -> dict[str, Any]:
+def record(api: str = "Latest", arguments: Any = None, response: Any = "there", **fields: Any) -> dict[str, Any]:
     """A recorded answer."""
     names = {"category": "Parcels, Mail", "tool": "Swift Post", "api": api}
-    return {**names, "arguments": {"parcelid": "P1"} if arguments is None else arguments, "response": response, **more}
+    return {
+        **names,
+        "arguments": {"parcelid": "P1"} if arguments is None else arguments,
+        "response": response,
+        **fields,
+    }
 
 
 def call(name: str, arguments: Any = None, variables: tuple[str, ...] = ()) -> Action:
@@ -76,7 +81,7 @@ class Simulator:
         return Completion(self.replies.pop(0), "stop")
 
 
-def played(
+def play(
     actions: Sequence[Action | Sequence[Action]],
     task: Task = TASK,
     tools: Mapping[str, str] | None = None,
@@ -85,13 +90,13 @@ def played(
     caller: Any = None,
 ) -> tuple[list[Execution], MemoryJournal, EpisodeRun]:
     """What an episode's actions gave, one after the other; those of a list are done together."""
-    given: list[Execution] = []
+    executions: list[Execution] = []
     journal = journal or MemoryJournal()
 
     def formulation(task: Task, agent: Agent):
-        for one in actions:
-            done = yield (Do(one) if isinstance(one, Action) else [Do(each) for each in one])
-            given.extend(done if isinstance(done, list) else [done])
+        for step in actions:
+            outcomes = yield (Do(step) if isinstance(step, Action) else [Do(action) for action in step])
+            executions.extend(outcomes if isinstance(outcomes, list) else [outcomes])
         return Outcome(None, "no_answer")
 
     async def go() -> EpisodeRun:
@@ -101,4 +106,4 @@ def played(
             return await run_episode(formulation, task, Agent({}, "tools"), journal, perform)
 
     run = asyncio.run(go())
-    return given, journal, run
+    return executions, journal, run

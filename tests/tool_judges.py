@@ -31,7 +31,7 @@ def kind_of(prompt: str) -> str:
     return next(kind for line in reversed(lines) for words, kind in _KINDS.items() if words in line)
 
 
-def shown_answers(prompt: str) -> list[str]:
+def find_answers(prompt: str) -> list[str]:
     """The final answers that a prompt shows, as quoted, in their order."""
     return [line.removeprefix("Final answer: ") for line in prompt.splitlines() if line.startswith("Final answer: ")]
 
@@ -40,16 +40,16 @@ def label(word: str, reason: str = "so it is") -> str:
     return f"Reason: {reason}\nLabel: {word}"
 
 
-def answered(text: str, *observations: str) -> JudgedRun:
+def answer_with(text: str, *observations: str) -> JudgedRun:
     """A run that called a function for each observation and then answered."""
-    steps = tuple(JudgedStep("state", '{"number": 17}', "ok", one) for one in observations)
+    steps = tuple(JudgedStep("state", '{"number": 17}', "ok", observation) for observation in observations)
     return JudgedRun(ANSWERED, text, steps)
 
 
-def task_of(own: JudgedRun, other: JudgedRun | None = None, query: str = "Where is order 17?") -> Task:
-    inputs: dict[str, Any] = {"tools": ["state: says where an order is"], "run": own.as_json()}
-    if other is not None:
-        inputs["against"] = other.as_json()
+def task_of(own_run: JudgedRun, other_run: JudgedRun | None = None, query: str = "Where is order 17?") -> Task:
+    inputs: dict[str, Any] = {"tools": ["state: says where an order is"], "run": own_run.as_json()}
+    if other_run is not None:
+        inputs["against"] = other_run.as_json()
     return Task("tooleval", "", "1", query, inputs)
 
 
@@ -64,14 +64,14 @@ class ScriptedJudge:
     def reply(self, prompt: str) -> str:
         kind = kind_of(prompt)
         self.asked.append((kind, prompt))
-        said = self._replies[kind]
-        return label(said) if isinstance(said, str) else said(prompt)
+        replies = self._replies[kind]
+        return label(replies) if isinstance(replies, str) else replies(prompt)
 
     def kinds(self) -> list[str]:
         return [kind for kind, _ in self.asked]
 
     def prompts(self, kind: str) -> list[str]:
-        return [prompt for one, prompt in self.asked if one == kind]
+        return [prompt for name, prompt in self.asked if name == kind]
 
     async def __call__(self, command: Command, context: StepContext) -> Result:
         assert isinstance(command, Ask) and command.role == "judge"
@@ -79,7 +79,7 @@ class ScriptedJudge:
         return Completion(self.reply(command.prompt), FinishReason.STOP)
 
 
-def judged(judge: ScriptedJudge, task: Task, votes: int = 3, journal: MemoryJournal | None = None) -> ToolVerdict:
+def judge(judge: ScriptedJudge, task: Task, votes: int = 3, journal: MemoryJournal | None = None) -> ToolVerdict:
     """The verdict on a task."""
     run = run_judge(judge, task, votes, journal)
     assert run.outcome.answer is not None

@@ -43,18 +43,18 @@ class Scripted:
     ):
         """`answers`: of the person who is shown a plan, in order."""
         self._answers = list(answers)
-        self._replies = {role: list(one) for role, one in replies.items()}
+        self._replies = {role: list(texts) for role, texts in replies.items()}
         self._functions = functions or {}
         self.commands: list[Command] = []
         self.contexts: list[StepContext] = []
 
     def prompts(self, role: str) -> list[str]:
-        return [one.prompt for one in self.commands if isinstance(one, Ask) and one.role == role]
+        return [command.prompt for command in self.commands if isinstance(command, Ask) and command.role == role]
 
     @property
     def calls(self) -> list[tuple[str, str]]:
         """Names and arguments of the functions that were called."""
-        return [(one.action.name, one.action.arguments) for one in self.commands if isinstance(one, Do)]
+        return [(command.action.name, command.action.arguments) for command in self.commands if isinstance(command, Do)]
 
     async def __call__(self, command: Command, context: StepContext) -> Result:
         self.commands.append(command)
@@ -103,5 +103,5 @@ def run(
     formulation = FORMULATIONS.load(name)
     limits = formulation.limits if limits is None else limits
     agent = Agent({}, "maths", limits=limits, settings=settings)
-    limited = limit_formulation(formulation if version is None else formulation.at_version(version), limits)
-    return asyncio.run(run_episode(limited, task, agent, journal or MemoryJournal(), script))
+    limited_formulation = limit_formulation(formulation if version is None else formulation.at_version(version), limits)
+    return asyncio.run(run_episode(limited_formulation, task, agent, journal or MemoryJournal(), script))

@@ -20,27 +20,29 @@ _IMAGE = re.compile(r"image:[0-9a-f]{12}")
 _QUESTION = "What colour is the cat?"
 
 
-def decide(request: str, found: str) -> Call | None:
+def decide(request: str, observation: str) -> Call | None:
     """The next call; None when nothing is missing. `found`: what calls returned so far, in whatever words."""
-    given = _IMAGE.findall(request)
-    made = [one for one in _IMAGE.findall(found) if one not in given]
+    inputs = _IMAGE.findall(request)
+    outputs = [image for image in _IMAGE.findall(observation) if image not in inputs]
     if request.startswith("Along the outlines"):
-        return None if made else (PAINT, {"image": given[0], "text": request.partition("a picture of ")[2]})
+        return None if outputs else (PAINT, {"image": inputs[0], "text": request.partition("a picture of ")[2]})
     if request.startswith("What colour"):
-        answer = next((one for one in re.findall("[a-z]+", found) if one in COLOURS), "")
+        answer = next((word for word in re.findall("[a-z]+", observation) if word in COLOURS), "")
         if not answer:
-            return VQA, {"image": given[0], "question": _QUESTION}
-        return None if made else (EDIT, {"image": given[1], "instruction": f"make the dog {answer}"})
+            return VQA, {"image": inputs[0], "question": _QUESTION}
+        return None if outputs else (EDIT, {"image": inputs[1], "instruction": f"make the dog {answer}"})
     if request.startswith("Take a picture"):
-        if not made:
+        if not outputs:
             return "take_picture", {}
-        return None if len(set(made)) > 1 else (RESTYLE, {"image": made[0], "text": request.partition("to me ")[2]})
+        return (
+            None if len(set(outputs)) > 1 else (RESTYLE, {"image": outputs[0], "text": request.partition("to me ")[2]})
+        )
     title = request.removeprefix("Find the recipe of ").partition(", and")[0]
-    recipe = re.search(rf'"title": "{title}", "text": "([^"]*)"', found.replace('\\"', '"'))
+    recipe = re.search(rf'"title": "{title}", "text": "([^"]*)"', observation.replace('\\"', '"'))
     if not recipe:
         return "search", {"query": title}
     names = [name for name, _ in named_things(recipe[1].lower())]
-    return None if made else (DRAW, {"text": " and ".join(f"a {name}" for name in dict.fromkeys(names))})
+    return None if outputs else (DRAW, {"text": " and ".join(f"a {name}" for name in dict.fromkeys(names))})
 
 
 Decide = Callable[[str, str], Call | None]
@@ -52,17 +54,17 @@ def make_router(choose: Decide = decide) -> Callable[[str], str | None]:
     def reply(prompt: str) -> str | None:
         if "Request: " not in prompt:  # a client's control
             return None
-        request, _, found = prompt.rpartition("Request: ")[2].partition("\n")
+        request, _, observation = prompt.rpartition("Request: ")[2].partition("\n")
         if "You record what" in prompt:
             return record(prompt)
         if "You plan how" in prompt:
             return write_plan(request)
         if "and from what each of its calls returned" in prompt:
-            return f"Here it is: {_IMAGE.findall(found)[-1]}"
-        chosen = choose(request, found)
-        if chosen is None:
-            return finish(f"Here it is: {_IMAGE.findall(found)[-1]}", "nothing is missing")
-        return call(chosen[0], "this is next", **chosen[1])
+            return f"Here it is: {_IMAGE.findall(observation)[-1]}"
+        next_call = choose(request, observation)
+        if next_call is None:
+            return finish(f"Here it is: {_IMAGE.findall(observation)[-1]}", "nothing is missing")
+        return call(next_call[0], "this is next", **next_call[1])
 
     return reply
 
@@ -80,34 +82,34 @@ def record(prompt: str) -> str:
 
 def write_plan(request: str) -> str:
     """All calls at once, with references to what earlier ones return."""
-    given = _IMAGE.findall(request)
+    images = _IMAGE.findall(request)
     if request.startswith("Along the outlines"):
         plan = [decide(request, "")]
     elif request.startswith("What colour"):
-        edit = EDIT, {"image": given[1], "instruction": "make the dog #E1"}
-        plan = [(VQA, {"image": given[0], "question": _QUESTION}), edit]
+        edit = EDIT, {"image": images[1], "instruction": "make the dog #E1"}
+        plan = [(VQA, {"image": images[0], "question": _QUESTION}), edit]
     elif request.startswith("Take a picture"):
         plan = [("take_picture", {}), (RESTYLE, {"image": "#E1", "text": request.partition("to me ")[2]})]
     else:
         plan = [decide(request, ""), (DRAW, {"text": "#E1[0].text"})]
-    lines = [f"Plan: next\n#E{n} = {one[0]} {json.dumps(one[1])}" for n, one in enumerate(plan, start=1) if one]
+    lines = [f"Plan: next\n#E{n} = {call[0]} {json.dumps(call[1])}" for n, call in enumerate(plan, start=1) if call]
     return "\n".join(lines)
 
 
 # --- routers that go wrong
 
 
-def guess_colour(request: str, found: str) -> Call | None:
+def guess_colour(request: str, observation: str) -> Call | None:
     """Recolours the dog without asking: pink, which is right of the first task."""
     if request.startswith("What colour"):
         edit = EDIT, {"image": _IMAGE.findall(request)[1], "instruction": "make the dog pink"}
-        return None if _IMAGE.findall(found) else edit
-    return decide(request, found)
+        return None if _IMAGE.findall(observation) else edit
+    return decide(request, observation)
 
 
-def recolour_cat(request: str, found: str) -> Call | None:
+def recolour_cat(request: str, observation: str) -> Call | None:
     """Asks, and then changes the other picture."""
-    chosen = decide(request, found)
-    if chosen and chosen[0] == EDIT:
-        return EDIT, chosen[1] | {"image": _IMAGE.findall(request)[0]}
-    return chosen
+    call = decide(request, observation)
+    if call and call[0] == EDIT:
+        return EDIT, call[1] | {"image": _IMAGE.findall(request)[0]}
+    return call

@@ -15,6 +15,6 @@ MANY = 100
 
 
 @cache
-def training_rows() -> Rows:
+def read_training_rows() -> Rows:
     """As `lumos convert wordmath` reads them, but for those after the first hundred."""
     return replace(rows_of(benchmark, generate("train", MANY), "train"), published=GENERATED)

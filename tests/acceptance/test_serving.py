@@ -19,7 +19,7 @@ import pytest
 from lumos_queue.execution.serving.server import reach_warning
 from lumos_queue.execution.tools.callers import open_caller
 from lumos_queue.settings import Settings
-from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, call, played, record
+from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, call, play, record
 
 COMMAND = [sys.executable, "-m", "lumos_queue.cli.main", "serve", "tools"]
 RECORDS = [
@@ -134,7 +134,7 @@ def test_without_documents_what_is_recorded_is_found_by_either_spelling(serve):
 def test_what_was_not_recorded_is_answered_as_the_mode_says_and_as_a_session_does(mode, serve, tmp_path):
     arguments = {"parcelid": "P7", "limit": 2}
     tools = {"answers": mode, "records": str(tmp_path / "records.jsonl")}
-    session = played([call(LATEST_NAME, arguments)], tools=tools)[0][0]
+    session = play([call(LATEST_NAME, arguments)], tools=tools)[0][0]
     with serve("--answers", mode) as served:
         for given in (arguments, {"limit": 2, "parcelId": "P7"}):
             assert answer(served, ask(given)) == json.loads(session.values[0].get("full", session.values[0]["text"]))
@@ -238,8 +238,8 @@ def test_our_own_agents_are_served_where_their_job_names_the_server(serve, tmp_p
                 return await self.caller.call(command, key)
 
         actions = [call(LATEST_NAME, {"parcelid": parcel}) for parcel in ("P1", "P9", "P2")]
-        live = played(actions, tools={"answers": "live", "server": served.url}, caller=Lent())[0]
-    strict = played(actions, tools={"answers": "strict", "records": str(tmp_path / "records.jsonl")})[0]
+        live = play(actions, tools={"answers": "live", "server": served.url}, caller=Lent())[0]
+    strict = play(actions, tools={"answers": "strict", "records": str(tmp_path / "records.jsonl")})[0]
     assert [(one.status, one.provenance) for one in live] == [
         ("ok", "live"),
         ("tool_error", "live"),

@@ -11,7 +11,7 @@ import pytest
 
 from db.connection import open_database
 from tests.services import CeleryWorker
-from tests.stored_rows import stored_rows
+from tests.stored_rows import read_stored_rows
 
 LIMIT = "12"
 
@@ -55,7 +55,7 @@ def test_the_starter_evaluates_svamp_and_a_deployment_stores_the_same_steps(
     # What one batch computes must not depend on who shares it: fp32, greedy, ties decided alone.
     mine, theirs = open_database(f"sqlite:///{tmp_path / 'lumos.db'}"), open_database(postgres_url)
     try:
-        assert stored_rows(mine, alone["job"]) == stored_rows(theirs, deployed["job"])
+        assert read_stored_rows(mine, alone["job"]) == read_stored_rows(theirs, deployed["job"])
     finally:
         mine.close()
         theirs.close()

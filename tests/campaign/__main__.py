@@ -26,7 +26,7 @@ from tests.campaign.schedule import as_json as schedule_as_json
 from tests.campaign.site import Site
 from tests.campaign.strikes import Event, strike
 from tests.campaign.watch import Feeder, Memory, wait_until_done
-from tests.faults.result import table
+from tests.faults.result import format_table
 
 SETTLE_SECONDS = 1500.0  #: for what is owed after the last fault: an item may wait for minutes after deaths
 TASKS_A_MINUTE = 300  #: of one stream, at most
@@ -86,7 +86,7 @@ def _campaign(site: Site, faults: list[Fault], minutes: float) -> dict:
     if dry > feeder.looks // 100:
         problems.append(f"streams owed nothing at {dry} of {feeder.looks} looks")
     result.problems += problems
-    print("\n" + by_kind(events) + "\n\n" + table([result]) + "\n")
+    print("\n" + by_kind(events) + "\n\n" + format_table([result]) + "\n")
     print("resident memory, MB: " + ", ".join(f"{role} {size / 2**20:.0f}" for role, size in memory.most.items()))
     print(f"TERM, seconds: {', '.join(f'{seconds:.1f}' for seconds in terms)}")
     print(f"streams owed nothing at {dry} of {feeder.looks} looks; {settled:.0f} s from the last fault to the last job")

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, text
 
 from tests.campaign.schedule import EACH, HOUR, KINDS
 from tests.campaign.site import CONCURRENCY, FENCE, LATENCY, LEASE, Site
-from tests.faults.costs import reckon, repeated
+from tests.faults.costs import compute_result, count_repetitions
 from tests.faults.result import Result
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ def account(site: Site, events: Sequence[Event]) -> Result:
     """To be asked while workers are alive, when no fault is under way and all jobs are over, or nothing moves."""
     bound, why = wasted_bound(site, events)
     zombies = CONCURRENCY * sum(event.kind == "freeze" and event.ended - event.began > FENCE for event in events)
-    result = reckon(site, bound, zombies)  # type: ignore[arg-type]
+    result = compute_result(site, bound, zombies)  # type: ignore[arg-type]
     with site.database.engine.connect() as connection:
         lost = lost_items(connection)
-        again = repeated(connection, site.endpoint.refused)
+        again = count_repetitions(connection, site.endpoint.refused)
     result.case, result.notes = "campaign", why
     if again > zombies:
         result.problems.append(f"{again} recorded calls repeated, and refused")

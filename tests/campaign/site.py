@@ -23,7 +23,7 @@ from tests.campaign.streams import Calls, Stream, open_streams
 from tests.campaign.up import Up
 from tests.faults import witness
 from tests.faults.disks import small_disk
-from tests.services import Postgres, free_port, running_postgres, running_redis
+from tests.services import Postgres, free_port, start_postgres, start_redis
 from tests.tcp_proxy import TcpProxy
 
 #: Longer than in the fault cases: a machine of two processors is busy with all these parts.
@@ -49,13 +49,13 @@ class Site:
     def __enter__(self) -> Site:
         with ExitStack() as stack:
             self.disk = stack.enter_context(small_disk(DISK)) if self._with_disk else None
-            server = stack.enter_context(running_postgres())
+            server = stack.enter_context(start_postgres())
             _create_database(server, self.disk)
             self.database_port = _listen(server)
             self.database = open_database(self._url(self.database_port))
             stack.callback(self.database.close)
             witness.install(self.database)
-            redis = stack.enter_context(running_redis())
+            redis = stack.enter_context(start_redis())
             self.links = {
                 "database": stack.enter_context(TcpProxy(self.database_port, delay_seconds=0.3)),
                 "broker": stack.enter_context(TcpProxy(redis.port, delay_seconds=0.3)),

@@ -22,10 +22,10 @@ import pytest
 
 from tests.faults import every  # noqa: F401 - enters the cases
 from tests.faults.lab import CASES, Case, Lab
-from tests.faults.result import Result, table
-from tests.services import running_postgres, running_rabbitmq, running_redis
+from tests.faults.result import Result, format_table
+from tests.services import start_postgres, start_rabbitmq, start_redis
 
-SERVERS = {"postgres": running_postgres, "redis": running_redis, "rabbitmq": running_rabbitmq}
+SERVERS = {"postgres": start_postgres, "redis": start_redis, "rabbitmq": start_rabbitmq}
 
 
 def run(name: str, make: Case, lab: Lab) -> Result:
@@ -51,20 +51,22 @@ def main() -> int:
     parser.add_argument(
         "--json", type=Path, default=Path(".lumos/faults.json"), help="where to write the table as JSON"
     )
-    given = parser.parse_args()
-    chosen = {name: make for name, make in CASES.items() if not given.only or any(part in name for part in given.only)}
-    if not chosen:
+    options = parser.parse_args()
+    cases = {
+        name: make for name, make in CASES.items() if not options.only or any(part in name for part in options.only)
+    }
+    if not cases:
         parser.error("no such case; there are: " + "; ".join(CASES))
     folder, results = Path(tempfile.mkdtemp(prefix="lumos-faults-")), []
     with ExitStack() as stack:
-        lab = Lab(folder, given.seed, cache(lambda name: stack.enter_context(SERVERS[name]())))
-        for name, make in chosen.items():
+        lab = Lab(folder, options.seed, cache(lambda name: stack.enter_context(SERVERS[name]())))
+        for name, make in cases.items():
             results.append(run(name, make, lab))
             cells = results[-1].cells()
             print(f"{cells[-1]}  {name}  ({cells[-2]} s)", flush=True)
-    print("\n" + table(results))
-    given.json.parent.mkdir(parents=True, exist_ok=True)
-    given.json.write_text(json.dumps([result.as_json() for result in results], indent=1, default=str))
+    print("\n" + format_table(results))
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps([result.as_json() for result in results], indent=1, default=str))
     if all(result.passed for result in results):
         shutil.rmtree(folder)
         return 0

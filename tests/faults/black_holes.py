@@ -24,14 +24,14 @@ def black_hole(lab: Lab, seconds: float = 2 * LEASE, episodes: int = 150) -> Res
     with _behind_a_proxy(lab, episodes) as (deployment, proxy):
         proxy.mode = "black_hole"
         time.sleep(seconds)
-        noticed = sum(group.said("the database has not answered since") for group in deployment.groups)
+        notices = sum(group.has_logged("the database has not answered since") for group in deployment.groups)
         proxy.mode = "pass"
-        deployment.fault_ended()
-        return _finish(deployment, noticed)
+        deployment.end_fault()
+        return _finish(deployment, notices)
 
 
 @case("TERM while database connections are black-holed")
-def told_to_end(lab: Lab, episodes: int = 150) -> Result:
+def terminate_in_black_hole(lab: Lab, episodes: int = 150) -> Result:
     """Each process ends within its set time; others do the work when the network is back."""
     with _behind_a_proxy(lab, episodes) as (deployment, proxy):
         proxy.mode = "black_hole"
@@ -39,21 +39,21 @@ def told_to_end(lab: Lab, episodes: int = 150) -> Result:
         began = time.monotonic()
         for group in deployment.groups:
             group.process.send_signal(signal.SIGTERM)
-        allowed = DRAIN + LEAVING_SECONDS + 5.0  # for a parent to see that its child has ended, and to end
+        limit = DRAIN + LEAVING_SECONDS + 5.0  # for a parent to see that its child has ended, and to end
         late = ""
         while any(group.alive for group in deployment.groups):
-            if time.monotonic() - began > allowed:
-                late = f"{sum(group.alive for group in deployment.groups)} workers live {allowed:g} s after TERM"
+            if time.monotonic() - began > limit:
+                late = f"{sum(group.alive for group in deployment.groups)} workers live {limit:g} s after TERM"
                 break
             time.sleep(0.05)
-        ended = time.monotonic() - began
+        duration = time.monotonic() - began
         proxy.mode = "pass"
-        deployment.fault_ended()
+        deployment.end_fault()
         for group in deployment.groups:
             group.kill()
             group.start()
         result = _finish(deployment, len(deployment.groups))
-        result.notes = f"all ended {ended:.1f} s after TERM"
+        result.notes = f"all ended {duration:.1f} s after TERM"
         if late:
             result.problems.append(late)
         return result
@@ -72,11 +72,11 @@ def _behind_a_proxy(lab: Lab, episodes: int) -> Iterator[tuple[Deployment, TcpPr
             yield deployment, proxy
 
 
-def _finish(deployment: Deployment, noticed: int) -> Result:
+def _finish(deployment: Deployment, notices: int) -> Result:
     deployment.deaths += 2  # neither could report
     deployment.wait_for_jobs()
-    result = deployment.result(bound=deployment.wasted_by(2) + deployment.unwritten(2))
-    result.notes = f"{noticed} workers said so"
-    if noticed < 2:
+    result = deployment.result(bound=deployment.estimate_wasted(2) + deployment.estimate_unwritten(2))
+    result.notes = f"{notices} workers said so"
+    if notices < 2:
         result.problems.append("a worker did not notice")
     return result

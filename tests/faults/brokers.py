@@ -7,22 +7,22 @@ from collections.abc import Callable
 import redis
 from kombu.connection import Connection
 
-from tests.bad_messages import BAD_ENVELOPES, bad_messages, counted, publish
+from tests.bad_messages import BAD_ENVELOPES, bad_messages, count_refusals, publish
 from tests.faults.deployment import Deployment
 from tests.faults.lab import Lab, case
 from tests.faults.result import Result
-from tests.services import running_rabbitmq, running_redis
+from tests.services import start_rabbitmq, start_redis
 
 
 @case("Redis gone for good")
 def redis_gone(lab: Lab, episodes: int = 200) -> Result:
-    with running_redis() as server:
+    with start_redis() as server:
         return _broker_gone(lab.deployment("postgresql", server.url, episodes=episodes), server.stop)
 
 
 @case("RabbitMQ gone for good")
 def rabbitmq_gone(lab: Lab, episodes: int = 200) -> Result:
-    with running_rabbitmq() as server:
+    with start_rabbitmq() as server:
         return _broker_gone(lab.deployment("postgresql", server.url, episodes=episodes), server.stop)
 
 
@@ -43,9 +43,9 @@ def _broker_gone(deployment: Deployment, stop: Callable[[], None]) -> Result:
 
 
 @case("FLUSHALL in mid-job")
-def flushed(lab: Lab, episodes: int = 200) -> Result:
+def flush_broker(lab: Lab, episodes: int = 200) -> Result:
     """With the queues go Celery's own tables; then the process that works on the job dies, and no message is left."""
-    with running_redis() as server, lab.deployment("postgresql", server.url, episodes=episodes) as deployment:
+    with start_redis() as server, lab.deployment("postgresql", server.url, episodes=episodes) as deployment:
         celery, _ = deployment.start("celery", "dispatcher")
         deployment.submit()
         deployment.wait_for_items(20)
@@ -56,11 +56,11 @@ def flushed(lab: Lab, episodes: int = 200) -> Result:
 
 
 @case("every notification dropped")
-def notifications_dropped(lab: Lab, episodes: int = 200) -> Result:
+def drop_notifications(lab: Lab, episodes: int = 200) -> Result:
     with lab.deployment("sqlite", "redis", episodes=episodes) as deployment:
         deployment.start("celery", "dispatcher")
-        deployment.submit(notified=False)
-        deployment.fault_ended()
+        deployment.submit(with_notice=False)
+        deployment.end_fault()
         deployment.wait_for_jobs()
         return deployment.result()
 
@@ -69,10 +69,10 @@ def notifications_dropped(lab: Lab, episodes: int = 200) -> Result:
 def notifications_lost(lab: Lab, episodes: int = 400) -> Result:
     """A worker that no message reaches is idle: the dispatcher sends it one, and it works beside it."""
     deployment = lab.deployment("postgresql", "redis", episodes=episodes, slice_seconds=2.0)
-    deployment.also(100, "iterative", "dev")  # with another job waiting, the dispatcher's slices are short
+    deployment.add_job(100, "iterative", "dev")  # with another job waiting, the dispatcher's slices are short
     with deployment:
         deployment.start("celery", "dispatcher")
-        deployment.submit(notified=False)
+        deployment.submit(with_notice=False)
         sessions = "SELECT count(DISTINCT session) FROM item WHERE state = 'claimed'"
         deployment.wait(lambda: deployment.ask(sessions) > 1, "the Celery worker works, too", 60)
         deployment.wait_for_jobs()
@@ -80,23 +80,23 @@ def notifications_lost(lab: Lab, episodes: int = 400) -> Result:
 
 
 @case("each notification delivered 100 times, Redis")
-def notifications_repeated(lab: Lab, times: int = 100, episodes: int = 200, broker: str = "redis") -> Result:
+def repeat_notifications(lab: Lab, times: int = 100, episodes: int = 200, broker: str = "redis") -> Result:
     with lab.deployment("postgresql", broker, episodes=episodes) as deployment:
         deployment.start("celery", "celery")
         job = deployment.submit()
         for _ in range(times):
             deployment.notify(job, 1)
         deployment.wait_for_jobs()
-        deployment.wait(lambda: _waiting(deployment) == 0, "the worker has taken every message", 60)
+        deployment.wait(lambda: _count_messages(deployment) == 0, "the worker has taken every message", 60)
         return deployment.result()
 
 
 @case("each notification delivered 100 times, RabbitMQ")
-def notifications_repeated_on_rabbitmq(lab: Lab) -> Result:
-    return notifications_repeated(lab, broker="rabbitmq")
+def repeat_notifications_on_rabbitmq(lab: Lab) -> Result:
+    return repeat_notifications(lab, broker="rabbitmq")
 
 
-def _waiting(deployment: Deployment) -> int:
+def _count_messages(deployment: Deployment) -> int:
     """Messages in the queue."""
     with Connection(deployment.broker_url) as connection:
         channel = connection.channel()
@@ -107,7 +107,7 @@ def _waiting(deployment: Deployment) -> int:
 
 
 @case("forged messages, Redis")
-def forged(lab: Lab, episodes: int = 100, broker: str = "redis") -> Result:
+def forge_messages(lab: Lab, episodes: int = 100, broker: str = "redis") -> Result:
     """No dispatcher: the worker that gets all that garbage has to do the job, too."""
     with lab.deployment("postgresql", broker, episodes=episodes) as deployment:
         trace = deployment.folder / "executed"
@@ -120,9 +120,11 @@ def forged(lab: Lab, episodes: int = 100, broker: str = "redis") -> Result:
             redis.Redis.from_url(deployment.broker_url).rpush("llm", *BAD_ENVELOPES)
         deployment.notify(job, episodes)
         deployment.wait_for_jobs()
-        deployment.wait(lambda: _waiting(deployment) == 0, "the worker has taken every message", 60)
-        wanted = 2 * len(messages) + (len(BAD_ENVELOPES) if broker == "redis" else 0)
-        deployment.wait(lambda: sum(counted(deployment.database).values()) >= wanted, "every refusal is counted", 30)
+        deployment.wait(lambda: _count_messages(deployment) == 0, "the worker has taken every message", 60)
+        expected_count = 2 * len(messages) + (len(BAD_ENVELOPES) if broker == "redis" else 0)
+        deployment.wait(
+            lambda: sum(count_refusals(deployment.database).values()) >= expected_count, "every refusal is counted", 30
+        )
         result = deployment.result()
         if not celery.alive:
             result.problems.append("the worker ended")
@@ -132,5 +134,5 @@ def forged(lab: Lab, episodes: int = 100, broker: str = "redis") -> Result:
 
 
 @case("forged messages, RabbitMQ")
-def forged_on_rabbitmq(lab: Lab) -> Result:
-    return forged(lab, broker="rabbitmq")
+def forge_messages_on_rabbitmq(lab: Lab) -> Result:
+    return forge_messages(lab, broker="rabbitmq")

@@ -13,7 +13,7 @@ from tests.faults.result import Result
 
 
 @case("backend killed in COMMIT, PostgreSQL, 200 times")
-def backend_killed(lab: Lab, faults: int = 200) -> Result:
+def kill_backend(lab: Lab, faults: int = 200) -> Result:
     return _inject(lab, "postgresql", "backend", faults)
 
 
@@ -23,7 +23,7 @@ def quit_on_postgresql(lab: Lab, faults: int = 200) -> Result:
 
 
 @case("SIGKILL in the commit path, PostgreSQL, 200 times")
-def killed_on_postgresql(lab: Lab, faults: int = 200) -> Result:
+def kill_on_postgresql(lab: Lab, faults: int = 200) -> Result:
     return _inject(lab, "postgresql", "kill", faults)
 
 
@@ -33,7 +33,7 @@ def quit_on_sqlite(lab: Lab, faults: int = 200) -> Result:
 
 
 @case("SIGKILL in the commit path, SQLite, 200 times")
-def killed_on_sqlite(lab: Lab, faults: int = 200) -> Result:
+def kill_on_sqlite(lab: Lab, faults: int = 200) -> Result:
     return _inject(lab, "sqlite", "kill", faults)
 
 
@@ -56,7 +56,7 @@ def _inject(lab: Lab, database: str, how: str, faults: int) -> Result:
             str(lab.seed),
         ]
         with (deployment.folder / "fault_injector.log").open("wb") as log:
-            told = subprocess.run(
+            process = subprocess.run(
                 command,
                 env={**deployment.environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"},
                 cwd=ROOT,
@@ -64,15 +64,15 @@ def _inject(lab: Lab, database: str, how: str, faults: int) -> Result:
                 stderr=log,
                 timeout=600,
             )
-        assert told.returncode == 0, (deployment.folder / "fault_injector.log").read_text()[-2000:]
-        places = json.loads(told.stdout.splitlines()[-1])
+        assert process.returncode == 0, (deployment.folder / "fault_injector.log").read_text()[-2000:]
+        counts = json.loads(process.stdout.splitlines()[-1])
         deployment.environment["LUMOS_CONCURRENCY"] = "64"
         deployment.endpoint.control(latency=0.0)
         deployment.start("dispatcher")
         deployment.wait_for_jobs()
         # In flight and waiting for a commit, with four episodes in a process.
         result = deployment.result(bound=faults * 2 * 4)
-        result.notes = ", ".join(f"{count} {place}" for place, count in sorted(places.items()))
-        if sum(places.values()) != faults:
-            result.problems.append(f"only {sum(places.values())} of {faults} faults: too little to do")
+        result.notes = ", ".join(f"{count} {point}" for point, count in sorted(counts.items()))
+        if sum(counts.values()) != faults:
+            result.problems.append(f"only {sum(counts.values())} of {faults} faults: too little to do")
         return result

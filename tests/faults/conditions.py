@@ -62,14 +62,14 @@ def long_query(lab: Lab, episodes: int = 300, database: str = "postgresql") -> R
         deployment.start("dispatcher", "dispatcher")
         deployment.submit()
         deployment.wait_for_items(episodes // 10)
-        counting = text("SELECT count(*) FROM completion")
+        query = text("SELECT count(*) FROM completion")
         with deployment.database.engine.connect() as analysis:
             if database == "postgresql":
                 analysis = analysis.execution_options(isolation_level="REPEATABLE READ")
-            seen = analysis.execute(counting).scalar_one()
-            deployment.fault_ended()
+            count = analysis.execute(query).scalar_one()
+            deployment.end_fault()
             deployment.wait_for_jobs()
-            assert analysis.execute(counting).scalar_one() == seen
+            assert analysis.execute(query).scalar_one() == count
         return deployment.result()
 
 
@@ -82,9 +82,9 @@ def long_query_on_sqlite(lab: Lab) -> Result:
 def two_versions(lab: Lab, episodes: int = 200) -> Result:
     """A rolling deploy: one worker runs a copy that was edited without changing what it does; the other one dies."""
     with lab.deployment("postgresql", "redis", episodes=episodes, latency=0.2) as deployment:
-        other = _edited_copy(deployment.folder / "other")
+        new_source = _copy_code(deployment.folder / "other")
         (old,) = deployment.start("celery")
-        deployment.start("dispatcher", source=other)
+        deployment.start("dispatcher", source=new_source)
         deployment.submit()
         deployment.wait(lambda: deployment.ask(_VERSIONS) == 2, "both versions have begun episodes")
         deployment.wait_for_items(episodes // 4)
@@ -100,7 +100,7 @@ def two_versions(lab: Lab, episodes: int = 200) -> Result:
 _VERSIONS = "SELECT count(DISTINCT code_version) FROM attempt"
 
 
-def _edited_copy(folder: Path) -> Path:
+def _copy_code(folder: Path) -> Path:
     for name in ("lumos_queue", "workers", "db", "migrations"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     with (folder / "lumos_queue" / "util" / "version.py").open("a", encoding="utf-8") as file:

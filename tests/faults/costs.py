@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, text
 
-from tests.faults.invariants import broken
+from tests.faults.invariants import find_violations
 from tests.faults.result import Result
-from tests.faults.witness import recorded_at, stale_rows
+from tests.faults.witness import read_recording_times, stale_rows
 
 if TYPE_CHECKING:
     from tests.faults.deployment import Deployment
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 BLUR = 0.01
 
 
-def reckon(deployment: Deployment, bound: int | None, repeats: int) -> Result:
+def compute_result(deployment: Deployment, bound: int | None, repeats: int) -> Result:
     calls = deployment.endpoint.calls
     with deployment.database.engine.connect() as connection:
 
         def count(query: str, **values: object) -> int:
             return connection.execute(text(query), values).scalar_one()
 
-        items, quarantined = (
+        items, quarantined_items = (
             count("SELECT count(*) FROM item"),
             count("SELECT count(*) FROM item WHERE state = 'quarantined'"),
         )
-        finished = count("SELECT count(*) FROM item WHERE state = 'done'")
+        done_items = count("SELECT count(*) FROM item WHERE state = 'done'")
         right = count("SELECT count(*) FROM score WHERE metric = 'accuracy' AND value = 1")
-        reached = items - count(
+        reached_items = items - count(
             "SELECT count(*) FROM item WHERE state NOT IN ('done', 'quarantined', :state)", state=deployment.expected
         )
         result = Result(
             database=connection.dialect.name,
             broker=deployment.broker_url.partition(":")[0],
             items=items,
-            lost=items - reached,
-            duplicated=max(0, repeated(connection, calls) - repeats) + duplicate_rows(connection),
+            lost=items - reached_items,
+            duplicated=max(0, count_repetitions(connection, calls) - repeats) + duplicate_rows(connection),
             stale=stale_rows(connection),
-            broken=broken(connection, lease_seconds=deployment.settings.lease_seconds),
+            broken=find_violations(connection, lease_seconds=deployment.settings.lease_seconds),
             needed=count("SELECT count(*) FROM completion"),
             at_endpoint=len(calls),
             bound=bound,
@@ -51,17 +51,17 @@ def reckon(deployment: Deployment, bound: int | None, repeats: int) -> Result:
             seconds=round(time.monotonic() - deployment.began, 1),
         )
     result.judge()
-    if right != finished - deployment.failing:
-        result.problems.append(f"{right} of {finished} done items are right, {deployment.failing} should have failed")
-    if quarantined != deployment.quarantined:
-        result.problems.append(f"{quarantined} items are in quarantine, not {deployment.quarantined}")
+    if right != done_items - deployment.failing:
+        result.problems.append(f"{right} of {done_items} done items are right, {deployment.failing} should have failed")
+    if quarantined_items != deployment.quarantined:
+        result.problems.append(f"{quarantined_items} items are in quarantine, not {deployment.quarantined}")
     return result
 
 
-def repeated(connection: Connection, calls: list[dict]) -> int:
+def count_repetitions(connection: Connection, calls: list[dict]) -> int:
     """Calls whose reply was stored when they arrived, for every task that asks with that prompt."""
-    stored = recorded_at(connection)
-    return sum(call["sha256"] in stored and call["time"] > stored[call["sha256"]] + BLUR for call in calls)
+    times = read_recording_times(connection)
+    return sum(call["sha256"] in times and call["time"] > times[call["sha256"]] + BLUR for call in calls)
 
 
 def duplicate_rows(connection: Connection) -> int:
@@ -72,6 +72,6 @@ def duplicate_rows(connection: Connection) -> int:
 
 def recovery(connection: Connection, faults: list[float]) -> float | None:
     """The longest time from a fault's end to the next completion that was stored."""
-    stored = sorted(connection.execute(text("SELECT at FROM fault_recorded")).scalars())
-    waits = [stored[at] - ended for ended in faults if (at := bisect.bisect(stored, ended)) < len(stored)]
+    times = sorted(connection.execute(text("SELECT at FROM fault_recorded")).scalars())
+    waits = [times[index] - end for end in faults if (index := bisect.bisect(times, end)) < len(times)]
     return max(waits, default=None)

@@ -23,7 +23,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, read_rows, submit
 from tests.faults import witness
-from tests.faults.costs import reckon
+from tests.faults.costs import compute_result
 from tests.faults.endpoint import Endpoint
 from tests.faults.groups import ROOT, Group
 from tests.faults.invariants import CLOCK
@@ -64,7 +64,7 @@ class Deployment:
         self._rows: dict[str, Rows] = {}
         self._know(episodes, formulation, split)
         self._request = (episodes, formulation, split)
-        self._others: list[tuple[int, str, str]] = []
+        self._extra_jobs: list[tuple[int, str, str]] = []
         self._endpoint_options = (latency, endpoint)
         values = {
             "home": folder,
@@ -99,10 +99,10 @@ class Deployment:
         rows = self.rows(split)
         self.replies |= gold_replies(rows.benchmark, rows.tasks[:episodes], formulation)
 
-    def also(self, episodes: int, formulation: str, split: str) -> None:
+    def add_job(self, episodes: int, formulation: str, split: str) -> None:
         """A second job for `submit`, of which the endpoint knows the replies too. Before the `with` block."""
         self._know(episodes, formulation, split)
-        self._others.append((episodes, formulation, split))
+        self._extra_jobs.append((episodes, formulation, split))
 
     def __enter__(self) -> Deployment:
         self.endpoint = Endpoint(self.folder, self.replies, *self._endpoint_options)
@@ -125,15 +125,15 @@ class Deployment:
             self.groups.append(new[-1])
         return new
 
-    def submit(self, *, notified: bool = True) -> str:
+    def submit(self, *, with_notice: bool = True) -> str:
         """Submit the job, and those added by `also`; returns the id of the first."""
         agent = Agent(roles={"planner": self.endpoint.tgi, "grounder": self.endpoint.tgi}, domain="maths")
-        for episodes, formulation, split in (self._request, *self._others):
+        for episodes, formulation, split in (self._request, *self._extra_jobs):
             rows = self.rows(split)
             job = Evaluate(Infer("wordmath", rows.digest, split, formulation, agent, limit=episodes))
             identifier, _ = submit(self.database, self.settings, job, rows)
             self.jobs.append(identifier)
-            if notified:
+            if with_notice:
                 self.notify(identifier, episodes)
         return self.jobs[0]
 
@@ -143,8 +143,8 @@ class Deployment:
     def command(self, *arguments: str) -> float:
         """Run `lumos` with these arguments; returns when it returned (Unix seconds)."""
         command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments]
-        done = subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stdout + done.stderr
+        process = subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert process.returncode == 0, process.stdout + process.stderr
         return time.time()
 
     # Looking
@@ -161,14 +161,14 @@ class Deployment:
                     raise
                 time.sleep(0.1)
 
-    def done(self) -> int:
+    def count_done(self) -> int:
         return self.ask("SELECT count(*) FROM item WHERE state = 'done'")
 
-    def wait(self, happens: Callable[[], Any], what: str, seconds: float = 60.0) -> None:
-        wait_until(happens, what, seconds, 0.1)
+    def wait(self, happens: Callable[[], Any], description: str, seconds: float = 60.0) -> None:
+        wait_until(happens, description, seconds, 0.1)
 
     def wait_for_items(self, count: int, seconds: float = 90.0) -> None:
-        self.wait(lambda: self.done() >= count, f"{count} items are done", seconds)
+        self.wait(lambda: self.count_done() >= count, f"{count} items are done", seconds)
 
     def wait_for_jobs(self, seconds: float = 240.0, state: str = "done") -> None:
         """Until all jobs are in that state."""
@@ -177,20 +177,20 @@ class Deployment:
 
     # Faults
 
-    def fault_ended(self) -> None:
+    def end_fault(self) -> None:
         self.faults.append(time.time())
 
     def strike(self, group: Group, holder_only: bool = False) -> None:
         """Kill a group, or only the process of it that holds items."""
         self.deaths += 1
         group.kill_holder() if holder_only else group.kill()
-        self.fault_ended()
+        self.end_fault()
 
-    def wasted_by(self, deaths: int) -> int:
+    def estimate_wasted(self, deaths: int) -> int:
         """Calls that may be lost with so many processes: what was in flight, and what waited for one commit."""
         return deaths * 2 * CONCURRENCY
 
-    def unwritten(self, processes: int) -> int:
+    def estimate_unwritten(self, processes: int) -> int:
         """Calls that processes which cannot write may make meanwhile: their episodes in flight go on to their ends."""
         return processes * CONCURRENCY * self.ask("SELECT max(calls) FROM episode")
 
@@ -207,5 +207,5 @@ class Deployment:
         # Half a lease: else a lease could run out between this look and the next.
         self.wait(lambda: self.ask(silent, seconds=LEASE / 2) == 0, "the dead are buried", 30)
         if bound is None:
-            bound = self.wasted_by(self.deaths)
-        return reckon(self, None if bound < 0 else bound, repeats)
+            bound = self.estimate_wasted(self.deaths)
+        return compute_result(self, None if bound < 0 else bound, repeats)

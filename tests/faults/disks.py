@@ -65,14 +65,14 @@ def _fill(deployment: Deployment, disk: Path, seconds: float) -> Result:
         with suppress(OSError), ballast.open("wb", buffering=0) as file:
             while True:
                 file.write(bytes(4096))
-        deployment.wait(lambda: any(map(_noticed, deployment.groups)), "a worker notices", 30)
+        deployment.wait(lambda: any(map(_has_noticed, deployment.groups)), "a worker notices", 30)
         time.sleep(seconds)
         ballast.unlink()
-        deployment.fault_ended()
+        deployment.end_fault()
         deployment.deaths += 2  # no process could report
         deployment.wait_for_jobs()
-        return deployment.result(bound=deployment.wasted_by(2) + deployment.unwritten(2))
+        return deployment.result(bound=deployment.estimate_wasted(2) + deployment.estimate_unwritten(2))
 
 
-def _noticed(group) -> bool:
-    return any(group.said(text) for text in ("disk is full", "No space left", "disk I/O error"))
+def _has_noticed(group) -> bool:
+    return any(group.has_logged(text) for text in ("disk is full", "No space left", "disk I/O error"))

@@ -24,14 +24,14 @@ class Endpoint:
         self.log = folder / "calls.jsonl"
         self.log.touch()
         self._read, self._calls = 0, []
-        written = folder / "replies.json"
-        written.write_text(json.dumps(dict(replies)), encoding="utf-8")
+        replies_file = folder / "replies.json"
+        replies_file.write_text(json.dumps(dict(replies)), encoding="utf-8")
         self._command = [
             sys.executable,
             "-m",
             module,
             "--replies",
-            str(written),
+            str(replies_file),
             "--log",
             str(self.log),
             "--latency",
@@ -47,9 +47,9 @@ class Endpoint:
         command = [*self._command, "--port", str(self.port)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
         assert self.process.stdout
-        found = re.search(r"listening on (\d+)", self.process.stdout.readline())
-        assert found, "the fake endpoint does not start"
-        self.port = int(found[1])
+        match = re.search(r"listening on (\d+)", self.process.stdout.readline())
+        assert match, "the fake endpoint does not start"
+        self.port = int(match[1])
 
     @property
     def tgi(self) -> str:

@@ -46,20 +46,20 @@ WITHIN_SECONDS = 120.0  #: a child that had no fault by then ends: there was too
 class FaultInjector:
     """Listens to every call of an engine's driver, and causes a fault at the n-th."""
 
-    def __init__(self, database: Database, how: str, at: int, faults: int, pick: random.Random):
-        self.how, self.at, self.pick = how, at, pick
+    def __init__(self, database: Database, how: str, next_call: int, faults: int, pick: random.Random):
+        self.how, self.at, self.pick = how, next_call, pick
         self.left = faults
         self._count, self._lock = 0, threading.Lock()
         engine, dialect = database.engine, database.engine.dialect
         self._commit = dialect.do_commit
-        dialect.do_commit = self._committing
+        dialect.do_commit = self._commit_with_faults
         if how != "backend":
             event.listen(engine, "before_cursor_execute", lambda *call: self._point("before statement", call[0]))
             event.listen(engine, "after_cursor_execute", lambda *call: self._point("after statement", call[0]))
 
-    def _committing(self, dbapi_connection: Any) -> None:
+    def _commit_with_faults(self, dbapi_connection: Any) -> None:
         self._point("before commit", dbapi_connection)
-        if self._reached():
+        if self._is_due():
             # At the same time as the commit, a moment after it begins: where exactly is left to chance.
             delay = self.pick.uniform(0.0, 0.001)
             arguments = ("during commit", self._victim(dbapi_connection), delay)
@@ -69,7 +69,7 @@ class FaultInjector:
         self._commit(dbapi_connection)
         self._point("after commit", dbapi_connection)
 
-    def _reached(self) -> bool:
+    def _is_due(self) -> bool:
         with self._lock:
             self._count += 1
             if self._count != self.at or not self.left:
@@ -77,32 +77,32 @@ class FaultInjector:
             self.at += self.pick.randint(1, 10)
             return True
 
-    def _point(self, place: str, connection: Any) -> None:
-        if not self._reached():
+    def _point(self, point: str, connection: Any) -> None:
+        if not self._is_due():
             return
-        self._inject(place, self._victim(connection))
-        if self.how == "backend" and place == "after commit":
+        self._inject(point, self._victim(connection))
+        if self.how == "backend" and point == "after commit":
             # Stored, and the client never learns of it: the reply to the commit was lost with the connection.
             connection.cursor().execute("SELECT pg_sleep(5)")
 
     def _victim(self, connection: Any) -> int:
         return connection.dbapi_connection.info.backend_pid if self.how == "backend" else os.getpid()
 
-    def _inject(self, place: str, victim: int, delay: float = 0.0) -> None:
+    def _inject(self, point: str, victim: int, delay: float = 0.0) -> None:
         time.sleep(delay)
-        print(place, flush=True)
+        print(point, flush=True)
         self.left -= 1
         os.kill(victim, {"kill": signal.SIGKILL, "quit": signal.SIGQUIT, "backend": signal.SIGTERM}[self.how])
 
 
-def child(how: str, at: int, faults: int, seed: int) -> NoReturn:
+def child(how: str, next_call: int, faults: int, seed: int) -> NoReturn:
     """Be a dispatcher until the fault."""
     os.environ["PGAPPNAME"] = str(os.getpid())
     code = 0
     process = WorkerContext(read_settings())
     try:
         signal.signal(signal.SIGQUIT, _leave)
-        injector = FaultInjector(process.database, how, at, faults, random.Random(seed))
+        injector = FaultInjector(process.database, how, next_call, faults, random.Random(seed))
         until = time.monotonic() + WITHIN_SECONDS
         Dispatcher(process, ["llm"]).run(lambda: not injector.left or time.monotonic() > until)
     except SystemExit:
@@ -122,33 +122,33 @@ def _leave(*_: object) -> NoReturn:
 
 def inject_faults(how: str, faults: int, seed: int) -> dict[str, int]:
     """One child after the other; returns how many faults came at each kind of place."""
-    pick, url, places = random.Random(seed), read_settings().database, Counter()
+    pick, url, counts = random.Random(seed), read_settings().database, Counter()
     for number in range(1, 10 * faults):
-        if (left := faults - places.total()) <= 0 or not _owed(url):
+        if (remaining := faults - counts.total()) <= 0 or not _has_open_job(url):
             break
-        at = number if number <= min(SYSTEMATIC, faults) else pick.randint(1, MAX_CALL)
+        next_call = number if number <= min(SYSTEMATIC, faults) else pick.randint(1, MAX_CALL)
         reader, writer = os.pipe()
         pid = os.fork()
         if not pid:
             os.dup2(writer, sys.stdout.fileno())
-            child(how, at, left if how == "backend" else 1, pick.randrange(2**32))
+            child(how, next_call, remaining if how == "backend" else 1, pick.randrange(2**32))
         os.close(writer)
-        with os.fdopen(reader) as told:
-            found = told.read().splitlines()
+        with os.fdopen(reader) as output:
+            points = output.read().splitlines()
         _, status = os.waitpid(pid, 0)
         if os.waitstatus_to_exitcode(status) not in (0, -signal.SIGKILL):
-            raise RuntimeError(f"a child ended with {status} after the fault '{found}' at call {at}")
-        places.update(found)
+            raise RuntimeError(f"a child ended with {status} after the fault '{points}' at call {next_call}")
+        counts.update(points)
         _close_sessions(url)
-    return dict(places)
+    return dict(counts)
 
 
-def _owed(url: str) -> bool:
+def _has_open_job(url: str) -> bool:
     database = open_database(url)
     with database.engine.connect() as connection:
-        found = connection.execute(select(JobRow.id).where(JobRow.state.in_(OPEN))).first()
+        job = connection.execute(select(JobRow.id).where(JobRow.state.in_(OPEN))).first()
     database.close()
-    return found is not None
+    return job is not None
 
 
 def _close_sessions(url: str) -> None:
@@ -168,8 +168,8 @@ def main() -> None:
     parser.add_argument("--how", choices=("kill", "quit", "backend"), required=True)
     parser.add_argument("--faults", type=int, required=True)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    print(json.dumps(inject_faults(given.how, given.faults, given.seed)))
+    options = parser.parse_args()
+    print(json.dumps(inject_faults(options.how, options.faults, options.seed)))
 
 
 if __name__ == "__main__":

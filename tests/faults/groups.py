@@ -83,5 +83,5 @@ class Group:
         with suppress(ProcessLookupError):
             os.kill(holder, signal.SIGKILL)
 
-    def said(self, text: str) -> bool:
+    def has_logged(self, text: str) -> bool:
         return self.log.exists() and text in self.log.read_text(encoding="utf-8", errors="replace")

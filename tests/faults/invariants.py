@@ -23,14 +23,14 @@ CLOCK = {
 }
 
 
-def _counted(what: str) -> str:
+def _find_miscounts(column: str) -> str:
     return (
-        f"SELECT e.id FROM episode e WHERE e.ending <> '' AND e.{what} <> (SELECT coalesce(sum(c.{what}), 0) "
+        f"SELECT e.id FROM episode e WHERE e.ending <> '' AND e.{column} <> (SELECT coalesce(sum(c.{column}), 0) "
         "FROM completion c WHERE c.episode = e.id AND c.attempt = e.attempt)"
     )
 
 
-def _missing_block(table: str, column: str) -> str:
+def _find_missing_blocks(table: str, column: str) -> str:
     return (
         f"SELECT s.episode, s.position FROM {table} s LEFT JOIN text_block b ON b.digest = s.{column} "
         f"WHERE s.{column} IS NOT NULL AND b.digest IS NULL"
@@ -72,7 +72,7 @@ INVARIANTS = {
         "WHERE c.base IS NOT NULL AND (b.episode IS NULL OR c.base >= c.position)"
     ),
     **{
-        f"I2 the text block behind {table}.{column} is stored": _missing_block(table, column)
+        f"I2 the text block behind {table}.{column} is stored": _find_missing_blocks(table, column)
         for table, column in (
             ("completion", "prefix"),
             ("completion", "delta_block"),
@@ -85,8 +85,8 @@ INVARIANTS = {
         "SELECT e.id FROM episode e WHERE e.ending <> '' AND e.calls <> ("
         "SELECT count(*) FROM completion c WHERE c.episode = e.id AND c.attempt = e.attempt)"
     ),
-    "I4 an episode counts the prompt tokens of its accepted attempt": _counted("prompt_tokens"),
-    "I4 an episode counts the completion tokens of its accepted attempt": _counted("completion_tokens"),
+    "I4 an episode counts the prompt tokens of its accepted attempt": _find_miscounts("prompt_tokens"),
+    "I4 an episode counts the completion tokens of its accepted attempt": _find_miscounts("completion_tokens"),
     "I4 a job counts its items": (
         "SELECT j.id FROM job j WHERE j.items <> (SELECT count(*) FROM item i WHERE i.job = j.id)"
     ),
@@ -108,20 +108,20 @@ INVARIANTS = {
 }
 
 
-def broken(connection: Connection, lease_seconds: float, witnessed: bool = True) -> dict[str, list]:
+def find_violations(connection: Connection, lease_seconds: float, has_witness: bool = True) -> dict[str, list]:
     """The invariants that do not hold, each with up to five rows that break it. To be asked when all is quiet.
 
     `witnessed`: the database has had the triggers of witness.py from the beginning.
     """
-    clock, found = CLOCK[connection.dialect.name], {}
+    clock, violations = CLOCK[connection.dialect.name], {}
     for name, query in INVARIANTS.items():
-        if "fault_" in query and not witnessed:
+        if "fault_" in query and not has_witness:
             continue
         values = {"lease": lease_seconds} if ":lease" in query else {}
         rows = connection.execute(text(query.replace("{clock}", clock) + " LIMIT 5"), values)
         if bad := [list(row) for row in rows]:
-            found[name] = bad
+            violations[name] = bad
     jobs = connection.execute(text("SELECT id FROM job")).scalars().all()
-    if wrong := [[job, str(one)] for job in jobs for one in differences(connection, job)]:
-        found["I6 kept sums are those of the rows"] = wrong[:5]
-    return found
+    if wrong := [[job, str(difference)] for job in jobs for difference in differences(connection, job)]:
+        violations["I6 kept sums are those of the rows"] = wrong[:5]
+    return violations

@@ -23,9 +23,9 @@ def poison(
     deployment = lab.deployment(
         database, broker, episodes=episodes, latency=0.05, endpoint="tests.faults.poisonous", **settings
     )
-    poisoned = episodes // 3
+    poisoned_row = episodes // 3
     rows = deployment.rows("test")
-    deployment.replies |= dict.fromkeys(gold_replies(rows.benchmark, [rows.tasks[poisoned]], "iterative"), KILL)
+    deployment.replies |= dict.fromkeys(gold_replies(rows.benchmark, [rows.tasks[poisoned_row]], "iterative"), KILL)
     with deployment:
         kinds = ("celery", "dispatcher") if broker else ("dispatcher", "dispatcher")
         groups = deployment.start(*kinds, FAULT_DEATH_WAITS="0.5,1,1.5")
@@ -40,10 +40,10 @@ def poison(
 
         deployment.wait(over, "the job is done", 180)
         deaths = deployment.ask("SELECT count(*) FROM worker_session WHERE ended_by LIKE 'session%'")
-        result = deployment.result(bound=deployment.wasted_by(deaths))
-        found = deployment.ask("SELECT ordinal FROM item WHERE state = 'quarantined'")
-        if found != poisoned:
-            result.problems.append(f"item {found} is in quarantine, not {poisoned}")
+        result = deployment.result(bound=deployment.estimate_wasted(deaths))
+        ordinal = deployment.ask("SELECT ordinal FROM item WHERE state = 'quarantined'")
+        if ordinal != poisoned_row:
+            result.problems.append(f"item {ordinal} is in quarantine, not {poisoned_row}")
         alone = deployment.ask("SELECT deaths FROM item WHERE state = 'quarantined'")
         if alone != DEATHS:
             result.problems.append(f"{alone} processes died of the item alone, not {DEATHS}")
@@ -57,13 +57,13 @@ def poison_on_sqlite(lab: Lab) -> Result:
 
 
 @case("event loop blocked for two leases")
-def blocked(lab: Lab, episodes: int = 200) -> Result:
+def block(lab: Lab, episodes: int = 200) -> Result:
     """The heartbeat is withheld, others take over; when the loop moves again, its process writes nothing."""
     return _block(lab, episodes, 2 * LEASE)
 
 
 @case("event loop blocked for good")
-def blocked_for_good(lab: Lab, episodes: int = 200) -> Result:
+def block_for_good(lab: Lab, episodes: int = 200) -> Result:
     """The process ends itself."""
     return _block(lab, episodes, 3600.0)
 
@@ -77,18 +77,18 @@ def _block(lab: Lab, episodes: int, seconds: float) -> Result:
         (deployment.folder / "block.new").write_text(str(seconds))
         (deployment.folder / "block.new").rename(order)
         deployment.wait(lambda: not order.exists(), "a process blocks", 10)
-        deployment.fault_ended()
+        deployment.end_fault()
         deployment.deaths += 1
         deployment.wait_for_jobs()
         problems = []
         if seconds > HUNG_LEASES * LEASE:
             deployment.wait(lambda: _hung(groups), "the process ends itself", HUNG_LEASES * LEASE + 5 * FENCE)
         else:
-            deployment.wait(lambda: any(group.said("withheld") for group in groups), "the block is noticed", 10)
+            deployment.wait(lambda: any(group.has_logged("withheld") for group in groups), "the block is noticed", 10)
             if any(not group.alive for group in groups):
                 problems.append("a process ended, though its loop went on")
         # When the loop moves again, each episode in flight may ask once more.
-        result = deployment.result(bound=deployment.wasted_by(1) + CONCURRENCY, repeats=CONCURRENCY)
+        result = deployment.result(bound=deployment.estimate_wasted(1) + CONCURRENCY, repeats=CONCURRENCY)
         result.problems += problems
         return result
 

@@ -42,7 +42,7 @@ def _submit(deployment, tasks: int) -> subprocess.Popen:
 
 
 @case("a job of 10^5 rows submitted beside a running one, SQLite")
-def large_beside_running(lab: Lab, episodes: int = 300, tasks: int = 100_000) -> Result:
+def submit_large_job(lab: Lab, episodes: int = 300, tasks: int = 100_000) -> Result:
     """No worker is kept from reporting for so long that it is declared dead."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         deployment.start("dispatcher")
@@ -53,44 +53,46 @@ def large_beside_running(lab: Lab, episodes: int = 300, tasks: int = 100_000) ->
         large = process.stdout.read().strip()
         assert process.wait(120) == 0
         with deployment.database.engine.connect() as connection:
-            stored = get_job(connection, large).items
+            stored_items = get_job(connection, large).items
         cancel(deployment.database, large)
         remove(deployment.database, large)
-        deployment.fault_ended()
+        deployment.end_fault()
         deployment.wait_for_jobs()
         dead = deployment.ask("SELECT count(*) FROM worker_session WHERE ended_by LIKE 'session%'")
         result = deployment.result()
-        if dead or stored != tasks:
-            result.problems.append(f"{dead} sessions were declared dead, {stored} items of {tasks} were stored")
+        if dead or stored_items != tasks:
+            result.problems.append(f"{dead} sessions were declared dead, {stored_items} items of {tasks} were stored")
         return result
 
 
 @case("killed half-way through a submit, SQLite")
-def killed_submit(lab: Lab, episodes: int = 100, tasks: int = 50_000) -> Result:
+def kill_submit(lab: Lab, episodes: int = 100, tasks: int = 50_000) -> Result:
     """What was stored is hidden; the next submit removes or completes it."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         process = _submit(deployment, tasks)
         deployment.wait(lambda: deployment.ask("SELECT count(*) FROM task") > 5000, "some is stored")
         process.kill()
         process.wait()
-        deployment.fault_ended()
+        deployment.end_fault()
         half = deployment.ask("SELECT state FROM job")
         job = new_job(deployment.database, tasks=tasks)
-        stored = deployment.ask("SELECT count(*) FROM item WHERE job = :job", job=job)
-        left = deployment.ask("SELECT count(*) FROM job WHERE state = 'submitting'")
+        stored_items = deployment.ask("SELECT count(*) FROM item WHERE job = :job", job=job)
+        unfinished_jobs = deployment.ask("SELECT count(*) FROM job WHERE state = 'submitting'")
         cancel(deployment.database, job)
         remove(deployment.database, job)
         deployment.start("dispatcher")
         deployment.submit()
         deployment.wait_for_jobs()
         result = deployment.result()
-        if (half, stored, left) != ("submitting", tasks, 0):
-            result.problems.append(f"after the kill {half}; then {stored} items of {tasks}, {left} half jobs left")
+        if (half, stored_items, unfinished_jobs) != ("submitting", tasks, 0):
+            result.problems.append(
+                f"after the kill {half}; then {stored_items} items of {tasks}, {unfinished_jobs} half jobs left"
+            )
         return result
 
 
 @case("removed right after a pause, PostgreSQL")
-def removed_after_pause(lab: Lab, episodes: int = 100) -> Result:
+def remove_after_pause(lab: Lab, episodes: int = 100) -> Result:
     """The worker lives, and does the next job."""
     with lab.deployment("postgresql", episodes=episodes, latency=0.1) as deployment:
         (group,) = deployment.start("dispatcher")
@@ -101,7 +103,7 @@ def removed_after_pause(lab: Lab, episodes: int = 100) -> Result:
             time.sleep(deployment.pick.uniform(0.0, 0.3))
             remove(deployment.database, job)
             deployment.jobs.clear()
-        deployment.fault_ended()
+        deployment.end_fault()
         deployment.submit()
         deployment.wait_for_jobs()
         result = deployment.result(bound=-1)  # what was asked for removed jobs is stored nowhere

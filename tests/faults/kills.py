@@ -12,7 +12,7 @@ from tests.faults.result import Result
 def kills_on_postgresql(lab: Lab, kills: int = 50, episodes: int = 1000) -> Result:
     """Two jobs of so many episodes, on two Celery workers and a dispatcher."""
     deployment = lab.deployment("postgresql", "redis", episodes=episodes)
-    deployment.also(episodes, "one-pass", "familiar")
+    deployment.add_job(episodes, "one-pass", "familiar")
     return _kill(deployment, ("celery", "celery", "dispatcher"), kills, 2 * episodes)
 
 

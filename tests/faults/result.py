@@ -94,7 +94,7 @@ class Result:
         return {**vars(self), "wasted": self.wasted, "verdict": self.verdict}
 
 
-def table(results: Iterable[Result]) -> str:
+def format_table(results: Iterable[Result]) -> str:
     """All results in plain text, and below it what speaks against those that fail."""
     results = list(results)
     rows = [list(COLUMNS), *(result.cells() for result in results)]
@@ -102,8 +102,8 @@ def table(results: Iterable[Result]) -> str:
     lines = []
     for row in rows:
         cells = [
-            cell.ljust(width) if at in TEXTS else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if index in TEXTS else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))

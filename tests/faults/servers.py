@@ -30,15 +30,17 @@ def endpoint_fails(
         deployment.endpoint.control(mode=mode)
         time.sleep(seconds)
         deployment.endpoint.control(mode="ok")
-        deployment.fault_ended()
+        deployment.end_fault()
         deployment.wait_for_jobs()
-        charged, most = (deployment.ask(f"SELECT {what}(failures) FROM item") for what in ("sum", "max"))
+        failures, max_failures = (
+            deployment.ask(f"SELECT {function}(failures) FROM item") for function in ("sum", "max")
+        )
         # Every request in flight is tried a few times; an item that is charged makes room for another's request.
         tries = 1 + deployment.settings.request_retries
-        result = deployment.result(bound=2 * CONCURRENCY + (2 * CONCURRENCY + charged) * tries)
-        result.notes = f"{charged} failures charged to items, at most {most} to one"
-        if charged > 2 * CONCURRENCY:
-            result.problems.append(f"{charged} failures charged to items: more than were in flight")
+        result = deployment.result(bound=2 * CONCURRENCY + (2 * CONCURRENCY + failures) * tries)
+        result.notes = f"{failures} failures charged to items, at most {max_failures} to one"
+        if failures > 2 * CONCURRENCY:
+            result.problems.append(f"{failures} failures charged to items: more than were in flight")
         if result.recovery is None or result.recovery > RECOVERED_WITHIN:
             result.problems.append(f"it took {result.recovery} s to go on")
         return result

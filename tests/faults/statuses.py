@@ -33,11 +33,11 @@ def refuses(
         deployment.endpoint.control(mode=str(status))
         time.sleep(seconds)
         deployment.endpoint.control(mode="ok")
-        deployment.fault_ended()
+        deployment.end_fault()
         deployment.wait_for_jobs()
         result = deployment.result(bound=4 * CONCURRENCY)
-        if charged := deployment.ask(_CHARGED):
-            result.problems.append(f"{charged} failures charged to items")
+        if failures := deployment.ask(_CHARGED):
+            result.problems.append(f"{failures} failures charged to items")
         if result.recovery is None or result.recovery > RECOVERED_WITHIN:
             result.problems.append(f"it took {result.recovery} s to go on")
         return result
@@ -54,20 +54,22 @@ def one_replica_refuses(lab: Lab, episodes: int = 200) -> Result:
     with lab.deployment("postgresql", "redis", episodes=episodes) as deployment:
         folder = deployment.folder / "other"
         folder.mkdir()
-        other = Endpoint(folder, deployment.replies, 0.15)
+        refusing_endpoint = Endpoint(folder, deployment.replies, 0.15)
         try:
             deployment.start("celery", "dispatcher")
-            other.control(mode="403")
+            refusing_endpoint.control(mode="403")
             well = deployment.endpoint
-            deployment.endpoint = _Both(well, other)
+            deployment.endpoint = _Both(well, refusing_endpoint)
             deployment.submit()
             deployment.wait_for_jobs()
             result = deployment.result(bound=4 * CONCURRENCY)
         finally:
-            other.stop()
-        result.notes = f"{other.count} of {well.count + other.count} calls went to the one that refuses"
-        if charged := deployment.ask(_CHARGED):
-            result.problems.append(f"{charged} failures charged to items")
+            refusing_endpoint.stop()
+        result.notes = (
+            f"{refusing_endpoint.count} of {well.count + refusing_endpoint.count} calls went to the one that refuses"
+        )
+        if failures := deployment.ask(_CHARGED):
+            result.problems.append(f"{failures} failures charged to items")
         return result
 
 

@@ -16,17 +16,17 @@ from tests.services import wait_until
 
 
 @case("stopped for three leases, PostgreSQL and Redis")
-def stopped_on_postgresql(lab: Lab, stops: int = 2, episodes: int = 300) -> Result:
+def stop_on_postgresql(lab: Lab, stops: int = 2, episodes: int = 300) -> Result:
     return _stop_at_random(lab.deployment("postgresql", "redis", episodes=episodes), ("celery", "dispatcher"), stops)
 
 
 @case("stopped for three leases, SQLite")
-def stopped_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 300) -> Result:
+def stop_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 300) -> Result:
     return _stop_at_random(lab.deployment("sqlite", episodes=episodes), ("dispatcher", "dispatcher"), stops)
 
 
 @case("stopped inside a transaction, PostgreSQL")
-def stopped_in_transaction_on_postgresql(lab: Lab, stops: int = 2, episodes: int = 300) -> Result:
+def stop_in_transaction_on_postgresql(lab: Lab, stops: int = 2, episodes: int = 300) -> Result:
     """The process waits for a row lock in the middle of its commit, is stopped, and then gets the lock."""
     with lab.deployment("postgresql", episodes=episodes) as deployment:
         groups = deployment.start("dispatcher", "dispatcher")
@@ -34,17 +34,17 @@ def stopped_in_transaction_on_postgresql(lab: Lab, stops: int = 2, episodes: int
         for number in range(stops):
             deployment.wait_for_items(20 * (number + 1))
             deployment.wait(lambda: _stop_while_it_waits(deployment, groups), "a commit waits for a row")
-            others_went_on = deployment.done()
+            others_went_on = deployment.count_done()
             time.sleep(3 * LEASE)
-            assert deployment.done() > others_went_on, "everything stopped with one process"
+            assert deployment.count_done() > others_went_on, "everything stopped with one process"
             for group in groups:
                 group.signal(signal.SIGCONT)
-            deployment.fault_ended()
+            deployment.end_fault()
         return _result(deployment)
 
 
 @case("stopped inside a transaction, SQLite")
-def stopped_in_transaction_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 300, leases: float = 3.0) -> Result:
+def stop_in_transaction_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 300, leases: float = 3.0) -> Result:
     """SQLite has one writer: no process can write before the stopped process goes on."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         groups = deployment.start("dispatcher", "dispatcher")
@@ -55,10 +55,10 @@ def stopped_in_transaction_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 3
             wait_until(lambda: _stop_while_it_writes(deployment, victim), "it is stopped while it writes", 60, 0.005)  # noqa: B023
             time.sleep(leases * LEASE)
             victim.signal(signal.SIGCONT)
-            deployment.fault_ended()
+            deployment.end_fault()
         deployment.deaths += stops  # the others could not report either
         # Nor could they write: what their episodes in flight asked meanwhile, to their ends, was waiting.
-        return _result(deployment, waiting=deployment.unwritten(stops))
+        return _result(deployment, pending_calls=deployment.estimate_unwritten(stops))
 
 
 def _stop_at_random(deployment: Deployment, kinds: tuple[str, ...], stops: int) -> Result:
@@ -72,40 +72,42 @@ def _stop_at_random(deployment: Deployment, kinds: tuple[str, ...], stops: int) 
             deployment.deaths += 1
             time.sleep(3 * LEASE)
             victim.signal(signal.SIGCONT)
-            deployment.fault_ended()
+            deployment.end_fault()
         return _result(deployment)
 
 
-def _result(deployment: Deployment, waiting: int = 0) -> Result:
+def _result(deployment: Deployment, pending_calls: int = 0) -> Result:
     deployment.wait_for_jobs()
     # On waking, each episode in flight may ask once more before its process learns that it was declared dead.
     zombies = deployment.deaths * CONCURRENCY
-    return deployment.result(bound=deployment.wasted_by(deployment.deaths) + zombies + waiting, repeats=zombies)
+    return deployment.result(
+        bound=deployment.estimate_wasted(deployment.deaths) + zombies + pending_calls, repeats=zombies
+    )
 
 
 def _stop_while_it_waits(deployment: Deployment, groups: list[Group]) -> bool:
     """Hold a claimed item's row until its process wants it, stop the process, let go. False: it came to nothing."""
     by_pid = {group.process.pid: group for group in groups}
     with deployment.database.writer.begin() as connection:
-        found = connection.execute(
+        pid = connection.execute(
             text(
                 "SELECT w.pid FROM item i JOIN worker_session w ON w.id = i.session WHERE i.state = 'claimed' "
                 "AND w.ended_at IS NULL ORDER BY i.id DESC LIMIT 1 FOR UPDATE OF i SKIP LOCKED"
             )
         ).scalar()
-        if found not in by_pid:
+        if pid not in by_pid:
             return False
         until = time.monotonic() + 8
         while time.monotonic() < until:
-            with deployment.database.engine.connect() as other:
-                if other.execute(
+            with deployment.database.engine.connect() as second_connection:
+                if second_connection.execute(
                     text(
                         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
                         "application_name = :pid AND query LIKE '%UPDATE \"item\"%'"
                     ),
-                    {"pid": str(found)},
+                    {"pid": str(pid)},
                 ).scalar():
-                    by_pid[found].signal(signal.SIGSTOP)
+                    by_pid[pid].signal(signal.SIGSTOP)
                     deployment.deaths += 1
                     return True
             time.sleep(0.01)

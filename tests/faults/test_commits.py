@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.commits import backend_killed, killed_on_sqlite, quit_on_postgresql
+from tests.faults.commits import kill_backend, kill_on_sqlite, quit_on_postgresql
 
 
 @pytest.mark.long
 def test_the_backend_is_killed_in_commit(lab):
-    assert backend_killed(lab, faults=20).problems == []
+    assert kill_backend(lab, faults=20).problems == []
 
 
 @pytest.mark.long
@@ -18,4 +18,4 @@ def test_quit_in_the_commit_path_on_postgresql(lab):
 
 
 def test_killed_in_the_commit_path_on_sqlite(lab):
-    assert killed_on_sqlite(lab, faults=20).problems == []
+    assert kill_on_sqlite(lab, faults=20).problems == []

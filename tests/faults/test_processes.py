@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.faults.conditions import clocks_off_on_sqlite, two_versions
-from tests.faults.items import blocked, poison
+from tests.faults.items import block, poison
 from tests.faults.kills import kills_on_postgresql
-from tests.faults.stops import stopped_in_transaction_on_postgresql, stopped_in_transaction_on_sqlite
+from tests.faults.stops import stop_in_transaction_on_postgresql, stop_in_transaction_on_sqlite
 
 
 def test_killed_on_postgresql_and_redis(lab):
@@ -16,11 +16,11 @@ def test_killed_on_postgresql_and_redis(lab):
 
 @pytest.mark.long
 def test_stopped_inside_a_transaction_on_postgresql(lab):
-    assert stopped_in_transaction_on_postgresql(lab, stops=1, episodes=150).problems == []
+    assert stop_in_transaction_on_postgresql(lab, stops=1, episodes=150).problems == []
 
 
 def test_stopped_inside_a_transaction_on_sqlite(lab):
-    assert stopped_in_transaction_on_sqlite(lab, stops=1, episodes=60, leases=1.5).problems == []
+    assert stop_in_transaction_on_sqlite(lab, stops=1, episodes=60, leases=1.5).problems == []
 
 
 @pytest.mark.long
@@ -30,7 +30,7 @@ def test_one_poisonous_item(lab):
 
 @pytest.mark.long
 def test_a_blocked_event_loop(lab):
-    assert blocked(lab, episodes=100).problems == []
+    assert block(lab, episodes=100).problems == []
 
 
 def test_wrong_clocks(lab):

@@ -15,8 +15,8 @@ from db.fence import end_session
 from db.migrate import upgrade
 from tests.claims import claim, finish, holder, new_job
 from tests.faults import witness
-from tests.faults.costs import repeated
-from tests.faults.invariants import broken
+from tests.faults.costs import count_repetitions
+from tests.faults.invariants import find_violations
 
 WRITE = text(
     "INSERT INTO subgoal (episode, attempt, position, branch, command, number, text) "
@@ -59,7 +59,7 @@ def _stale(database) -> int:
 
 def _broken(database) -> set[str]:
     with database.engine.connect() as connection:
-        return set(broken(connection, lease_seconds=60.0))
+        return set(find_violations(connection, lease_seconds=60.0))
 
 
 def test_a_row_of_a_live_holder_is_not_stale(database):
@@ -141,4 +141,4 @@ def test_a_call_after_its_reply_was_stored_counts_as_repeated(database):
     with database.writer.begin() as connection:
         connection.execute(text("INSERT INTO fault_recorded VALUES ('a', 10.0), ('b', 20.0)"))
         calls = [{"sha256": name, "time": at} for name, at in (("a", 9.0), ("a", 11.0), ("b", 19.0), ("c", 30.0))]
-        assert repeated(connection, calls) == 1
+        assert count_repetitions(connection, calls) == 1

@@ -96,7 +96,7 @@ def stale_rows(connection) -> int:
     return connection.execute(text("SELECT count(*) FROM fault_stale")).scalar_one()
 
 
-def recorded_at(connection) -> dict[str, float]:
+def read_recording_times(connection) -> dict[str, float]:
     """Digest of each stored prompt to the time (seconds since 1970) at which it was stored, the last one."""
     return dict(
         connection.execute(text("SELECT prompt_digest, max(at) FROM fault_recorded GROUP BY prompt_digest")).all()

@@ -16,7 +16,7 @@ from sqlalchemy import text
 from db.connection import Database
 from db.recount import recount
 from lumos_queue.cli.main import main
-from tests.explorers import calling
+from tests.explorers import call_explorer
 
 _LINES = 6  #: of a traceback that are shown
 
@@ -109,7 +109,7 @@ def check_pages(database: Database, job: str) -> Iterator[str]:
     pages = ["/jobs", "/episodes", *(f"/jobs/{job}{part}" for part in ("", "/report", "/failures", "/episodes"))]
     pages += [f"/episodes/export.{form}?where=job={job}" for form in ("csv", "jsonl")]
     pages += [f"/episodes/{job}-{ordinal}" for ordinal in _ordinals(database, job)]
-    with calling(database) as explorer:
+    with call_explorer(database) as explorer:
         client = explorer.client()
         for page in pages:
             answer = client.get(page, follow_redirects=True)

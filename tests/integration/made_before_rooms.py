@@ -57,7 +57,7 @@ from tests.integration.made_before import dump
 from tests.integration.stored_database import jobs, load, read, write_files
 from tests.original_files import write_originals
 from tests.scripted_models import all_at_once, step_by_step
-from tests.services import running_postgres
+from tests.services import start_postgres
 
 TINY = ModelSpec(hidden=16, layers=1, heads=2, feed_forward=24, positions=64)
 PLAN = (
@@ -302,7 +302,7 @@ def rows(database: Database, home: Path, one: FakeEndpoint, other: FakeEndpoint)
 
 def make_shown(made: Path) -> dict[str, Any]:
     """What is shown of the rows: the same on both databases."""
-    with running_postgres() as server, tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+    with start_postgres() as server, tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         sqlite = shown(made, Path(one).resolve(), "")
         postgresql = shown(made, Path(other).resolve(), server.fresh("template1"))
     running = [row["id"] for table, row in read(made) if table == "job" and row["project"] in HALF_DONE]

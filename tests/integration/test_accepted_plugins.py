@@ -11,7 +11,7 @@ from db.plugins import accept_plugins
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.plugins import check_plugins, find_plugins, plugins_as_json
 from lumos_queue.util.plugins import TRUSTED, Plugin, digest_of
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 OLD = {"group": "benchmarks", "name": "roman", "distribution": "lumos-roman", "version": "1.0", "digest": "aa"}
 OTHER = {"group": "domains", "name": "roman", "distribution": "lumos-roman", "version": "1.0", "digest": "aa"}
@@ -24,7 +24,7 @@ def plugins_of(database, job):
 
 @pytest.mark.parametrize("change", [{"distribution": "theirs"}, {"version": "1.1"}, {"digest": "ab"}])
 def test_what_is_accepted_takes_the_place_of_what_was_and_keeps_it(database, change):
-    job = scored_job(database, [[1]], plugins=[OLD, OTHER])
+    job = create_scored_job(database, [[1]], plugins=[OLD, OTHER])
     assert accept_plugins(database, job, [OLD, OTHER], "ann") == [] and plugins_of(database, job) == [OLD, OTHER]
     assert accept_plugins(database, job, [OLD | change, OTHER], "ann") == ["roman"]
     first, other = plugins_of(database, job)
@@ -37,7 +37,7 @@ def test_what_is_accepted_takes_the_place_of_what_was_and_keeps_it(database, cha
 
 
 def test_a_plug_in_that_the_job_did_not_name_is_accepted_and_a_removed_job_is_said(database):
-    job = scored_job(database, [[1]])
+    job = create_scored_job(database, [[1]])
     assert accept_plugins(database, job, [OLD], "ann") == ["roman"]
     assert plugins_of(database, job)[0]["earlier"][0].keys() == {"until", "accepted_by"}
     remove(database, job)

@@ -16,7 +16,7 @@ import pytest
 
 import lumos_queue as lq
 from lumos_queue.api.start import run_of
-from tests.services import CeleryWorker, running_postgres, wait_until
+from tests.services import CeleryWorker, start_postgres, wait_until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SEVEN = functools.partial(lq.evaluate, "wordmath", formulation="direct", solver=lambda prompt: "7")
@@ -176,7 +176,7 @@ for call in (job.wait, lambda: job.state, lq.list_jobs, lambda: lq.evaluate("wor
 
 
 def test_a_server_that_was_stopped_is_said_in_one_line_and_the_program_ends(tmp_path, monkeypatch):
-    with running_postgres() as server:
+    with start_postgres() as server:
         monkeypatch.setenv("LUMOS_DATABASE_URL", server.fresh())
         (tmp_path / "script.py").write_text(SCRIPT)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

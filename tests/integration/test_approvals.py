@@ -29,14 +29,14 @@ from tests.kills.killed_child import KILLED, bury, in_child, wait
 from tests.open_ended_runs import (
     NOTE,
     SECOND,
-    everything,
     home_of,
     items,
+    list_waiting,
+    read_everything,
+    read_wait_reason,
     reply,
     submit_tasks,
     task,
-    told,
-    waiting,
 )
 from tests.services import wait_until
 from tests.stored_rows import state, wait_for
@@ -91,11 +91,11 @@ def worker(settings: Settings) -> Iterator[int]:
 
 def wait_for_plans(database: Database, job: str, many: int = 1) -> None:
     shown = f"{many} plan"
-    wait_until(lambda: told(database, job).startswith(shown), f"{shown} of {job} waits", 180)
+    wait_until(lambda: read_wait_reason(database, job).startswith(shown), f"{shown} of {job} waits", 180)
 
 
 def yes(database: Database, job: str, who: str = "ann") -> None:
-    for plan in waiting(database, job):
+    for plan in list_waiting(database, job):
         answer(database, plan, True, "", who)
 
 
@@ -107,15 +107,15 @@ def test_a_plan_is_shown_refused_once_approved_and_its_lines_are_done(database, 
     job = submit_tasks(database, settings, server, [task(1)])
     with worker(settings):
         wait_for_plans(database, job)
-        [plan] = waiting(database, job)
+        [plan] = list_waiting(database, job)
         assert (plan.shown, plan.question, plan.tries) == (SHOWN, "Tell all of parcel P1.", 1)
         answer(database, plan, False, NOTE, "ann")
-        wait_until(lambda: waiting(database, job), "the planner is asked again", 180)
-        [plan] = waiting(database, job)
+        wait_until(lambda: list_waiting(database, job), "the planner is asked again", 180)
+        [plan] = list_waiting(database, job)
         assert (plan.shown, plan.tries) == (SECOND, 2)
         answer(database, plan, True, "", "ben")
         wait_for(database, job)
-    found = everything(database, job)
+    found = read_everything(database, job)
     [episode] = found["episodes"].values()
     assert (episode["ending"], episode["answer"]) == ("answered", "P1 is in Ombry, says the last line.")
     assert [(row[5], row[6], row[7], row[8]) for row in found["approvals"]] == [
@@ -133,7 +133,7 @@ def test_while_a_plan_waits_nobody_holds_it_and_other_jobs_run(database, setting
     with worker(settings):
         wait_for_plans(database, first, 3)
         assert items(database, first, "state", "session", "claim", "not_before_at") == [("awaiting", None, 1, 0.0)] * 3
-        assert told(database, first) == f"3 plans wait for approval: lumos approve {first}"
+        assert read_wait_reason(database, first) == f"3 plans wait for approval: lumos approve {first}"
         calls = server.count
         other = submit_tasks(database, settings, server, [task(4)], approve_all=True)
         wait_for(database, other)  # by the only worker there is
@@ -141,13 +141,15 @@ def test_while_a_plan_waits_nobody_holds_it_and_other_jobs_run(database, setting
         assert items(database, first, "state", "claim") == [("awaiting", 1)] * 3, "no worker claims them again"
         assert server.count == calls + 4, "and no model is asked for them"
         # Plans are in the order of asking, which is any order.
-        answer(database, next(plan for plan in waiting(database, first) if plan.name == f"{first}-1"), True, "", "ann")
+        answer(
+            database, next(plan for plan in list_waiting(database, first) if plan.name == f"{first}-1"), True, "", "ann"
+        )
         wait_until(lambda: items(database, first, "state")[1] == ("done",), "the approved one is done", 180)
         wait_for_plans(database, first, 2)
         yes(database, first)
         wait_for(database, first)
-    assert [row[-1] for row in everything(database, other)["approvals"]] == ["--yes"]
-    assert told(database, first) == ""
+    assert [row[-1] for row in read_everything(database, other)["approvals"]] == ["--yes"]
+    assert read_wait_reason(database, first) == ""
 
 
 def test_a_worker_that_is_killed_while_a_plan_waits_costs_nothing(database, settings, server):
@@ -167,7 +169,7 @@ def test_a_worker_that_is_killed_while_a_plan_waits_costs_nothing(database, sett
     with worker(settings):
         wait_for(database, job)
     assert asked(server) == calls, "no model was asked twice"
-    expected, found = everything(database, whole), everything(database, job)
+    expected, found = read_everything(database, whole), read_everything(database, job)
     assert found == expected
     assert items(database, job, "deaths", "failures", "batch") == [(0, 0, 0)]
 
@@ -199,7 +201,7 @@ def test_a_worker_that_is_killed_around_a_plan_repeats_no_stored_call(database, 
             wait_for_plans(database, job, 2)
             yes(database, job)
         wait_for(database, job)
-    assert [row[6] for row in everything(database, job)["approvals"]] == ["yes", "yes"]
+    assert [row[6] for row in read_everything(database, job)["approvals"]] == ["yes", "yes"]
     assert max(asked(server).values()) <= 2, "but for calls in flight"
 
 
@@ -207,7 +209,7 @@ def test_of_two_people_who_answer_at_once_one_counts(database, settings, server)
     job = submit_tasks(database, settings, server, [task(1)])
     with worker(settings):
         wait_for_plans(database, job)
-        [plan] = waiting(database, job)
+        [plan] = list_waiting(database, job)
         late: list[str] = []
         both = threading.Barrier(2)
 
@@ -225,7 +227,7 @@ def test_of_two_people_who_answer_at_once_one_counts(database, settings, server)
             one.start()
         for one in people:
             one.join()
-        [first] = [row[6:] for row in everything(database, job)["approvals"] if row[8]]
+        [first] = [row[6:] for row in read_everything(database, job)["approvals"] if row[8]]
         word = "approved" if first == ("yes", "", "ann") else "refused"
         loser = "ben" if first[2] == "ann" else "ann"
         assert late == [f"{loser}: The plan of {plan.name} was {word} by {first[2]} before: that answer counts."]
@@ -239,9 +241,9 @@ def test_a_plan_is_answered_while_a_worker_holds_its_episode_again(database, set
     bury(settings)
     cancel(database, job)
     assert (state(database, job), items(database, job, "state")) == ("cancelled", [("cancelled",)])
-    assert waiting(database, job) == []
+    assert list_waiting(database, job) == []
     resume(database, job)
-    [plan] = waiting(database, job)
+    [plan] = list_waiting(database, job)
     process = WorkerContext(settings)
     with database.engine.connect() as connection:
         holder = LeaseHolder(process.session.id, "code", find_job(connection, job))
@@ -260,7 +262,7 @@ def test_a_job_is_cancelled_or_removed_while_its_plan_waits(database, settings, 
         wait_for_plans(database, job)
         with pytest.raises(SpecError, match="cancel it first"):
             remove(database, job)
-        [plan] = waiting(database, job)
+        [plan] = list_waiting(database, job)
         assert cancel(database, job) == "cancelled"
         with pytest.raises(SpecError, match=f"cancelled meanwhile.*lumos resume {job}"):
             answer(database, plan, True, "", "ann")
@@ -284,7 +286,7 @@ def test_a_paused_job_keeps_its_plan_and_an_answer_to_it(database, settings, ser
         yes(database, job)
         time.sleep(0.2)
         assert (state(database, job), items(database, job, "state")) == ("paused", [("owed",)])
-        assert told(database, job) == "resumed by a person"
+        assert read_wait_reason(database, job) == "resumed by a person"
         resume(database, job)
         wait_for(database, job)
 
@@ -301,8 +303,10 @@ def test_new_code_shows_its_plan_anew(database, settings, server):
     with database.writer.begin() as connection:
         connection.execute(update(CompletionRow).values(command=b"of other code"))
     with worker(settings):
-        wait_until(lambda: any(plan.attempt == 2 for plan in waiting(database, job)), "a plan of attempt 2 waits", 180)
-        assert len(waiting(database, job)) == 1
+        wait_until(
+            lambda: any(plan.attempt == 2 for plan in list_waiting(database, job)), "a plan of attempt 2 waits", 180
+        )
+        assert len(list_waiting(database, job)) == 1
         yes(database, job)
         wait_for(database, job)
-    assert [(row[1], row[6]) for row in everything(database, job)["approvals"]] == [(1, ""), (2, "yes")]
+    assert [(row[1], row[6]) for row in read_everything(database, job)["approvals"]] == [(1, ""), (2, "yes")]

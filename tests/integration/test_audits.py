@@ -21,7 +21,7 @@ from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.reports.audit import make_audit_report
 from lumos_queue.scoring.statistics import wilson
 from tests.integration.databases import Originals, convert_wordmath
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 
 @pytest.fixture(scope="module")
@@ -364,7 +364,7 @@ def test_the_commands_correct_and_label_an_episode(lumos, stored, tmp_path):
 
 def test_the_commands_draw_runs_hide_what_the_metric_says_and_export(lumos, stored, tmp_path):
     database, _ = stored
-    scored_job(database, [[1], [0], [1], [0], [None]])
+    create_scored_job(database, [[1], [0], [1], [0], [None]])
     drawn = lumos("audit", "draw", "runs", "--runs", "--size", "10", "--twice", "0.5")
     assert (drawn["kind"], drawn["population"], drawn["labelled_twice"]) == ("runs", 4, 2)
     assert {one["stratum"].split(" · ")[1] for one in drawn["strata"]} == {"right", "wrong"}

@@ -15,10 +15,10 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint, from_mapping
-from tests.faults.invariants import broken
+from tests.faults.invariants import find_violations
 from tests.gold_agent import gold_replies
 from tests.integration.stored_database import asked, at, jobs, open_old, read
-from tests.stored_rows import state, stored_rows
+from tests.stored_rows import read_stored_rows, state
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
@@ -62,14 +62,14 @@ def go_on(database: Database, job: str) -> None:
 
 
 def endings(database: Database, job: str) -> list[str]:
-    return sorted(episode["ending"] for episode in stored_rows(database, job).values())
+    return sorted(episode["ending"] for episode in read_stored_rows(database, job).values())
 
 
 def finished(database: Database) -> dict:
     return {
         (job, *place): episode
         for job in jobs(database).values()
-        for place, episode in stored_rows(database, job).items()
+        for place, episode in read_stored_rows(database, job).items()
         if episode["ending"]
     }
 
@@ -107,7 +107,7 @@ def test_a_job_whose_worker_was_killed_goes_on_from_what_it_had_recorded(databas
             "ON e.id = a.episode WHERE e.job = :job"
         )
         assert connection.execute(versions, {"job": job}).one()[1] == 1
-        assert broken(connection, lease_seconds=15.0, witnessed=False) == {}
+        assert find_violations(connection, lease_seconds=15.0, has_witness=False) == {}
 
 
 @pytest.mark.parametrize("project", ["paused", "cancelled"])
@@ -141,5 +141,7 @@ def test_endings_that_a_refusal_had_caused_are_still_there_beside_the_answers(da
     upgrade(database)
     job = jobs(database)["refused"]
     assert endings(database, job) == ["answered"] * (ITEMS - 2) + ["infra_error"] * 2
-    told = {row["message"].split("answered ")[1][:3] for row in stored_rows(database, job).values() if row["message"]}
+    told = {
+        row["message"].split("answered ")[1][:3] for row in read_stored_rows(database, job).values() if row["message"]
+    }
     assert told == {"403", "404"}

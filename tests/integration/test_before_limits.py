@@ -21,7 +21,7 @@ from lumos_queue.rollouts.derivation import is_right
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.made_at_limit import ITEMS, JOBS, LATER, NOW, go_on, reply, reports, settings_of
 from tests.integration.stored_database import at, bring_up_to_date, jobs, open_old, read
-from tests.stored_rows import stored_rows
+from tests.stored_rows import read_stored_rows
 
 MADE = Path(__file__).with_name("before_at_limit.jsonl.gz")  #: made_at_limit.py says how
 ADDED = {"scoring", "formulation_version", "plugins", "reply_endings", "row_origin"}  #: what a report says since then
@@ -70,13 +70,13 @@ def test_every_report_is_the_one_that_the_code_before_gave(database, server):
 
 
 def test_jobs_that_were_cut_off_go_on_as_they_began(database, server, tmp_path):
-    before = {project: stored_rows(database, job) for project, job in jobs(database).items()}
+    before = {project: read_stored_rows(database, job) for project, job in jobs(database).items()}
     later = told(LATER, server.port)
     for project in CUT:
         job = jobs(database)[project]
         go_on(settings_of(tmp_path, database.url), job)
         ended = {place: one for place, one in before[project].items() if one["ending"]}
-        now = stored_rows(database, job)
+        now = read_stored_rows(database, job)
         assert len(now) == ITEMS and {place: now[place] for place in ended} == ended and 0 < len(ended) < ITEMS
     found = reports(database)
     for project, one in without_additions(found).items():

@@ -37,7 +37,7 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.integration.made_builds import make, rows_in
 from tests.stored_rows import run_embedded
-from tests.wordmath_rows import training_rows
+from tests.wordmath_rows import read_training_rows
 
 CONVERTED = 60
 TRIED = 12  #: tasks that two agents try, one of which errs at every third
@@ -47,7 +47,7 @@ TRIED = 12  #: tasks that two agents try, one of which errs at every third
 def home(tmp_path_factory) -> Path:
     """A home with a conversion and three evaluations: right, half wrong, and right in one pass."""
     folder = tmp_path_factory.mktemp("home")
-    rows = training_rows()
+    rows = read_training_rows()
     run_embedded(folder, Convert("wordmath", rows.digest, "train", limit=CONVERTED), rows)[0].close()
     tasks = rows.tasks[:TRIED]
     for name, errs in (("iterative", False), ("iterative", True), ("one-pass", False)):
@@ -93,7 +93,7 @@ def test_a_build_has_both_sides_of_each_task_and_says_where_every_row_comes_from
     planner = list(read_conversations(tmp_path / "one" / "planner_iterative.jsonl"))
     grounder = list(read_conversations(tmp_path / "one" / "grounder_iterative.jsonl"))
     assert [one.id for one in planner] == [one.id for one in grounder] and planner[0].id.startswith("wordmath/")
-    task = next(task for task in training_rows().tasks if f"wordmath/{task.row}" == planner[5].id)
+    task = next(task for task in read_training_rows().tasks if f"wordmath/{task.row}" == planner[5].id)
     assert planner[5].turns == _conversation(task, "planner").turns
     turns = sum(len(one.turns) // 2 for one in planner) / CONVERTED
     assert files["planner_iterative.jsonl"]["average_turns"] == round(turns, 2)
@@ -110,7 +110,7 @@ def test_a_build_has_both_sides_of_each_task_and_says_where_every_row_comes_from
 
 
 def test_the_same_rows_are_the_same_build_on_either_database(database, tmp_path, postgres_url):
-    rows = training_rows()
+    rows = read_training_rows()
     converted = Convert("wordmath", rows.digest, "train", limit=CONVERTED)
     postgres, _ = run_embedded(tmp_path / "postgres", converted, rows, postgres_url)
     options = {"where": "origin=converted", "dev_share": 0.2, "near": 0.9, "formulations": ("iterative",)}
@@ -140,14 +140,14 @@ def test_only_successful_runs_are_taken_and_every_episode_is_accounted_for(datab
     assert {one["file"]: one["rows"] for one in found["files"]} == {
         f"{module}_{name}.jsonl": TRIED for module in ("planner", "grounder") for name in ("iterative", "one-pass")
     }
-    long = sum(len(benchmark.gold(task).steps) > 1 for task in training_rows().tasks[:TRIED])
+    long = sum(len(benchmark.gold(task).steps) > 1 for task in read_training_rows().tasks[:TRIED])
     assert found["episodes"]["not_written"] == {
         "iterative: its steps do not say which action belongs to which subgoal": long
     }
     iterative = make(database, tmp_path / "two", where="origin=run formulation=iterative")
     assert iterative["levels"] == {"executed": 2 * TRIED}
     replayed = {one.id: one.turns for one in read_conversations(tmp_path / "two" / "planner_iterative.jsonl")}
-    for task in training_rows().tasks[:TRIED]:
+    for task in read_training_rows().tasks[:TRIED]:
         assert replayed[f"wordmath/{task.row}"] == _conversation(task, "planner").turns
 
 
@@ -171,7 +171,7 @@ def test_a_source_task_lies_wholly_in_one_part(database, tmp_path):
 
 def test_shares_of_a_mix_hold_exactly(database, tmp_path, shared_data):
     home = tmp_path / "home"
-    rows = training_rows()
+    rows = read_training_rows()
     run_embedded(home, Convert("wordmath", rows.digest, "train", limit=60), rows)[0].close()
     from lumos_queue.benchmarks.asdiv.benchmark import benchmark as asdiv
 
@@ -190,7 +190,7 @@ def test_shares_of_a_mix_hold_exactly(database, tmp_path, shared_data):
 
 def test_rows_whose_text_stands_in_a_test_split_are_refused(database, tmp_path):
     path = tmp_path / "gsm8k.jsonl"
-    tasks = training_rows().tasks[:5]
+    tasks = read_training_rows().tasks[:5]
     path.write_text("".join(json.dumps({"question": task.question, "answer": "#### 1"}) + "\n" for task in tasks))
     options = {"where": "origin=converted", "against": (f"gsm8k:{path}",)}
     found = make(database, tmp_path / "one", **options)
@@ -242,7 +242,7 @@ def test_pairs_hold_the_reply_at_fault_and_the_right_one(database, tmp_path):
     assert [one["file"] for one in found["files"]] == ["grounder_preference.jsonl"]
     made = rows_in(tmp_path / "one" / "grounder_preference.jsonl")
     assert len(made) == len(range(0, TRIED, 3))
-    tasks = training_rows().tasks
+    tasks = read_training_rows().tasks
     replies = gold_replies(benchmark, tasks[:TRIED], "iterative")
     for row in made:
         assert row["chosen"] == replies[hashlib.sha256(row["prompt"].encode()).hexdigest()] != row["rejected"]

@@ -10,7 +10,7 @@ import pytest
 from lumos_queue.cli.main import main
 from lumos_queue.jobs.convert import Convert
 from tests.stored_rows import run_embedded
-from tests.wordmath_rows import training_rows
+from tests.wordmath_rows import read_training_rows
 
 ROWS, AGAIN = 30, 5
 
@@ -19,7 +19,7 @@ ROWS, AGAIN = 30, 5
 def converted(tmp_path_factory) -> Path:
     """A home with a conversion, and some of its rows converted a second time."""
     folder = tmp_path_factory.mktemp("home")
-    rows = training_rows()
+    rows = read_training_rows()
     for limit in (ROWS, AGAIN):
         run_embedded(folder, Convert("wordmath", rows.digest, "train", limit=limit), rows)[0].close()
     return folder

@@ -21,7 +21,7 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.integration.made_builds import make, rows_in
 from tests.integration.rollout_jobs import rows_of
 from tests.stored_rows import run_embedded
-from tests.wordmath_rows import training_rows
+from tests.wordmath_rows import read_training_rows
 
 
 def test_episodes_of_a_test_split_are_refused_unless_allowed(tmp_path):
@@ -35,7 +35,7 @@ def test_episodes_of_a_test_split_are_refused_unless_allowed(tmp_path):
 
 def test_what_the_same_database_holds_as_a_test_split_is_no_training_row(tmp_path):
     """The rows were converted as 'train'; three of them are evaluated as 'test', by a job that has not even run."""
-    rows = training_rows()
+    rows = read_training_rows()
     database, _ = run_embedded(tmp_path, Convert("wordmath", rows.digest, "train", limit=6), rows)
     tests = rows_of(benchmark, rows.tasks[:3], "test")
     agent = Agent(roles={"planner": "tgi://127.0.0.1:1", "grounder": "tgi://127.0.0.1:1"}, domain="maths")
@@ -53,7 +53,7 @@ def test_what_the_same_database_holds_as_a_test_split_is_no_training_row(tmp_pat
 
 
 def test_people_decide_by_labels_and_corrections(tmp_path):
-    rows = training_rows()
+    rows = read_training_rows()
     database, _ = run_embedded(tmp_path, Convert("wordmath", rows.digest, "train", limit=5), rows)
     stored = list(stream_episodes(database, parse_where("")))
     first, second, third, fourth, _ = (one.id for one in stored)

@@ -21,7 +21,7 @@ from lumos_queue.prompts.dialogue import render
 from tests.fake_endpoint import FakeEndpoint
 from tests.stored_rows import run_embedded
 from tests.tiny_model import make_tiny_model
-from tests.wordmath_rows import training_rows
+from tests.wordmath_rows import read_training_rows
 
 ROWS = 12
 
@@ -30,7 +30,7 @@ ROWS = 12
 def made(tmp_path_factory) -> Path:
     """A folder with one build of each format."""
     folder = tmp_path_factory.mktemp("builds")
-    rows = training_rows()
+    rows = read_training_rows()
     run_embedded(folder, Convert("wordmath", rows.digest, "train", limit=ROWS), rows)[0].close()
     answers = {task.question: task.gold["answer"] for task in rows.tasks[:2]}
     for number, wrong in enumerate((False, True)):  # planners that say the same, grounders that do not

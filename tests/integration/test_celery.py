@@ -31,8 +31,8 @@ from lumos_queue.training.recipes.starter import Starter
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.pretended_gpus import pretend_gpus
-from tests.services import CeleryWorker, running_redis, wait_until
-from tests.stored_rows import run_embedded, state, stored_rows, wait_for
+from tests.services import CeleryWorker, start_redis, wait_until
+from tests.stored_rows import read_stored_rows, run_embedded, state, wait_for
 from workers.app import POOLS, make_app
 from workers.notify import notify_workers
 from workers.stop_signal import MAX_SLICES
@@ -84,10 +84,10 @@ def test_a_conversion_stores_the_same_rows_through_celery_as_embedded(name, depl
     identifier = send(deployed, job, rows)
     embedded, other = run_embedded(tmp_path, job, rows)
     wait_for(deployed.database, identifier)
-    found = stored_rows(deployed.database, identifier)
+    found = read_stored_rows(deployed.database, identifier)
     assert len(found) == 40 and sum(bool(episode["execution"]) for episode in found.values()) >= 35
-    assert found == stored_rows(embedded, other)
-    assert deployed.worker.said("Task convert[")
+    assert found == read_stored_rows(embedded, other)
+    assert deployed.worker.has_logged("Task convert[")
 
 
 @pytest.mark.parametrize("formulation", ["iterative", "one-pass"])
@@ -99,11 +99,11 @@ def test_an_evaluation_stores_the_same_steps_through_celery_as_embedded(formulat
         wait_for(deployed.database, identifier)
         assert server.count == calls_recorded(deployed.database, identifier)
         embedded, other = run_embedded(tmp_path, job, wordmath)
-    found = stored_rows(deployed.database, identifier)
+    found = read_stored_rows(deployed.database, identifier)
     assert len(found) == 20
     assert all(episode["scores"][0][2] == 1.0 for episode in found.values()), "the gold agent must be right"
-    assert found == stored_rows(embedded, other)
-    assert deployed.worker.said("Task evaluate[")
+    assert found == read_stored_rows(embedded, other)
+    assert deployed.worker.has_logged("Task evaluate[")
 
 
 def calls_recorded(database, job: str) -> int:
@@ -153,7 +153,7 @@ def test_a_worker_is_seen_as_idle_outlives_its_broker_and_listens_again(postgres
             return [(row.pid, row.items, row.id) for row in live_sessions(connection, 15.0)]
 
     with (
-        running_redis() as broker,
+        start_redis() as broker,
         CeleryWorker(
             tmp_path, "cpu", broker_url=broker.url, database_url=postgres_url, heartbeat_seconds="0.3"
         ) as worker,
@@ -169,7 +169,7 @@ def test_a_worker_is_seen_as_idle_outlives_its_broker_and_listens_again(postgres
         broker.stop()
         identifier, _ = submit(database, settings, Convert("wordmath", wordmath.digest, "test", limit=5), wordmath)
         assert notify_workers(settings, "convert", identifier, 5) is False
-        wait_until(lambda: worker.said("Connection to broker lost"), "the worker notices")
+        wait_until(lambda: worker.has_logged("Connection to broker lost"), "the worker notices")
         broker.start()
         wait_until(lambda: notify_workers(settings, "convert", identifier, 5), "the broker takes messages again")
         wait_for(database, identifier, seconds=60)
@@ -283,7 +283,7 @@ def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
         file.write_text("".join(lines[:80]), encoding="utf-8")
     for name in ("asdiv", "svamp"):
         (tmp_path / "data" / name).symlink_to(shared_data / name)
-    before = deployed.worker.times_said("Task train_shard[")  # of other tests
+    before = deployed.worker.count_in_log("Task train_shard[")  # of other tests
     # Its first item, the preparation; a GPU is not needed to see where it runs.
     identifier, _ = submit(deployed.database, deployed.settings, job, None, windows=1)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
@@ -305,7 +305,7 @@ def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
         assert child.environ()["CUDA_VISIBLE_DEVICES"] == "3"
         wait_for(deployed.database, identifier)
         assert not child.is_running()
-    assert deployed.worker.times_said("Task train_shard[") == before
+    assert deployed.worker.count_in_log("Task train_shard[") == before
 
 
 def test_each_broker_is_told_what_it_understands():

@@ -23,7 +23,7 @@ from lumos_queue.reports.step_pairs import pair_steps
 from lumos_queue.submission.store import read_rows
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
-from tests.scored_jobs import scored_job, tasks_of
+from tests.scored_jobs import create_scored_job, tasks_of
 from tests.stored_rows import run_embedded
 
 #: Clears a terminal, sets its title, writes from right to left.
@@ -46,9 +46,9 @@ def once(*values):
 
 
 def test_tables_fit_into_eighty_columns_and_conclude(stored, capsys):
-    first = scored_job(stored, once(*[1] * 39, *[0] * 73, *[1] * 100, *[0] * 88))
-    other = scored_job(stored, once(*[0] * 39, *[1] * 73, *[1] * 100, *[0] * 88), endpoint="tgi://better:1")
-    third = scored_job(stored, once(*[0] * 39, *[1] * 39, *[1] * 100, *[0] * 122), formulation="one-pass")
+    first = create_scored_job(stored, once(*[1] * 39, *[0] * 73, *[1] * 100, *[0] * 88))
+    other = create_scored_job(stored, once(*[0] * 39, *[1] * 73, *[1] * 100, *[0] * 88), endpoint="tgi://better:1")
+    third = create_scored_job(stored, once(*[0] * 39, *[1] * 39, *[1] * 100, *[0] * 122), formulation="one-pass")
     assert main(["compare", first, other, third]) == 0
     told = capsys.readouterr().out
     assert all(len(line) <= 80 for line in told.splitlines())
@@ -62,7 +62,7 @@ def test_tables_fit_into_eighty_columns_and_conclude(stored, capsys):
 
 
 def test_json_has_prices_and_pairs_on_one_line(stored, capsys):
-    first, other = scored_job(stored, once(1, 0, 0)), scored_job(stored, once(1, 1, 0))
+    first, other = create_scored_job(stored, once(1, 0, 0)), create_scored_job(stored, once(1, 1, 0))
     prices = ["--price-prompt", "2", "--price-completion", "10"]
     assert main(["compare", first, other, "--json", "--list", "1", "--show", "1", *prices]) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -86,14 +86,14 @@ def test_json_has_prices_and_pairs_on_one_line(stored, capsys):
     ],
 )
 def test_wrong_options_are_one_line_and_exit_code_two(stored, capsys, more, problem):
-    first, other = scored_job(stored, once(1, 0)), scored_job(stored, once(0, 1))
+    first, other = create_scored_job(stored, once(1, 0)), create_scored_job(stored, once(0, 1))
     assert main(["compare", first, other, *more]) == 2
     told = capsys.readouterr()
     assert told.out == "" and problem in told.err and len(told.err.splitlines()) == 1
 
 
 def test_refusals_are_one_line(stored, capsys):
-    first = scored_job(stored, once(1, 0))
+    first = create_scored_job(stored, once(1, 0))
     for arguments in (
         [first],
         [first, first],
@@ -109,8 +109,8 @@ def test_refusals_are_one_line(stored, capsys):
 
 def test_names_and_questions_with_escapes_are_shown_harmless(stored, capsys):
     rows = [replace(task, question=f"[red]{TERMINAL}\n{task.row}") for task in tasks_of(2)]
-    first = scored_job(stored, once(1, 0), rows, name=f"[bold]{TERMINAL}")
-    other = scored_job(stored, once(0, 1), rows, name="plain" * 2_000)
+    first = create_scored_job(stored, once(1, 0), rows, name=f"[bold]{TERMINAL}")
+    other = create_scored_job(stored, once(0, 1), rows, name="plain" * 2_000)
     assert main(["compare", first, other]) == 0
     told = capsys.readouterr().out
     assert told.count("[red]") == 2 and "[bold]" in told
@@ -123,7 +123,7 @@ def test_names_and_questions_with_escapes_are_shown_harmless(stored, capsys):
 
 
 def test_reports_of_several_samples_tell_flips_and_pass_at_k(stored, capsys):
-    job = scored_job(stored, [[1, 1], [1, 0], [0, 0], [1, None]])
+    job = create_scored_job(stored, [[1, 1], [1, 0], [0, 0], [1, None]])
     with stored.engine.connect() as connection:
         found = make_report(connection, get_job(connection, job))["samples"]
     assert (found["flips"]["flipped"], found["flips"]["of"], found["flips"]["too_few"]) == (1, 3, 1)
@@ -131,7 +131,7 @@ def test_reports_of_several_samples_tell_flips_and_pass_at_k(stored, capsys):
     assert main(["report", job]) == 3  # one item ended with infra_error
     told = capsys.readouterr().out
     assert "flip rate" in told and "33.3 [" in told and "pass@2" in told and "66.7 [" in told
-    single = scored_job(stored, once(1, 0))
+    single = create_scored_job(stored, once(1, 0))
     with stored.engine.connect() as connection:
         assert "samples" not in make_report(connection, get_job(connection, single))
 
@@ -156,7 +156,7 @@ def test_steps_are_paired_up_to_where_they_part():
 
 
 def test_two_episodes_are_shown_side_by_side_with_the_first_difference_marked(stored, capsys):
-    first, other = scored_job(stored, once(1, 0)), scored_job(stored, once(0, 0))
+    first, other = create_scored_job(stored, once(1, 0)), create_scored_job(stored, once(0, 0))
     assert main(["compare", f"{first}-0", f"{other}-0"]) == 0
     told = capsys.readouterr().out
     assert f"{first}-0" in told and "did and answered the same" in told

@@ -11,7 +11,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.scoring.paired_tests import mcnemar_p, tango_interval
 from tests.integration.databases import sqlite_only
-from tests.scored_jobs import scored_job, tasks_of
+from tests.scored_jobs import create_scored_job, tasks_of
 
 
 def compare(database, *jobs, **options):
@@ -24,8 +24,8 @@ def once(*values):
 
 
 def test_each_pair_is_counted_once_and_listed_by_its_two_episodes(database):
-    first = scored_job(database, once(1, 1, 0, 0, 1, 0))
-    other = scored_job(database, once(1, 0, 1, 0, 1, 1), endpoint="tgi://other:1", name="tried again")
+    first = create_scored_job(database, once(1, 1, 0, 0, 1, 0))
+    other = create_scored_job(database, once(1, 0, 1, 0, 1, 1), endpoint="tgi://other:1", name="tried again")
     found = compare(database, first, other)
     (pair,) = found["comparisons"]
     counts = {name: pair[name] for name in ("pairs", "both", "fixed", "broken", "neither", "tasks", "of", "binary")}
@@ -45,8 +45,8 @@ def test_each_pair_is_counted_once_and_listed_by_its_two_episodes(database):
 
 
 def test_what_infrastructure_ended_is_no_wrong_answer_and_widens_the_bounds(database):
-    first = scored_job(database, once(1, 1, 0, None))
-    other = scored_job(database, once(1, None, 1, 1))
+    first = create_scored_job(database, once(1, 1, 0, None))
+    other = create_scored_job(database, once(1, None, 1, 1))
     with database.writer.begin() as connection:  # as is stored where the answer to nothing is judged all the same
         failed = select(EpisodeRow.id).where(EpisodeRow.job == other, EpisodeRow.ending == "infra_error")
         score = {"episode": connection.execute(failed).scalar_one(), "metric": "accuracy", "version": "1", "value": 0.0}
@@ -59,8 +59,8 @@ def test_what_infrastructure_ended_is_no_wrong_answer_and_widens_the_bounds(data
 
 
 def test_samples_of_a_task_are_one_cluster(database):
-    first = scored_job(database, [[1, 1], [0, 0], [1, 0], [0, 1]])
-    other = scored_job(database, [[1, 1], [1, 1], [1, 0], [1, 1]])
+    first = create_scored_job(database, [[1, 1], [0, 0], [1, 0], [0, 1]])
+    other = create_scored_job(database, [[1, 1], [1, 1], [1, 0], [1, 1]])
     (pair,) = compare(database, first, other)["comparisons"]
     assert (pair["pairs"], pair["tasks"], pair["clustered"]) == (8, 4, True)
     assert (pair["fixed"], pair["broken"], pair["better"], pair["worse"], pair["equal"]) == (3, 0, 2, 0, 2)
@@ -73,8 +73,8 @@ def test_samples_of_a_task_are_one_cluster(database):
 @sqlite_only
 def test_graded_scores_and_further_metrics(database):
     rows = tasks_of(4, benchmark="superni")
-    first = scored_job(database, once(0.25, 0.5, 1, 0), rows, metric="rouge_l")
-    other = scored_job(database, once(0.5, 0.5, 0.5, 0.25), rows, metric="rouge_l")
+    first = create_scored_job(database, once(0.25, 0.5, 1, 0), rows, metric="rouge_l")
+    other = create_scored_job(database, once(0.5, 0.5, 0.5, 0.25), rows, metric="rouge_l")
     (pair,) = compare(database, first, other)["comparisons"]
     assert not pair["binary"] and "both" not in pair
     assert (pair["fixed"], pair["broken"], pair["difference"], pair["p"]) == (2, 1, 0.0, 1.0)
@@ -83,8 +83,8 @@ def test_graded_scores_and_further_metrics(database):
 
 
 def test_the_newest_version_of_a_scorer_counts_and_other_versions_are_told(database):
-    first = scored_job(database, once(1, 0, 0))
-    other = scored_job(database, once(0, 0, 0))
+    first = create_scored_job(database, once(1, 0, 0))
+    other = create_scored_job(database, once(0, 0, 0))
     with database.writer.begin() as connection:
         of_other = list(connection.execute(select(EpisodeRow.id).where(EpisodeRow.job == other)).scalars())
         values = [{"episode": one, "metric": "accuracy", "version": "2", "value": 1.0} for one in of_other[:2]]
@@ -111,9 +111,9 @@ def test_the_newest_version_of_a_scorer_counts_and_other_versions_are_told(datab
 
 @sqlite_only
 def test_several_jobs_are_compared_with_the_first_and_corrected_by_holm(database):
-    first = scored_job(database, once(*[0] * 12))
-    second = scored_job(database, once(*[1] * 8, *[0] * 4))
-    third = scored_job(database, once(*[1] * 6, *[0] * 6))
+    first = create_scored_job(database, once(*[0] * 12))
+    second = create_scored_job(database, once(*[1] * 8, *[0] * 4))
+    third = create_scored_job(database, once(*[1] * 6, *[0] * 6))
     pairs = compare(database, first, second, third)["comparisons"]
     assert [(one["a"], one["b"]) for one in pairs] == [(first, second), (first, third)]
     assert [one["p"] for one in pairs] == [mcnemar_p(8, 0), mcnemar_p(6, 0)]
@@ -122,7 +122,7 @@ def test_several_jobs_are_compared_with_the_first_and_corrected_by_holm(database
 
 @sqlite_only
 def test_prices_for_each_right_answer_are_told_where_prices_are(database):
-    first, other = scored_job(database, once(1, 1, 0, 0)), scored_job(database, once(0, 0, 0, 0))
+    first, other = create_scored_job(database, once(1, 1, 0, 0)), create_scored_job(database, once(0, 0, 0, 0))
     assert "usd" not in compare(database, first, other)["jobs"][0]
     found = compare(database, first, other, prices=(2.0, 10.0))["jobs"]
     assert found[0]["usd"] == pytest.approx((400 * 2 + 40 * 10) / 1e6)
@@ -141,9 +141,9 @@ def test_prices_for_each_right_answer_are_told_where_prices_are(database):
     ],
 )
 def test_unlike_jobs_are_refused_in_one_line_or_compared_on_what_both_have(database, other, reason):
-    first = scored_job(database, once(1, 0, 1, 0))
+    first = create_scored_job(database, once(1, 0, 1, 0))
     rows = tasks_of(3, "other data") if reason == "other rows" else tasks_of(4)
-    job = scored_job(database, tasks=rows, **other)
+    job = create_scored_job(database, tasks=rows, **other)
     with pytest.raises(SpecError, match=reason) as refused:
         compare(database, first, job)
     assert "--common" in str(refused.value) and "\n" not in str(refused.value)
@@ -157,7 +157,7 @@ def test_unlike_jobs_are_refused_in_one_line_or_compared_on_what_both_have(datab
 
 
 def test_other_tasks_of_the_same_number_are_not_taken_for_the_same(database):
-    first, other = scored_job(database, once(1, 0, 1, 0)), scored_job(database, once(1, 0, 1, 0))
+    first, other = create_scored_job(database, once(1, 0, 1, 0)), create_scored_job(database, once(1, 0, 1, 0))
     with database.writer.begin() as connection:
         mine = Item.job == other
         connection.execute(update(Item).where(mine, Item.ordinal == 3).values(sample=7))
@@ -169,12 +169,15 @@ def test_other_tasks_of_the_same_number_are_not_taken_for_the_same(database):
 
 @sqlite_only
 def test_what_has_nothing_to_compare_is_refused(database):
-    first = scored_job(database, once(1, 0))
+    first = create_scored_job(database, once(1, 0))
     for job, reason in (
-        (scored_job(database, once(1, 0), kind="infer"), "kind 'infer', which has no scores"),
-        (scored_job(database, once(1, 0), tasks_of(2, "d", "svamp")), r"benchmark 'wordmath', job .* of 'svamp'"),
-        (scored_job(database, once(1, 0), owed=2), "no score of 'accuracy' yet"),
-        (scored_job(database, once(None, None)), "no score of 'accuracy' yet"),
+        (create_scored_job(database, once(1, 0), kind="infer"), "kind 'infer', which has no scores"),
+        (
+            create_scored_job(database, once(1, 0), tasks_of(2, "d", "svamp")),
+            r"benchmark 'wordmath', job .* of 'svamp'",
+        ),
+        (create_scored_job(database, once(1, 0), owed=2), "no score of 'accuracy' yet"),
+        (create_scored_job(database, once(None, None)), "no score of 'accuracy' yet"),
         (first, "each once"),
     ):
         for common in (False, True):
@@ -182,8 +185,8 @@ def test_what_has_nothing_to_compare_is_refused(database):
                 compare(database, first, job, common=common)
             assert "\n" not in str(refused.value)
     with pytest.raises(SpecError, match="speed"):
-        compare(database, first, scored_job(database, once(1, 0)), metric="speed")
-    disjoint = scored_job(database, once(1, 0), tasks_of(2, "others", n="x"))
+        compare(database, first, create_scored_job(database, once(1, 0)), metric="speed")
+    disjoint = create_scored_job(database, once(1, 0), tasks_of(2, "others", n="x"))
     with database.writer.begin() as connection:
         connection.exec_driver_sql("UPDATE task SET question = 'another' WHERE dataset = 'others'")
     with pytest.raises(SpecError, match="no task in common"):
@@ -192,10 +195,10 @@ def test_what_has_nothing_to_compare_is_refused(database):
 
 @sqlite_only
 def test_a_job_chosen_by_how_its_tasks_ended_says_that_its_accuracy_is_none(database):
-    first = scored_job(database, once(1, 0))
-    other = scored_job(database, once(1, 0), chosen="score=0", parent=first)
+    first = create_scored_job(database, once(1, 0))
+    other = create_scored_job(database, once(1, 0), chosen="score=0", parent=first)
     assert "its mean is no accuracy" in compare(database, first, other)["notes"][0]
-    plain = scored_job(database, once(1, 0), chosen="formulation=iterative", parent=first)
+    plain = create_scored_job(database, once(1, 0), chosen="formulation=iterative", parent=first)
     assert compare(database, first, plain)["notes"] == []
 
 
@@ -207,8 +210,8 @@ def test_tasks_derived_from_one_row_are_one_cluster_and_sets_weigh(database):
         for task in tasks_of(6, "derived")
     ]
     first, other = (
-        scored_job(database, once(0, 0, 1, 1, 0, 1), rows),
-        scored_job(database, once(1, 1, 1, 1, 0, 0), rows),
+        create_scored_job(database, once(0, 0, 1, 1, 0, 1), rows),
+        create_scored_job(database, once(1, 1, 1, 1, 0, 0), rows),
     )
     (pair,) = compare(database, first, other)["comparisons"]
     assert (pair["tasks"], pair["pairs"], pair["clustered"]) == (3, 6, True)
@@ -219,14 +222,14 @@ def test_tasks_derived_from_one_row_are_one_cluster_and_sets_weigh(database):
         )
         for number, task in enumerate(tasks_of(3, "drawn"))
     ]
-    first, other = scored_job(database, once(0, 0, 1), drawn), scored_job(database, once(1, 0, 1), drawn)
+    first, other = create_scored_job(database, once(0, 0, 1), drawn), create_scored_job(database, once(1, 0, 1), drawn)
     (pair,) = compare(database, first, other)["comparisons"]
     assert (pair["value_a"]["value"], pair["value_b"]["value"], pair["difference"]) == (0.25, 0.75, 0.5)
 
 
 def test_jobs_are_read_by_their_rows_alone(database):
     """No tag, name or label of a person is needed, and nothing is written."""
-    first, other = scored_job(database, once(1, 0)), scored_job(database, once(0, 1))
+    first, other = create_scored_job(database, once(1, 0)), create_scored_job(database, once(0, 1))
     with database.engine.connect() as connection:
         before = connection.execute(JobRow.__table__.select()).all()
         compare_jobs(connection, [get_job(connection, job) for job in (first, other)])

@@ -20,7 +20,7 @@ from lumos_queue.review.corrections import annotation_text, correct
 from lumos_queue.review.edits import Changes
 from lumos_queue.settings import Settings
 from tests.integration.databases import Originals, convert_wordmath
-from tests.stored_rows import stored_rows
+from tests.stored_rows import read_stored_rows
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def rows_of(database: Database, table) -> int:
 
 def test_a_corrected_subgoal_is_a_new_episode_that_is_checked_like_a_conversion(stored):
     database, settings, job = stored
-    before = stored_rows(database, job)
+    before = read_stored_rows(database, job)
     text = "Calculate what Bao still needs by subtracting 9 from the result of subgoal 1."
     made = correct(database, settings, f"{job}-0", Changes({2: text}))
     found, rejecting = episode(database, made.episode)
@@ -80,7 +80,7 @@ def test_a_corrected_subgoal_is_a_new_episode_that_is_checked_like_a_conversion(
     assert annotation_text(database, made.episode) == annotation_text(database, f"{job}-0").replace(
         "the money Bao still needs by", "what Bao still needs by"
     )
-    assert stored_rows(database, job) == before
+    assert read_stored_rows(database, job) == before
 
 
 def test_later_results_follow_from_a_changed_action_and_a_wrong_answer_is_not_accepted(stored):

@@ -33,7 +33,7 @@ from lumos_queue.submission.store import read_rows, submit
 from lumos_queue.training.recipes.starter import Starter
 from tests.hostile_folder import make_hostile_folder, were_run
 from tests.services import free_port, wait_until
-from tests.stored_rows import stored_rows, wait_for
+from tests.stored_rows import read_stored_rows, wait_for
 from workers import up as deployment
 from workers.notify import notify_workers
 from workers.supervisor import read_procfile
@@ -168,7 +168,7 @@ def test_one_command_runs_jobs_shows_them_in_flower_and_ends_in_good_order(tmp_p
         wait_for(database, identifier)
         wait_for(database, relative)
         wait_for(database, failed, "failed")
-        assert len(stored_rows(database, relative)) == 2
+        assert len(read_stored_rows(database, relative)) == 2
         database.close()
 
         login = re.search(r"login (\S+) / (\S+)", up.said)

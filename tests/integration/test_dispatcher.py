@@ -24,7 +24,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
 from tests.claims import claim, finish, holder, new_job
 from tests.fake_endpoint import FakeEndpoint, from_mapping
-from tests.faults.invariants import broken
+from tests.faults.invariants import find_violations
 from tests.gold_agent import gold_replies
 from tests.services import free_port, wait_until
 from tests.stored_rows import state, wait_for
@@ -161,7 +161,7 @@ def test_the_dispatcher_survives_a_database_that_goes_away_and_comes_back(postgr
             postgres_server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
             wait_for(database, identifier, seconds=60)
         with database.engine.connect() as connection:
-            assert broken(connection, settings.lease_seconds, witnessed=False) == {}
+            assert find_violations(connection, settings.lease_seconds, has_witness=False) == {}
     assert any("database" in record.message or "heartbeat" in record.message for record in caplog.records)
     assert not any("Traceback" in record.message for record in caplog.records)
     database.close()
@@ -188,7 +188,7 @@ def test_the_dispatcher_survives_a_job_that_is_removed_right_after_a_pause(tmp_p
         assert thread.is_alive()
     assert not [record for record in caplog.records if record.exc_info]
     with database.engine.connect() as connection:
-        assert broken(connection, settings.lease_seconds, witnessed=False) == {}
+        assert find_violations(connection, settings.lease_seconds, has_witness=False) == {}
     database.close()
 
 

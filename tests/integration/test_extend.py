@@ -19,7 +19,7 @@ from db.recount import differences
 from tests import scripted_models
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.databases import sqlite_only
-from tests.stored_rows import stored_rows
+from tests.stored_rows import read_stored_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLED = ("--temperature", "0.7", "--seed", "5")
@@ -92,7 +92,7 @@ def test_an_extended_job_has_the_rows_of_one_run_and_asks_only_for_what_is_new(
     wanted = evaluate(server, "--limit", str(limit), "--samples", str(samples))
     assert lumos(*wanted, "--json").json["job"] == report["job"]
     whole = lumos(*wanted, "--again", "--json").json
-    assert stored_rows(home, report["job"]) == stored_rows(home, whole["job"])
+    assert read_stored_rows(home, report["job"]) == read_stored_rows(home, whole["job"])
     assert report["metrics"] == whole["metrics"] and report["endings"] == whole["endings"]
     assert report["calls"] + report["adopted"]["calls"] == whole["calls"]
     for job in (first["job"], report["job"], whole["job"]):
@@ -150,9 +150,9 @@ def test_adopted_episodes_are_whole_and_the_parent_may_go(home, server, lumos):
     steps = {table: count(home, table) for table in (*STEPS.values(), Attempt, ScoreRow, EpisodeArtifact)}
     report = lumos("extend", first["job"], "--limit", "2", "--json").json
     assert report["adopted"]["calls"] > 0 == report["calls"]
-    before = stored_rows(home, report["job"])
+    before = read_stored_rows(home, report["job"])
     assert lumos("rm", first["job"], "--yes").code == 0
-    assert stored_rows(home, report["job"]) == before
+    assert read_stored_rows(home, report["job"]) == before
     assert all(count(home, table) <= steps[table] for table in steps)
     recounted(home, report["job"])
     again = lumos("extend", report["job"], "--limit", "3", "--json").json

@@ -11,7 +11,7 @@ from db.connection import open_database
 from db.migrate import upgrade
 from lumos_queue.settings import Settings
 from tests.field_jobs import job_by_topic, tasks_with
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 HOSTILE = "<b>bold</b> [red]x[/red]\x1b[2J\u202e\nline " + "long " * 40
 
@@ -87,7 +87,7 @@ def test_columns_of_fields_have_types(lumos, stored):
     import pyarrow
 
     metas = [{"year": 1999, "share": 0.5, "open": True, "topic": "a"}, {"year": None}]
-    job = lq.get_job(scored_job(stored, [[1], [0]], tasks_with(metas)))
+    job = lq.get_job(create_scored_job(stored, [[1], [0]], tasks_with(metas)))
     frame, table = job.episodes().to_pandas(), job.episodes().to_arrow()
     fields = ["meta.open", "meta.share", "meta.topic", "meta.year"]
     assert [name for name in frame if name.startswith("meta.")] == fields

@@ -20,7 +20,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.submission.filters import read_where
 from tests.integration.databases import sqlite_only
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 ATTACK = "'; DROP TABLE task; --"
 NAMES = ("topic", "my field", 'a"b', "a.b", "$", "$.topic", "größe", ATTACK, "[0]", "0", "\\", "日本 🐨")
@@ -65,7 +65,7 @@ def job_of(database, metas: list[dict[str, Any] | None]) -> str:
     golds = [{"answer": "7"} | ({} if meta is None else {"meta": meta}) for meta in metas]
     dataset = f"data{len(metas)}"
     tasks = [Task("wordmath", dataset, str(number), "How many?", {}, gold) for number, gold in enumerate(golds)]
-    return scored_job(database, [[1]] * len(tasks), tasks)
+    return create_scored_job(database, [[1]] * len(tasks), tasks)
 
 
 def rows_of(database, where: str) -> list[int]:
@@ -128,7 +128,7 @@ def test_numbers_that_a_float_does_not_hold_are_compared_alike_and_are_no_error(
 
 @pytest.mark.parametrize("gold", [None, 3, "text", [1], {"meta": None}, {"meta": [1]}, {"meta": "topic"}])
 def test_a_task_of_any_gold_answer_has_no_field_and_is_no_error(database, gold):
-    job = scored_job(database, [[1]], [Task("wordmath", "data", "0", "How many?", {}, gold)])
+    job = create_scored_job(database, [[1]], [Task("wordmath", "data", "0", "How many?", {}, gold)])
     assert rows_of(database, "meta.topic=algebra") == [] and rows_of(database, "meta.0!=1") == [0]
     with reading(database) as connection:
         assert list_fields(connection, ["data"]) == [] and not has_field(connection, ["data"], "0")

@@ -24,7 +24,7 @@ from lumos_queue.scoring.paired_tests import holm, mcnemar_p
 from lumos_queue.scoring.statistics import wilson
 from tests.field_jobs import job_by_topic, tasks_with
 from tests.page_parts import HOSTILE, parse_page, require_harmless, table_rows
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 
 def report_by(database: Database, job: str, *fields: str) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def test_each_value_has_its_items_its_score_and_its_interval(database):
 
 def test_null_and_absent_are_a_group_and_no_value_is_taken_for_another(database):
     metas = [{"topic": None}, None, {}, {"topic": "(none)"}, {"topic": ""}, {"topic": "other (2 values)"}]
-    job = scored_job(database, [[1]] * len(metas), tasks_with(metas))
+    job = create_scored_job(database, [[1]] * len(metas), tasks_with(metas))
     groups = report_by(database, job, "topic")["by"]["topic"]
     assert names(groups) == [("(none)", 3), ('""', 1), ('"(none)"', 1), ('"other (2 values)"', 1)]
     assert [group["kind"] for group in groups] == ["none", "value", "value", "value"]
@@ -86,11 +86,11 @@ def test_long_values_differ_though_reports_have_their_beginning_alone(database):
 
 def test_items_that_are_not_judged_are_in_their_group_and_samples_are_not_independent(database):
     tasks = tasks_with([{"topic": "a"}, {"topic": "a"}, {"topic": "b"}])
-    job = scored_job(database, [[1, 1], [0, None], [1, 1]], tasks)
+    job = create_scored_job(database, [[1, 1], [0, None], [1, 1]], tasks)
     first, second = report_by(database, job, "topic")["by"]["topic"]
     assert (first["n"], first["metrics"]["accuracy"]["bounds"], second["n"]) == (4, [0.5, 0.75], 2)
     assert "bounds" not in second["metrics"]["accuracy"] and second["metrics"]["accuracy"]["of"] == 2
-    alone = scored_job(database, [[1, 1], [0, None]], tasks_with([{"topic": "a"}] * 2, "alone"))
+    alone = create_scored_job(database, [[1, 1], [0, None]], tasks_with([{"topic": "a"}] * 2, "alone"))
     assert first["metrics"] == report_by(database, alone)["metrics"]
 
 
@@ -101,7 +101,7 @@ def test_several_fields_and_what_the_benchmark_groups_by(database):
         Task(task.benchmark, "tools", task.row, task.question, task.inputs, task.gold | {"meta": {"solvable": "x"}})
         for task in rows
     ]
-    job = scored_job(database, [[1]] * 12, tasks, metric="pass")
+    job = create_scored_job(database, [[1]] * 12, tasks, metric="pass")
     report = report_by(database, job, "parts", "meta.solvable")
     by_parts = {group["value"]: group["n"] for group in report["by"]["parts"]}
     assert by_parts == {name: group["n"] for name, group in report["groups"]["parts"].items()}
@@ -120,7 +120,9 @@ def test_several_fields_and_what_the_benchmark_groups_by(database):
 )
 def test_what_cannot_be_grouped_by_is_refused_in_one_line(database, fields, message):
     tasks = tasks_with([{"topic": "a", "level": 1, "tags": ["x"]}, {"meta.topic": "b"}])
-    first, other = (scored_job(database, [[1], [1]], tasks, endpoint=f"tgi://{name}:1") for name in ("one", "two"))
+    first, other = (
+        create_scored_job(database, [[1], [1]], tasks, endpoint=f"tgi://{name}:1") for name in ("one", "two")
+    )
     with pytest.raises(SpecError) as refused:
         report_by(database, first, *fields)
     assert message in str(refused.value) and "\n" not in str(refused.value)
@@ -130,19 +132,19 @@ def test_what_cannot_be_grouped_by_is_refused_in_one_line(database, fields, mess
 
 
 def test_a_column_whose_name_begins_like_a_filter_s_is_reached_by_its_whole_name(database):
-    job = scored_job(database, [[1], [1]], tasks_with([{"topic": "a"}, {"meta.topic": "b"}]))
+    job = create_scored_job(database, [[1], [1]], tasks_with([{"topic": "a"}, {"meta.topic": "b"}]))
     assert names(report_by(database, job, "meta.meta.topic")["by"]["meta.meta.topic"]) == [("b", 1), ("(none)", 1)]
 
 
 def test_jobs_without_fields_or_without_scores_are_refused(database):
     with pytest.raises(SpecError, match="have no fields of the data"):
-        report_by(database, scored_job(database, [[1]], tasks_with([None], "bare")), "topic")
+        report_by(database, create_scored_job(database, [[1]], tasks_with([None], "bare")), "topic")
     with pytest.raises(SpecError, match="has no scores to group"):
-        report_by(database, scored_job(database, [[1]], tasks_with([{"topic": "a"}]), kind="infer"), "topic")
+        report_by(database, create_scored_job(database, [[1]], tasks_with([{"topic": "a"}]), kind="infer"), "topic")
 
 
 def test_a_task_is_held_without_its_texts(database):
-    job = scored_job(
+    job = create_scored_job(
         database, [[1]], [Task("wordmath", "data", "0", "q" * 99, {"n": 1}, {"answer": "7", "meta": {"a": 1}})]
     )
     with database.engine.connect() as connection:
@@ -171,7 +173,7 @@ def test_two_jobs_are_compared_in_each_group_with_holms_correction(database):
     assert compared["p_holm"] == compared["p"], "the whole is one comparison, whatever its groups are"
     rows = [number for number, topic in enumerate(topics) if topic == "a"]
     tasks = tasks_with([{"topic": "a"}] * 40, "alone")
-    alone = [scored_job(database, [[values[number]] for number in rows], tasks) for values in (before, after)]
+    alone = [create_scored_job(database, [[values[number]] for number in rows], tasks) for values in (before, after)]
     (whole,) = compare_by(database, *alone)
     same = ("difference", "ci95", "p", "value_a", "value_b", "both", "neither", "tasks_for_power", "test")
     assert {name: groups[0][name] for name in same} == {name: whole[name] for name in same}
@@ -190,12 +192,12 @@ def test_all_groups_of_all_comparisons_are_corrected_together(database):
 
 def test_samples_of_a_task_are_one_observation_in_its_group_too(database):
     tasks = tasks_with([{"topic": "a"}] * 8 + [{"topic": "b"}] * 3)
-    first = scored_job(database, [[0, 1]] * 11, tasks)
-    other = scored_job(database, [[1, 1]] * 6 + [[0, 0]] * 5, tasks)
+    first = create_scored_job(database, [[0, 1]] * 11, tasks)
+    other = create_scored_job(database, [[1, 1]] * 6 + [[0, 0]] * 5, tasks)
     (compared,) = compare_by(database, first, other, by=["topic"])
     group = compared["by"]["topic"][0]
     alone = tasks_with([{"topic": "a"}] * 8, "alone")
-    jobs = [scored_job(database, values, alone) for values in ([[0, 1]] * 8, [[1, 1]] * 6 + [[0, 0]] * 2)]
+    jobs = [create_scored_job(database, values, alone) for values in ([[0, 1]] * 8, [[1, 1]] * 6 + [[0, 0]] * 2)]
     (whole,) = compare_by(database, *jobs)
     assert group["clustered"] and group["tasks"] == 8
     for name in ("difference", "ci95", "p", "test", "better", "worse"):
@@ -246,7 +248,7 @@ def test_frames_have_a_column_for_each_field(database):
         None,
         {"year": None, "share": 0.5, "mixed": "x"},
     ]
-    job = scored_job(database, [[1]] * 3, tasks_with(metas))
+    job = create_scored_job(database, [[1]] * 3, tasks_with(metas))
     columns = read_columns(database, parse_where(f"job={job}"))
     assert {name: values for name, values in columns.items() if name.startswith("meta.")} == {
         "meta.year": [1999, None, None],

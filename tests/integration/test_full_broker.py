@@ -14,7 +14,7 @@ from lumos_queue.jobs.convert import Convert
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
 from tests.integration.test_deployment import running_up
-from tests.services import CeleryWorker, Redis, running_redis, wait_until
+from tests.services import CeleryWorker, Redis, start_redis, wait_until
 from tests.stored_rows import wait_for
 from workers.broker_refusals import OncePerMinute, find_refusal
 from workers.notify import notify_workers
@@ -22,7 +22,7 @@ from workers.notify import notify_workers
 
 @pytest.fixture
 def server():
-    with running_redis() as redis_server:
+    with start_redis() as redis_server:
         yield redis_server
 
 
@@ -76,8 +76,8 @@ def test_a_worker_that_starts_waits_with_one_line(server, tmp_path, rows, kind):
     refusal.begin()
     worker = CeleryWorker(tmp_path, "llm", broker_url=server.url, database_url=settings.database)
     try:
-        wait_until(lambda: worker.said("Cannot connect") or not worker.alive, "the worker says why it waits", 60)
-        assert worker.alive and worker.times_said("Cannot connect") == 1 and not worker.said("Unrecoverable")
+        wait_until(lambda: worker.has_logged("Cannot connect") or not worker.alive, "the worker says why it waits", 60)
+        assert worker.alive and worker.count_in_log("Cannot connect") == 1 and not worker.has_logged("Unrecoverable")
         refusal.end()
         with worker:
             check_a_message_is_acted_on(settings, rows)
@@ -97,7 +97,7 @@ def test_a_worker_at_work_outlives_it_without_a_traceback(server, tmp_path, rows
         assert worker.alive
         refusal.end()
         check_a_message_is_acted_on(settings, rows)
-        assert worker.alive and worker.times_said("Traceback") == 0
+        assert worker.alive and worker.count_in_log("Traceback") == 0
 
 
 def test_lumos_up_starts_on_a_full_redis_and_its_dispatcher_does_the_work(server, tmp_path, rows):

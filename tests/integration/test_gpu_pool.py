@@ -25,7 +25,7 @@ from lumos_queue.submission.fit_device import choose_device
 from lumos_queue.submission.store import read_rows, submit
 from tests.claim_log import claimers, log_claims
 from tests.claims import new_job
-from tests.forked_commands import forked_lumos
+from tests.forked_commands import fork_lumos
 from tests.pretended_gpus import pretend_gpus
 from tests.services import free_port, wait_until
 from tests.stored_rows import state, wait_for
@@ -219,7 +219,7 @@ def test_who_goes_on_with_a_job_here_is_told_at_once_that_it_needs_a_gpu(rows, t
     job = submit_to_gpu(database, settings, rows, 3)
     path = {"LUMOS_HOME": str(settings.home), "PYTHONPATH": pretend_gpus(tmp_path / "path", [])}
     quick = {f"LUMOS_{name.upper()}": str(value) for name, value in QUICK.items()}
-    process = forked_lumos("resume", job, environment={**os.environ, **path, **quick})
+    process = fork_lumos("resume", job, environment={**os.environ, **path, **quick})
     process.expect(f"job {job} waits: {NO_GPU}")
     with Machine(tmp_path / "other", settings.database, 24_000):
         process.expect("continues after")
@@ -235,7 +235,7 @@ class Machine:
         variables = {"LUMOS_DATABASE_URL": database_url, "LUMOS_HOME": str(folder / "home")}
         variables |= {f"LUMOS_{name.upper()}": str(value) for name, value in QUICK.items()}
         path = pretend_gpus(folder / "path", memories)
-        self.process = forked_lumos(
+        self.process = fork_lumos(
             "worker", "--pools", pools, environment={**os.environ, **variables, "PYTHONPATH": path}
         )
 

@@ -80,7 +80,9 @@ def deployment(request, tmp_path, monkeypatch):
 def test_a_worker_without_a_gpu_gives_the_message_back_and_another_one_with_a_gpu_gets_it(deployment):
     worker = deployment.start("without", "cpu,gpu")
     job = deployment.send(3)
-    wait_until(lambda: worker.said("it leaves the queue of the pool gpu to other workers"), "it gives the message back")
+    wait_until(
+        lambda: worker.has_logged("it leaves the queue of the pool gpu to other workers"), "it gives the message back"
+    )
     wait_until(lambda: list(deployment.sessions().values()) == [("cpu,gpu", 0)], "its child has stored the answer")
     wait_until(lambda: deployment.consumed() == [{"cpu"}], "it consumes the other queue")
     wait_for(deployment.database, deployment.send(4, "cpu"))
@@ -95,10 +97,10 @@ def test_a_worker_without_a_gpu_gives_the_message_back_and_another_one_with_a_gp
 
 def test_a_worker_of_the_pool_gpu_alone_looks_for_gpus_at_its_start_and_takes_nothing_without_one(deployment):
     worker = deployment.start("without", "gpu")
-    assert worker.said("this worker finds no GPU and serves no other pool: it takes no job")
+    assert worker.has_logged("this worker finds no GPU and serves no other pool: it takes no job")
     wait_until(lambda: list(deployment.sessions().values()) == [("gpu", 0)], "its child is seen")
     assert deployment.consumed() == [set()]
     job = deployment.send(3)
     deployment.start("with", "gpu", 24_000)
     wait_for(deployment.database, job)
-    assert not worker.said("Task convert[")
+    assert not worker.has_logged("Task convert[")

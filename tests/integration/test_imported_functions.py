@@ -8,7 +8,7 @@ import os
 from db.jobs import get_job
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
-from tests.forked_commands import forked_lumos
+from tests.forked_commands import fork_lumos
 from tests.plugin_packages import write_files
 from tests.services import free_port, wait_until
 from tests.stored_rows import make_tables
@@ -37,7 +37,7 @@ def test_a_worker_refuses_it_in_one_line_which_the_job_shows_and_no_shell_runs(t
     }
 
     def begin(*arguments, **settings):
-        return forked_lumos(*arguments, environment=variables | settings, path=[tmp_path / "own"], folder=tmp_path)
+        return fork_lumos(*arguments, environment=variables | settings, path=[tmp_path / "own"], folder=tmp_path)
 
     def submit(function):
         options = ("--data", str(tmp_path / "rows.jsonl"), "--formulation", "direct", "--json")

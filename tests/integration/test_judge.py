@@ -32,7 +32,7 @@ from tests.integration.made_at_limit import go_on, settings_of
 from tests.integration.rollout_jobs import command, episodes, rows_of
 from tests.stored_rows import run_embedded
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES
-from tests.tool_judges import AGAIN, ANSWER, PAIR, TASK, kind_of, label, shown_answers
+from tests.tool_judges import AGAIN, ANSWER, PAIR, TASK, find_answers, kind_of, label
 from tests.tool_scripts import call, finish, give_up
 
 SAID = {1: "It is in Ombry.", 2: "Sorry, nothing was found."}  #: what the agent answers; other rows have no answer
@@ -75,10 +75,10 @@ def judge(prompt: str) -> str | None:
         return None  # a client's control
     kind = kind_of(prompt)
     if kind == ANSWER:
-        (answer,) = shown_answers(prompt)
+        (answer,) = find_answers(prompt)
         return label("Unsolved" if "Sorry" in answer else "Unsure" if "Vell" in answer else "Solved")
     if kind == PAIR:
-        first, second = ("Ombry" in one for one in shown_answers(prompt))
+        first, second = ("Ombry" in one for one in find_answers(prompt))
         return label("Tie" if first == second else "First" if first else "Second")
     return label({AGAIN: "Solved", TASK: "Unsolvable" if "P3?" in prompt else "Solvable"}[kind])
 

@@ -17,7 +17,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
-from tests.bad_messages import BAD_ENVELOPES, Bad, bad_messages, body, counted, headers, publish
+from tests.bad_messages import BAD_ENVELOPES, Bad, bad_messages, body, count_refusals, headers, publish
 from tests.services import CeleryWorker, wait_until
 from tests.stored_rows import wait_for
 from workers.notify import notify_workers
@@ -55,30 +55,30 @@ def check_it_works(deployed, rows, limit: int) -> str:
 
 def wait_for_counts(deployed, before: dict[str, int], expected: Counter) -> None:
     def arrived() -> bool:
-        now = counted(deployed.database)
+        now = count_refusals(deployed.database)
         return all(now.get(reason, 0) - before.get(reason, 0) == number for reason, number in expected.items())
 
     wait_until(lambda: arrived() or not deployed.worker.alive, "all are counted", 60)
-    assert arrived(), (counted(deployed.database), deployed.worker.log.read_text()[-3000:])
+    assert arrived(), (count_refusals(deployed.database), deployed.worker.log.read_text()[-3000:])
 
 
 def test_bad_messages_are_counted_by_reason_and_dropped_and_nothing_of_them_is_executed(deployed, rows, tmp_path):
     trace = tmp_path / "executed"
     messages = list(bad_messages(trace))
-    before, children = counted(deployed.database), deployed.worker.children()
+    before, children = count_refusals(deployed.database), deployed.worker.children()
     publish(deployed.settings.broker_url, messages, "llm")
     wait_for_counts(deployed, before, Counter(bad.reason for bad in messages))
     identifier = check_it_works(deployed, rows, 3)
     # A true id in a message of another kind is forged too; it does not harm the job.
     publish(deployed.settings.broker_url, [Bad("forged", body(identifier), headers("evaluate"))], "llm")
-    wait_until(lambda: deployed.worker.said(f"no evaluate job has the id '{identifier}'"), "it is refused", 10)
+    wait_until(lambda: deployed.worker.has_logged(f"no evaluate job has the id '{identifier}'"), "it is refused", 10)
     assert not trace.exists()
     assert deployed.worker.alive and deployed.worker.children() == children
     assert deployed.client.llen("llm") == 0 and deployed.client.hlen("unacked") == 0
 
 
 def test_elements_of_a_queue_that_are_no_messages_do_not_end_the_worker(deployed, rows):
-    before, children = counted(deployed.database), deployed.worker.children()
+    before, children = count_refusals(deployed.database), deployed.worker.children()
     for element in BAD_ENVELOPES:
         deployed.client.lpush("llm", element)
     wait_for_counts(deployed, before, Counter({"unreadable envelope": len(BAD_ENVELOPES)}))
@@ -95,7 +95,7 @@ def test_bad_commands_to_all_workers_do_not_end_one(deployed, rows):
 
 
 def test_a_flood_costs_few_writes_and_little_log(deployed, rows):
-    before, size = counted(deployed.database), deployed.worker.log.stat().st_size
+    before, size = count_refusals(deployed.database), deployed.worker.log.stat().st_size
     publish(deployed.settings.broker_url, [Bad("unknown Celery task", body(""), headers("x"))] * 1000, "llm")
     wait_for_counts(deployed, before, Counter({"unknown Celery task": 1000}))
     assert deployed.worker.log.stat().st_size - size < 20_000
@@ -118,7 +118,7 @@ def test_a_message_is_described_without_its_body_and_without_control_characters(
 def test_counts_are_added_up_in_both_databases(database):
     add_rejected(database, {"b": (2, "first"), "a": (1, "only")})
     add_rejected(database, {"b": (3, "second")})
-    assert counted(database) == {"a": 1, "b": 5}
+    assert count_refusals(database) == {"a": 1, "b": 5}
     with database.engine.connect() as connection:
         assert [row.latest for row in refused_messages(connection)] == ["only", "second"]
 
@@ -134,7 +134,7 @@ def test_counts_wait_for_a_database_that_does_not_answer(tmp_path, monkeypatch):
     database = open_database(f"sqlite:///{file}")
     upgrade(database)
     refusals.add("forged", "three")
-    wait_until(lambda: counted(database) == {"forged": 3}, "they are written", 10)
+    wait_until(lambda: count_refusals(database) == {"forged": 3}, "they are written", 10)
     refusals.close()
     database.close()
 

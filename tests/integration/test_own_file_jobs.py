@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import lumos_queue as lq
-from tests.explorers import calling
+from tests.explorers import call_explorer
 from tests.fake_endpoint import FakeEndpoint
 from tests.services import CeleryWorker, wait_until
 
@@ -307,7 +307,7 @@ def test_pages_of_the_explorer_show_such_jobs(lumos, folder, server):
     job = evaluate(lumos, server)["job"]
     other = evaluate(lumos, server, "--seed", "2")["job"]
     (folder / "sums.csv").unlink()
-    with database(read_settings()) as opened, calling(opened) as explorer:
+    with database(read_settings()) as opened, call_explorer(opened) as explorer:
         client, compared = explorer.client(), f"/compare?jobs={job}&jobs={other}"
         pages = ("/jobs", "/episodes/facets", "/episodes/export.csv", f"/episodes?where=job%3D{job}")
         for address in (*pages, f"/jobs/{job}", f"/jobs/{job}/report", f"/episodes/{job}-0", compared):

@@ -11,7 +11,7 @@ import pytest
 from db.connection import open_database
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
-from tests.pgbouncers import running_pgbouncer
+from tests.pgbouncers import start_pgbouncer
 
 CHANGED = "is behind a pooler that changes the connection between transactions, as pgbouncer does with pool_mode = "
 REMEDY = "set it there, or write the address of PostgreSQL itself into LUMOS_DATABASE_URL."
@@ -45,7 +45,7 @@ def doctor_line(lumos) -> tuple[int, str]:
 @pytest.mark.parametrize("mode", ["transaction", "statement"])
 def test_a_pooler_that_changes_connections_is_refused(lumos, postgres_server, empty_url, mode, ignored):
     with (
-        running_pgbouncer(postgres_server, pool_mode=mode, ignore_startup_parameters=ignored) as pooler,
+        start_pgbouncer(postgres_server, pool_mode=mode, ignore_startup_parameters=ignored) as pooler,
         FakeEndpoint(lambda prompt: "The answer is 5.") as server,
     ):
         url = pooler.url(empty_url)
@@ -68,7 +68,7 @@ def test_a_pooler_that_changes_connections_is_refused(lumos, postgres_server, em
 
 def test_a_pooler_that_gives_out_connections_in_turn_is_refused(lumos, postgres_server, empty_url):
     with (
-        running_pgbouncer(postgres_server, pool_mode="transaction", server_round_robin=1) as pooler,
+        start_pgbouncer(postgres_server, pool_mode="transaction", server_round_robin=1) as pooler,
         ExitStack() as open_,
     ):
         url = pooler.url(empty_url)
@@ -84,7 +84,7 @@ def test_a_pooler_that_gives_out_connections_in_turn_is_refused(lumos, postgres_
 @pytest.mark.parametrize("ignored", ["", "options"])
 def test_a_pooler_that_keeps_sessions_is_used(lumos, postgres_server, empty_url, ignored):
     with (
-        running_pgbouncer(postgres_server, pool_mode="session", ignore_startup_parameters=ignored) as pooler,
+        start_pgbouncer(postgres_server, pool_mode="session", ignore_startup_parameters=ignored) as pooler,
         FakeEndpoint(lambda prompt: "The answer is 5.") as server,
     ):
         url = pooler.url(empty_url)

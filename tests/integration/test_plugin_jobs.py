@@ -17,7 +17,7 @@ from db.models import JobRow
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
-from tests.forked_commands import forked_lumos
+from tests.forked_commands import fork_lumos
 from tests.kills.killed_child import bury
 from tests.plugin_packages import install_example
 from tests.services import free_port, wait_until
@@ -49,7 +49,7 @@ def lumos(site, tmp_path):
         variables = {name: value for name, value in os.environ.items() if not name.startswith("LUMOS_")}
         variables |= {"LUMOS_HOME": str(tmp_path / "home")} | settings
         path = [tmp_path / "own", *([site] if with_plugin else [])]
-        return forked_lumos(*arguments, environment=variables, path=path, folder=tmp_path)
+        return fork_lumos(*arguments, environment=variables, path=path, folder=tmp_path)
 
     def run(*arguments, **options):
         process = begin(*arguments, **options)

@@ -20,7 +20,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.submission.store import read_rows
 from lumos_queue.util.sanitize import storable_json
-from tests.stored_rows import run_embedded, stored_rows
+from tests.stored_rows import read_stored_rows, run_embedded
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -195,9 +195,9 @@ def test_hostile_rows_give_the_same_on_both_databases(tmp_path, postgres_url):
     job = Convert("gsm8k", rows.digest, "test")
     sqlite, first = run_embedded(tmp_path / "sqlite", job, rows)
     postgres, second = run_embedded(tmp_path / "postgres", job, rows, url=postgres_url)
-    found = stored_rows(sqlite, first)
+    found = read_stored_rows(sqlite, first)
     assert len(found) == len(rows.tasks)
-    assert found == stored_rows(postgres, second)
+    assert found == read_stored_rows(postgres, second)
     texts = json.dumps(list(found.values()), allow_nan=False, default=bytes.hex)
     assert "\\u0000" not in texts and "\\ud800" not in texts
     assert any(len(episode["question"]) > 10_000_000 for episode in found.values())
@@ -226,8 +226,8 @@ def test_values_that_json_cannot_hold_are_stored_alike(tmp_path, postgres_url):
     job = Convert("wordmath", "odd", "dev")
     sqlite, first = run_embedded(tmp_path / "sqlite", job, rows)
     postgres, second = run_embedded(tmp_path / "postgres", job, rows, url=postgres_url)
-    found = stored_rows(sqlite, first)
-    assert len(found) == len(odd) and found == stored_rows(postgres, second)
+    found = read_stored_rows(sqlite, first)
+    assert len(found) == len(odd) and found == read_stored_rows(postgres, second)
     for database in (sqlite, postgres):
         database.close()
 

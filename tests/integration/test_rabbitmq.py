@@ -23,7 +23,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
-from tests.bad_messages import bad_messages, counted, publish
+from tests.bad_messages import bad_messages, count_refusals, publish
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.integration.test_deployment import fetch, running_up
@@ -68,12 +68,12 @@ def test_jobs_are_done_and_bad_messages_dropped(deployed, rows, tmp_path):
         children = worker.children()
         wait_for(deployed.database, send(deployed, rows, 20))
         publish(deployed.settings.broker_url, messages, "cpu")
-        wait_until(lambda: counted(deployed.database) == expected or not worker.alive, "all are counted", 60)
+        wait_until(lambda: count_refusals(deployed.database) == expected or not worker.alive, "all are counted", 60)
         wait_for(deployed.database, send(deployed, rows, 21))
         assert worker.alive and worker.children() == children and not trace.exists()
         worker.process.send_signal(signal.SIGTERM)
         worker.process.wait(timeout=60)
-    assert counted(deployed.database) == expected
+    assert count_refusals(deployed.database) == expected
     assert waiting(deployed, "cpu") == 0, "what was not confirmed comes back when the worker has gone"
 
 

@@ -23,9 +23,9 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
-from tests.faults.invariants import broken
+from tests.faults.invariants import find_violations
 from tests.gold_agent import gold_replies
-from tests.services import running_postgres, wait_until
+from tests.services import start_postgres, wait_until
 from tests.stored_rows import state
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
@@ -37,7 +37,7 @@ QUICK = {"heartbeat_seconds": 0.2, "fence_seconds": 1.0, "lease_seconds": 2.0, "
 @pytest.fixture(scope="module")
 def own_server():
     """Not that of the test run: a setting of the whole server is changed."""
-    with running_postgres() as server:
+    with start_postgres() as server:
         yield server
 
 
@@ -79,7 +79,7 @@ def test_an_embedded_run_survives_seconds_without_writes(own_server, times, seco
             run.join(20)
             process.close()
         with database.engine.connect() as connection:
-            assert broken(connection, settings.lease_seconds, witnessed=False) == {}
+            assert find_violations(connection, settings.lease_seconds, has_witness=False) == {}
             done = select(func.count()).where(Item.job == identifier, Item.state == "done")
             assert connection.execute(done).scalar() == 60
             assert not connection.execute(select(WorkerSessionRow.id).where(WorkerSessionRow.ended_at.is_(None))).all()

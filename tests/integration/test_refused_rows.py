@@ -18,7 +18,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
-from tests.faults.invariants import broken
+from tests.faults.invariants import find_violations
 from tests.gold_agent import gold_replies
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
@@ -101,7 +101,7 @@ def test_the_item_of_a_refused_row_ends_and_all_others_are_done(database, run):
     assert database.is_sqlite or "22003" in guilty.message
     assert {(row.state, row.ending, row.failures) for row in items if row.ordinal != 5} == {("done", "answered", 0)}
     with database.engine.connect() as connection:
-        assert set(broken(connection, 3.0, witnessed=False)) <= {UNSCORED}
+        assert set(find_violations(connection, 3.0, has_witness=False)) <= {UNSCORED}
 
 
 def test_a_refused_first_row_loses_no_text_that_others_need(database, run):
@@ -109,7 +109,7 @@ def test_a_refused_first_row_loses_no_text_that_others_need(database, run):
     job, items = run()
     assert job.state == "done" and [row.ordinal for row in items if row.ending == "infra_error"] == [0]
     with database.engine.connect() as connection:
-        assert set(broken(connection, 3.0, witnessed=False)) <= {UNSCORED}
+        assert set(find_violations(connection, 3.0, has_witness=False)) <= {UNSCORED}
 
 
 def test_a_database_that_refuses_everything_charges_no_item(database, run):

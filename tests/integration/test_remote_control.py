@@ -13,8 +13,8 @@ from kombu import Connection, Exchange, Producer
 
 from db.connection import open_database
 from db.migrate import upgrade
-from tests.bad_messages import counted
-from tests.services import CeleryWorker, running_redis, wait_until
+from tests.bad_messages import count_refusals
+from tests.services import CeleryWorker, start_redis, wait_until
 from workers.app import make_app
 from workers.remote_control import READING_COMMANDS, check_control_message
 from workers.validation import CheckingConsumer, Consumer, MessageRejected
@@ -42,7 +42,7 @@ def deployed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("control")
     database = open_database(f"sqlite:///{folder / 'lumos.db'}")
     upgrade(database)
-    with running_redis() as server:
+    with start_redis() as server:
         redis.Redis(port=server.port).config_set("requirepass", PASSWORD)
         url = f"redis://:{PASSWORD}@127.0.0.1:{server.port}/0"
         with CeleryWorker(folder, "llm", broker_url=url, database_url=database.url) as worker:
@@ -58,11 +58,11 @@ def ask(deployed, name: str, **arguments) -> object:
 
 @pytest.mark.parametrize("name", sorted({*control.Panel.data, *ARGUMENTS} - set(READING_COMMANDS)))
 def test_a_command_that_does_not_only_read_is_refused_and_counted(deployed, name):
-    children, before = set(deployed.worker.children()), counted(deployed.database).get("control command", 0)
+    children, before = set(deployed.worker.children()), count_refusals(deployed.database).get("control command", 0)
     answer = ask(deployed, name, **ARGUMENTS.get(name, {}))
     assert answer["error"].startswith(f"refused: lumos workers take no control command '{name}'")
-    wait_until(lambda: counted(deployed.database).get("control command", 0) > before, "it is counted")
-    wait_until(lambda: deployed.worker.said(f"control command; the latest: {name}"), "it is logged")
+    wait_until(lambda: count_refusals(deployed.database).get("control command", 0) > before, "it is counted")
+    wait_until(lambda: deployed.worker.has_logged(f"control command; the latest: {name}"), "it is logged")
     assert deployed.worker.alive and set(deployed.worker.children()) == children
     assert [queue["name"] for queue in ask(deployed, "active_queues")] == ["llm"]
 
@@ -79,7 +79,7 @@ def test_reading_commands_are_answered_without_secrets(deployed):
 
 
 def test_messages_that_are_no_commands_are_dropped(deployed):
-    before = sum(counted(deployed.database).values())
+    before = sum(count_refusals(deployed.database).values())
     bodies = [
         [],
         "x",
@@ -95,9 +95,11 @@ def test_messages_that_are_no_commands_are_dropped(deployed):
         for body in bodies:
             producer = Producer(connection, exchange=exchange)
             producer.publish(body, serializer="json", headers={"clock": 10**400})
-    wait_until(lambda: sum(counted(deployed.database).values()) >= before + len(bodies), "all of them are counted")
+    wait_until(
+        lambda: sum(count_refusals(deployed.database).values()) >= before + len(bodies), "all of them are counted"
+    )
     assert ask(deployed, "ping") == {"ok": "pong"} and ask(deployed, "clock")["clock"] < 10**6
-    assert not deployed.worker.said("Traceback")
+    assert not deployed.worker.has_logged("Traceback")
 
 
 def test_workers_do_not_believe_each_other_whatever_the_command_line_says(monkeypatch):

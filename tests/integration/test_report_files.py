@@ -24,7 +24,7 @@ from lumos_queue.pages.material import Prices
 from tests.claims import new_job
 from tests.integration.databases import convert_wordmath
 from tests.page_jobs import BROKEN, FAILED, OPEN, RIGHT, WRONG, evaluation
-from tests.page_parts import HOSTILE, places, require_harmless, table_rows
+from tests.page_parts import HOSTILE, read_numbers, require_harmless, table_rows
 
 
 def pages(database: Database, *jobs: str, prices: Prices | None = None) -> tuple[str, str]:
@@ -71,7 +71,7 @@ def test_a_page_says_what_became_of_every_item(database):
     outcomes = figure(page, "Items by outcome")
     (row,) = [cells for name, cells in numbers(outcomes).items() if name.startswith(job)]
     assert row == ["6", "3 (50.0 %)", "2 (33.3 %)", "1 (16.7 %)"]
-    assert places(outcomes, ".//rect[@x]", "width") == [50.0, pytest.approx(33.33), pytest.approx(16.67)]
+    assert read_numbers(outcomes, ".//rect[@x]", "width") == [50.0, pytest.approx(33.33), pytest.approx(16.67)]
     assert "50.0 %" in page.text_content()
     assert not page.xpath("//p[@class='warning']")
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 from db.connection import Database, open_database
 from db.migrate import upgrade
-from tests.services import running_postgres
+from tests.services import start_postgres
 
 FOLDER = Path(__file__).parent
 SQLITE = "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_master ORDER BY type, name"
@@ -52,7 +52,7 @@ def test_the_migrations_make_the_stored_schema(database):
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, running_postgres() as server:
+    with tempfile.TemporaryDirectory() as folder, start_postgres() as server:
         for url in (f"sqlite:///{folder}/lumos.db", server.fresh("template1")):
             database = open_database(url)
             upgrade(database)

@@ -28,7 +28,7 @@ from lumos_queue.review.scorers.registry import SCORERS
 from lumos_queue.review.scoring import score_job
 from lumos_queue.settings import Settings
 from tests.forked_commands import Forked
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 SETTINGS = Settings()
 
@@ -40,7 +40,7 @@ def named(judge, name="long", metric="long", digest="ab", **options) -> str:
 
 
 def unscored_job(database, count=10, **options) -> str:
-    return scored_job(database, [[0]] * count, kind="infer", **options)
+    return create_scored_job(database, [[0]] * count, kind="infer", **options)
 
 
 def odd(episode) -> bool:
@@ -182,7 +182,7 @@ def test_what_is_no_score_is_refused(database, judge, problem):
 
 
 def test_what_has_no_result_is_not_judged(database):
-    job = scored_job(database, [[0], [None], [0], [0]], kind="infer", owed=1)
+    job = create_scored_job(database, [[0], [None], [0], [0]], kind="infer", owed=1)
     found = score_job(database, SETTINGS, job, named(lambda episode: 1))
     assert (found.episodes, found.without) == (2, 0) and sums(database, job) == {1.0: 2}
 
@@ -218,7 +218,7 @@ def test_an_unjudged_job_gets_the_first_metric_of_the_first_scorer_that_gives_sc
 
 
 def test_an_evaluation_keeps_its_main_metric_and_its_own_scores(database):
-    job = scored_job(database, [[1], [0], [0]])
+    job = create_scored_job(database, [[1], [0], [0]])
     score_job(database, SETTINGS, job, named(lambda episode: 1))
     assert row_of(database, job).main_metric == "accuracy"
     assert count_episodes(database, parse_where(f"job={job} score=1")) == 1
@@ -228,7 +228,7 @@ def test_an_evaluation_keeps_its_main_metric_and_its_own_scores(database):
 
 @pytest.mark.parametrize("samples", [1, 2])
 def test_the_newest_version_counts_wherever_a_score_is_told(database, samples):
-    job = scored_job(database, [[0] * samples] * 4, kind="infer")
+    job = create_scored_job(database, [[0] * samples] * 4, kind="infer")
     total = 4 * samples
     for version, value in (("1", 1.0), ("3", 0.0)):
         scorer = named(lambda episode, value=value: value, version=version, digest=version)
@@ -274,7 +274,7 @@ def test_other_code_under_a_known_name_is_refused(database):
 
 
 def test_a_metric_of_the_run_is_refused_and_so_is_a_job_without_episodes(database):
-    job = scored_job(database, [[1], [0]])
+    job = create_scored_job(database, [[1], [0]])
     with pytest.raises(
         SpecError, match=r"has scores of 'accuracy' from its run: a scorer's metric needs a name of its"
     ):

@@ -166,7 +166,7 @@ def test_KILL_of_any_process_tears_nothing(victim, wordmath, redis_url, postgres
 def test_the_hard_time_limit_kills_a_child_and_tears_nothing(wordmath, redis_url, postgres_url, tmp_path):
     with under_way(wordmath, redis_url, postgres_url, tmp_path, kind=LimitedWorker) as run:
         child = run.worker.children()
-        wait_until(lambda: run.worker.said("Hard time limit"), "the limit is reached", 60)
+        wait_until(lambda: run.worker.has_logged("Hard time limit"), "the limit is reached", 60)
         wait_until(lambda: run.worker.children() not in ([], child), "another child is started", 60)
         assert run.worker.alive
         bury(run.settings)

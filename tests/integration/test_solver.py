@@ -15,7 +15,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations
 from lumos_queue.prompts.dialogue import render
 from lumos_queue.submission.store import read_rows
-from tests.stored_rows import run_embedded, stored_rows
+from tests.stored_rows import read_stored_rows, run_embedded
 
 TASKS = 4
 
@@ -40,7 +40,7 @@ def test_a_gold_solver_answers_every_task(name, tmp_path: Path):
     agent = Agent(roles={"solver": f"scripted:{file}"}, domain=benchmark.domain)
     infer = Infer(benchmark.name, rows.digest, "test", name, agent, limit=TASKS)
     database, job = run_embedded(tmp_path, Evaluate(infer), rows)
-    episodes = stored_rows(database, job).values()
+    episodes = read_stored_rows(database, job).values()
     database.close()
     assert len(episodes) == TASKS
     for episode in episodes:

@@ -26,7 +26,7 @@ from tests.fake_endpoint import FakeEndpoint
 from tests.forked_commands import Forked
 from tests.kills.killed_child import bury, go_on
 from tests.services import wait_until
-from tests.stored_rows import run_embedded, state, stored_rows
+from tests.stored_rows import read_stored_rows, run_embedded, state
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
@@ -59,12 +59,12 @@ def judgements(database, job) -> dict[str, tuple[str, dict[str, set[str]]]]:
 
 def expected(place: int) -> str:
     """The error that the last reply for this row has."""
-    error, mends = teacher.planted(place)
+    error, mends = teacher.plant_error(place)
     return "" if mends and error not in NOTED else error
 
 
 def asks_twice(place: int) -> bool:
-    error = teacher.planted(place)[0]
+    error = teacher.plant_error(place)[0]
     return error not in ("", *NOTED)
 
 
@@ -180,7 +180,7 @@ def test_without_re_asks_each_row_is_one_call(rows, tmp_path):
 def test_a_killed_conversion_goes_on_with_the_same_dataset_and_repeats_no_completed_call(rows, tmp_path):
     with FakeEndpoint(teacher.reply, latency=0.1) as server:
         undisturbed, job = run_embedded(tmp_path / "one", convert(server.tgi), rows, concurrency=4)
-        wanted = stored_rows(undisturbed, job), judgements(undisturbed, job)
+        wanted = read_stored_rows(undisturbed, job), judgements(undisturbed, job)
         before = len(server.calls)
         killed, identifier = submitted(tmp_path / "two", convert(server.tgi), rows)
         home = tmp_path / "two"
@@ -196,7 +196,7 @@ def test_a_killed_conversion_goes_on_with_the_same_dataset_and_repeats_no_comple
         after = Counter(call["sha256"] for call in server.calls[at_kill:])
     assert state(killed, identifier) == "done"
     assert not stored.keys() & after.keys()
-    assert (stored_rows(killed, identifier), judgements(killed, identifier)) == wanted
+    assert (read_stored_rows(killed, identifier), judgements(killed, identifier)) == wanted
     for database in (undisturbed, killed):
         database.close()
 

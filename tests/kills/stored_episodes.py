@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from db.connection import Database
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, ToolCallRow
-from tests.stored_rows import stored_rows
+from tests.stored_rows import read_stored_rows
 
 _PLACE = ("attempt", "position", "branch", "command")
 _EDGES = {
@@ -24,7 +24,7 @@ Places = dict[str, Counter[tuple[int, int, int]]]  #: of a task's row: (attempt,
 
 def whole(database: Database, job: str) -> dict[str, Any]:
     """By the task's row: all that a finished episode has stored but times and surrogate keys, its tree included."""
-    found = {row: {"rows": values} for (row, _), values in stored_rows(database, job).items()}
+    found = {row: {"rows": values} for (row, _), values in read_stored_rows(database, job).items()}
     with database.engine.connect() as connection:
         for table, names in _EDGES.items():
             columns = [getattr(table, name) for name in names]

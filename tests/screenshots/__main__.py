@@ -21,7 +21,7 @@ from playwright.sync_api import Page, sync_playwright
 from db.connection import open_database
 from lumos_queue.settings import Settings
 from tests.conftest import ROOT
-from tests.explorers import CHROMIUM, Explorer, serving
+from tests.explorers import CHROMIUM, Explorer, serve_explorer
 from tests.screenshots.sample_jobs import Stored, store
 
 WINDOWS = {"light": (1280, 900), "dark": (390, 844)}
@@ -76,7 +76,7 @@ def main() -> int:
         home = (given.home or Path(folder)).absolute()
         stored, wrong = store(home, given.tasks), 0
         database = open_database(Settings(home=home).database)
-        with serving(database, home=home) as explorer, sync_playwright() as playwright:
+        with serve_explorer(database, home=home) as explorer, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
             for scheme, (width, height) in WINDOWS.items():
                 context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})

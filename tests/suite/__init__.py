@@ -1,1 +1,1 @@
-"""How the tests are run: their servers, their order, what they need, and what they cost."""
+"""How the tests run: servers, order, requirements and costs."""

@@ -1,6 +1,7 @@
-"""`python -m tests.suite FOLDER`: where the time of a run went, from what `pytest --times FOLDER` recorded there.
+"""`python -m tests.suite FOLDER`: print how a run spent its time, from the records of `pytest --times FOLDER`.
 
-Seconds are those of workers: three workers have three in each second. `make test-times` records a run and calls this.
+Seconds are worker seconds: three workers spend three of them in each second. `make test-times` records a run and calls
+this.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ ROWS = 30  #: of each table
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--write", action="store_true", help=f"also store the times that schedule runs: {FILE.name}")
+    parser.add_argument(
+        "--write", action="store_true", help=f"also store the times that the schedule uses: {FILE.name}"
+    )
     options = parser.parse_args()
     costs = read_costs(options.folder)
     if not costs.tests:

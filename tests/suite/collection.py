@@ -43,9 +43,9 @@ class ImportWatch(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
         """Python calls this for each module that is not loaded yet; the finders after this one load it."""
         if fullname in self.packages and fullname not in self._statements:
-            self._statements[fullname] = self._running_statements(sys._getframe(1))
+            self._statements[fullname] = self._find_statements(sys._getframe(1))
 
-    def _running_statements(self, frame: FrameType | None) -> list[str]:
+    def _find_statements(self, frame: FrameType | None) -> list[str]:
         """The lines of the project that are being executed, the outermost first."""
         statements: list[str] = []
         while frame is not None:

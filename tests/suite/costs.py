@@ -1,4 +1,4 @@
-"""What a recorded run cost, summed by kind, folder, file, test and fixture."""
+"""The costs of a recorded run, summed by kind, folder, file, test and fixture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Costs:
 
     workers: int = 0
     seconds: float = 0.0
-    processor: float = 0.0  #: CPU seconds of workers and of child processes that ended
+    processor: float = 0.0  #: CPU seconds of workers and of their ended child processes
     shares: Counter[str] = field(default_factory=Counter)
     folders: Counter[str] = field(default_factory=Counter)
     files: Counter[str] = field(default_factory=Counter)
@@ -28,14 +28,14 @@ class Costs:
     torch: set[str] = field(default_factory=set)  #: files whose tests use torch or transformers
 
     def add(self, label: str, cost: dict[str, float]) -> float:
-        """Add one phase; returns its seconds. Time of no other kind counts as `label`, or as other waiting."""
+        """Add one phase; return its seconds. CPU time of no kind counts as `label`, the rest as other waiting."""
         wall = cost.get("wall", 0.0)
-        counted = {kind: cost.get(kind, 0.0) for kind in KINDS}
-        computing = min(cost.get("cpu", 0.0), max(0.0, wall - sum(counted.values())))
-        self.shares.update(counted)
-        self.shares[label] += computing
+        kind_seconds = {kind: cost.get(kind, 0.0) for kind in KINDS}
+        computing_seconds = min(cost.get("cpu", 0.0), max(0.0, wall - sum(kind_seconds.values())))
+        self.shares.update(kind_seconds)
+        self.shares[label] += computing_seconds
         self.shares["other waiting (threads, sockets, disk, a busy machine)"] += max(
-            0.0, wall - computing - sum(counted.values())
+            0.0, wall - computing_seconds - sum(kind_seconds.values())
         )
         self.seconds += wall
         self.processor += cost.get("cpu", 0.0) + cost.get("children", 0.0)
@@ -43,7 +43,7 @@ class Costs:
 
 
 def read_costs(folder: Path) -> Costs:
-    """Sum what a run wrote."""
+    """Sum the records of a run."""
     costs = Costs()
     for path in sorted(folder.glob("*.jsonl")):
         for record in _read_records(path):

@@ -1,6 +1,6 @@
-"""Plugin: hide what lives to the end of the run from the garbage collector.
+"""Plugin: hide objects that live to the end of the run from the garbage collector.
 
-Collection makes a million objects of modules and tests, torch another half million: a full collection that looks at
+Collection makes a million objects of modules and tests, torch another half million: a full collection of
 all of them takes 0.2 s, in every step of a fit that collects.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Generator
 
 import pytest
 
-MANY = 200  #: imported modules that are worth a collection
+MANY = 200  #: number of imported modules from which a collection pays off
 
 
 class FrozenModules:
@@ -22,12 +22,12 @@ class FrozenModules:
         self._count = 0
 
     def freeze(self) -> None:
-        """Freeze all that exists."""
+        """Freeze all existing objects."""
         gc.freeze()
         self._count = len(sys.modules)
 
     def freeze_imports(self) -> None:
-        """Freeze what a test imported, if that is much."""
+        """Freeze the modules that a test imported, if they are many."""
         if len(sys.modules) - self._count > MANY:
             gc.collect()
             self.freeze()

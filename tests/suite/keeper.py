@@ -1,9 +1,10 @@
-"""The servers that the tests of one run share, in a process that ends when the run does.
+"""The servers that the tests of one run share, in a process that ends with the run.
 
-The controller of a run (pytest itself, or what distributes the tests with `-n`) starts `python -m tests.suite.keeper`
-and holds the other end of its standard input. When that closes, because the run is over or because the controller was
-killed, the keeper kills every process that still belongs to the run, stops its servers and removes their folder.
-Workers ask the keeper for the URL of a server over a Unix socket; the keeper starts it for the first request.
+The controller of a run (pytest, or with `-n` the process that distributes the tests) starts `python -m
+tests.suite.keeper` and holds the other end of its standard input. When that closes, because the run is over or because
+the controller was killed, the keeper kills every process that still belongs to the run, stops its servers and removes
+their folder. Workers ask the keeper for the URL of a server over a Unix socket; the keeper starts it for the first
+request.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ VARIABLE = "LQ_TEST_RUN"
 
 
 class Keeper:
-    """The keeper of a run, as its controller sees it."""
+    """The keeper of a run, for its controller."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="lumos-tests-"))
-        self.killed: list[str] = []  #: command lines of the processes that tests had left running
+        self.killed_commands: list[str] = []  #: command lines of processes that tests left running
         os.environ[VARIABLE] = str(self.folder)
         self._process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "tests.suite.keeper"],
@@ -42,12 +43,12 @@ class Keeper:
             start_new_session=True,  # Ctrl-C at the terminal is for the controller
         )
         assert self._process.stdout
-        self._process.stdout.readline()  # it listens
+        self._process.stdout.readline()  # the keeper listens
 
     def stop(self) -> None:
         """End the run: returns when its servers are stopped and `killed` is known."""
         output, _ = self._process.communicate()
-        self.killed = json.loads(output) if output else []
+        self.killed_commands = json.loads(output) if output else []
         if os.environ.get(VARIABLE) == str(self.folder):
             del os.environ[VARIABLE]
 
@@ -70,29 +71,29 @@ def request_server(name: str) -> str:
 
 def main() -> None:
     """Serve requests until standard input closes."""
-    folder = Path(os.environ.pop(VARIABLE))  # the servers are no leftovers of tests
+    folder = Path(os.environ.pop(VARIABLE))  # servers must not count as leftovers of tests
     with ExitStack() as servers:
         listener = servers.enter_context(Listener(str(folder / "socket"), authkey=folder.name.encode(), backlog=64))
-        ended = threading.Event()
-        threading.Thread(target=_answer_requests, args=(listener, servers, ended), daemon=True).start()
+        end_event = threading.Event()
+        threading.Thread(target=_answer_requests, args=(listener, servers, end_event), daemon=True).start()
         print("listens", flush=True)
         sys.stdin.read()
-        ended.set()
-        killed = kill_processes(folder)
+        end_event.set()
+        commands = kill_processes(folder)
     shutil.rmtree(folder, ignore_errors=True)
     with suppress(BrokenPipeError):
-        print(json.dumps(killed), flush=True)
+        print(json.dumps(commands), flush=True)
 
 
-def _answer_requests(listener: Listener, servers: ExitStack, ended: threading.Event) -> None:
-    from tests.services import running_postgres, running_redis
+def _answer_requests(listener: Listener, servers: ExitStack, end_event: threading.Event) -> None:
+    from tests.services import start_postgres, start_redis
 
     starts = {
-        "postgres": lambda: servers.enter_context(running_postgres()).uri,
-        "redis": lambda: servers.enter_context(running_redis()).url,
+        "postgres": lambda: servers.enter_context(start_postgres()).uri,
+        "redis": lambda: servers.enter_context(start_redis()).url,
     }
     urls: dict[str, str] = {}
-    while not ended.is_set():
+    while not end_event.is_set():
         with suppress(OSError, EOFError), listener.accept() as connection:
             name = connection.recv_bytes().decode()
             connection.send_bytes(json.dumps(_start(name, starts[name], urls)).encode())
@@ -110,15 +111,15 @@ def _start(name: str, start: Callable[[], str], urls: dict[str, str]) -> dict[st
 
 
 def kill_processes(folder: Path) -> list[str]:
-    """Kill the processes that have `folder` in the variable of their environment; returns their command lines."""
-    killed = []
+    """Kill the processes with `folder` in their environment variable; return their command lines."""
+    commands = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.pid != os.getpid() and process.environ().get(VARIABLE) == str(folder):
                 command = " ".join(process.cmdline()) or process.name()
                 process.kill()
-                killed.append(command)
-    return killed
+                commands.append(command)
+    return commands
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A plugin: pytest imports all test modules and makes no tests of them, which would take as long again."""
+"""Plugin: pytest imports all test modules but collects no tests, which would take as long again."""
 
 from __future__ import annotations
 

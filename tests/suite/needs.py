@@ -1,7 +1,7 @@
-"""What the tests need beside the packages of `[dev]`; without one, the tests that need it are skipped.
+"""Requirements of the tests besides the packages of `[dev]`; tests without their requirement are skipped.
 
-`python -m tests.suite.needs` lists what is not here, which tests are skipped for it, and the command that installs it;
-`--packages` prints the Debian packages alone. It imports only the standard library.
+`python -m tests.suite.needs` lists missing requirements, the tests that are skipped without them, and the command that
+installs them; `--packages` prints the Debian packages alone. It imports only the standard library.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Need:
 
     name: str
     is_here: Callable[[], bool]
-    package: str  #: of Debian; empty where none provides it
-    tests: str  #: which tests are skipped without it
+    package: str  #: of Debian; empty if no package provides it
+    tests: str  #: the tests that are skipped without it
 
 
 def _is_program(*names: str, folder: str = "") -> Callable[[], bool]:
@@ -73,25 +73,25 @@ NEEDS = (
 
 
 def find_missing() -> list[Need]:
-    """The needs that this machine does not meet."""
+    """Return the requirements that this machine lacks."""
     return [need for need in NEEDS if not need.is_here()]
 
 
-def describe(missing: list[Need]) -> Iterator[str]:
-    """Lines for a person: what is missing, what is skipped, how to install it."""
-    for need in missing:
+def describe(needs: list[Need]) -> Iterator[str]:
+    """Yield lines about missing requirements, skipped tests and the command to install."""
+    for need in needs:
         yield f"Not here: {need.name}. Skipped: {need.tests}."
-    packages = [need.package for need in missing if need.package]
+    packages = [need.package for need in needs if need.package]
     if packages:
         yield f"To install: apt-get install --no-install-recommends {' '.join(packages)}"
 
 
 def main(arguments: list[str]) -> None:
-    missing = find_missing()
+    missing_needs = find_missing()
     if arguments == ["--packages"]:
-        print(" ".join(need.package for need in missing if need.package))
+        print(" ".join(need.package for need in missing_needs if need.package))
     else:
-        print("\n".join(describe(missing)) or "All that the tests need is here.")
+        print("\n".join(describe(missing_needs)) or "All that the tests need is here.")
 
 
 if __name__ == "__main__":

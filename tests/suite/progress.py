@@ -20,9 +20,9 @@ class Progress:
     def __init__(self, reporter: pytest.TerminalReporter, times: Times):
         self._reporter, self._times = reporter, times
         self._weights: dict[str, float] = {}
-        self._finished: set[str] = set()
-        self._failed: set[str] = set()
-        self._began = self._printed = time.monotonic()
+        self._finished_tests: set[str] = set()
+        self._failed_tests: set[str] = set()
+        self._began = self._last_line_time = time.monotonic()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.begin([item.nodeid for item in session.items])
@@ -33,12 +33,12 @@ class Progress:
             self.begin(ids)
 
     def begin(self, tests: Sequence[str]) -> None:
-        """Start to count: these tests will run."""
+        """Start to count; `tests` will run."""
         counts = Counter(test.partition("::")[0] for test in tests)
         for test in tests:
             file = test.partition("::")[0]
             self._weights[test] = max(self._times.of(file), 0.1) / counts[file]
-        self._began = self._printed = time.monotonic()
+        self._began = self._last_line_time = time.monotonic()
 
     def pytest_report_teststatus(self, report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:
         """No character for each test: the counts of the last line stay as they are."""
@@ -49,25 +49,25 @@ class Progress:
         return ("failed" if report.when == "call" else "error", "", "")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed and report.nodeid not in self._failed:
-            self._failed.add(report.nodeid)
+        if report.failed and report.nodeid not in self._failed_tests:
+            self._failed_tests.add(report.nodeid)
             self._reporter.ensure_newline()
             self._reporter.write_line(f"FAILED {report.nodeid}", red=True)
         if report.when == "teardown":
-            self._finished.add(report.nodeid)
+            self._finished_tests.add(report.nodeid)
         now = time.monotonic()
-        if now - self._printed >= INTERVAL:
-            self._printed = now
+        if now - self._last_line_time >= INTERVAL:
+            self._last_line_time = now
             self._reporter.ensure_newline()
             self._reporter.write_line(self.describe(now - self._began))
 
-    def describe(self, elapsed: float) -> str:
-        """One line: how much is done, what failed, and the time left at the pace so far."""
+    def describe(self, elapsed_seconds: float) -> str:
+        """Return a line with the progress, the failures, and the time left at the average pace."""
         total = sum(self._weights.values()) or 1.0
-        done = sum(self._weights.get(test, 0.0) for test in self._finished) / total
-        failed = f", {len(self._failed)} failed" if self._failed else ""
-        remaining = f", about {elapsed * (1 - done) / done / 60:.1f} min left" if done > 0.02 else ""
-        return f"[{done:4.0%}] {len(self._finished):,} of {len(self._weights):,} tests{failed}{remaining}"
+        share = sum(self._weights.get(test, 0.0) for test in self._finished_tests) / total
+        failures = f", {len(self._failed_tests)} failed" if self._failed_tests else ""
+        remaining = f", about {elapsed_seconds * (1 - share) / share / 60:.1f} min left" if share > 0.02 else ""
+        return f"[{share:4.0%}] {len(self._finished_tests):,} of {len(self._weights):,} tests{failures}{remaining}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

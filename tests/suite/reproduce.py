@@ -1,4 +1,4 @@
-"""Plugin: the report of a failed test says how to run it again, and where the files and logs that it wrote are."""
+"""Plugin: the report of a failed test has the command to run it again, and the folder of its files and logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 def describe(item: pytest.Item) -> Iterator[str]:
-    """The command with the seed of the run, and the folder of the test."""
+    """Yield the command with the seed of the run, and the folder of the test."""
     seed = getattr(item.config.option, "randomly_seed", None)
     yield f"python -m pytest '{item.nodeid}' -n 0 --randomly-seed={seed}"
     folder = getattr(item, "funcargs", {}).get("tmp_path")

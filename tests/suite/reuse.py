@@ -1,6 +1,6 @@
-"""Plugin: what a process makes once for all its tests, because a process of the product makes it once, too.
+"""Plugin: objects that a process makes once for all its tests, as a process of the product does.
 
-Each of these is the same every time. A process of the product pays for it when it starts, a process of tests would pay
+Each object is the same every time. A process of the product makes it at its start; a process of tests would make it
 for each test.
 """
 
@@ -31,25 +31,25 @@ SANDBOX_USERS = ("maths.interface", "code.interface", "sql.databases")
 @pytest.fixture(scope="session", autouse=True)
 def tables_are_made_once() -> Iterator[None]:
     """A new SQLite file gets the tables that the migrations made in the first one of this process: they take 0.4 s."""
-    upgrade, made = command.upgrade, list[str]()
+    upgrade, statements = command.upgrade, list[str]()
 
     def upgrade_once(config: Config, revision: str) -> None:
         connection = config.attributes["connection"]
         if connection.dialect.name != "sqlite" or revision != "head" or tables_of(connection):
             upgrade(config, revision)
-        elif not made:
+        elif not statements:
             upgrade(config, revision)
-            made.extend(tables_of(connection))
+            statements.extend(tables_of(connection))
             version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
-            made.append(f"INSERT INTO alembic_version VALUES ('{version}')")
+            statements.append(f"INSERT INTO alembic_version VALUES ('{version}')")
         else:
-            for statement in made:
+            for statement in statements:
                 connection.exec_driver_sql(statement)
 
     def tables_of(connection: Connection) -> list[str]:
         kinds = "CASE type WHEN 'table' THEN 1 WHEN 'index' THEN 2 ELSE 3 END, rowid"
-        wanted = f"SELECT sql FROM sqlite_master WHERE sql <> '' AND name NOT LIKE 'sqlite_%' ORDER BY {kinds}"
-        return list(connection.exec_driver_sql(wanted.replace("%", "%%")).scalars())
+        query = f"SELECT sql FROM sqlite_master WHERE sql <> '' AND name NOT LIKE 'sqlite_%' ORDER BY {kinds}"
+        return list(connection.exec_driver_sql(query.replace("%", "%%")).scalars())
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "upgrade", upgrade_once)
@@ -62,26 +62,28 @@ def statements_are_compiled_once() -> Iterator[None]:
 
     SQLAlchemy caches them per engine, and each test opens its own database.
     """
-    start, compiled = Engine.__init__, LRUCache(5_000)
+    start, cache = Engine.__init__, LRUCache(5_000)
 
     def start_with_cache(engine: Engine, *arguments: object, **options: object) -> None:
         start(engine, *arguments, **options)
-        engine._compiled_cache = compiled
+        engine._compiled_cache = cache
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Engine, "__init__", start_with_cache)
-        patch.setattr(DefaultDialect, "__eq__", lambda dialect, other: type(dialect) is type(other), raising=False)
+        patch.setattr(
+            DefaultDialect, "__eq__", lambda dialect, other_dialect: type(dialect) is type(other_dialect), raising=False
+        )
         patch.setattr(DefaultDialect, "__hash__", lambda dialect: hash(type(dialect)), raising=False)
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def helper_processes_are_started_once() -> Iterator[None]:
-    """Jobs share the helper processes of maths, code and SQL: to start one takes up to half a second of CPU time."""
+    """Jobs share the helper processes of maths, code and SQL: starting one takes up to half a second of CPU time."""
 
     class Shared(Sandbox):
         async def close(self) -> None:
-            """The next job goes on with the processes."""
+            """Keep the processes for the next job."""
 
     boxes: dict[tuple[object, ...], Shared] = {}
 
@@ -100,7 +102,7 @@ def helper_processes_are_started_once() -> Iterator[None]:
 
 @pytest.fixture
 def own_helper_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a test of how these processes start and end: it shares none with other tests."""
+    """Give the test its own helper processes, for tests of their start and end."""
     for user in SANDBOX_USERS:
         monkeypatch.setattr(f"lumos_queue.actions.{user}.Sandbox", Sandbox)
 
@@ -109,8 +111,8 @@ def own_helper_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 def server_of_forks_ends() -> Iterator[None]:
     """End the server that forks processes (tests/forked_commands.py) after the tests of this process."""
     yield
-    if forked := sys.modules.get("tests.forked_commands"):
-        forked.end_server()
+    if module := sys.modules.get("tests.forked_commands"):
+        module.end_server()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -142,14 +144,14 @@ def generated_tasks_are_made_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def commands_are_built_once() -> Iterator[None]:
-    """To build the parser of `lumos evaluate` takes 40 ms; it is the same each time that a test calls the command."""
-    build, built = command_group.build_command, dict[tuple[str, int], tuple[Any, Any]]()
+    """Building the parser of `lumos evaluate` takes 40 ms; it is the same in each test."""
+    build, parsers = command_group.build_command, dict[tuple[str, int], tuple[Any, Any]]()
 
     def build_once(name: str, table: Any) -> Any:
         key = name, id(table)
-        if key not in built:
-            built[key] = build(name, table), table  # so that no other table gets the same id
-        return built[key][0]
+        if key not in parsers:
+            parsers[key] = build(name, table), table  # so that no other table gets the same id
+        return parsers[key][0]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command_group, "build_command", build_once)

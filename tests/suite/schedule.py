@@ -1,8 +1,8 @@
-"""Plugin: which worker runs which tests, and in which order.
+"""Plugin: assign tests to workers, and order them.
 
-A unit is what one worker runs in a row: a file, so that the fixtures of a module are made once. All files that import
-torch are one unit, or two where one would keep a worker busy to the end, so that few workers pay for its import.
-Units with the longest recorded time start first. `python -m tests.suite` records the times.
+A unit is a set of tests that one worker runs in a row: a file, so that the fixtures of a module are made once. All
+files that import torch are one unit, so that few workers import it; or two units if one would keep a worker busy to the
+end. Units with the longest recorded time start first. `python -m tests.suite` records the times.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ COLLECTED = pytest.StashKey[dict[str, bool]]()
 
 @dataclass(frozen=True)
 class Times:
-    """What was recorded of the files with tests, by path from the root of the repository."""
+    """The records of the test files, by path from the root of the repository."""
 
     seconds: dict[str, float]
     torch: frozenset[str]  #: files whose tests import torch
 
     def of(self, file: str) -> float:
-        """Seconds of a file's tests; for a file that was not recorded yet, the median."""
+        """Return the seconds of a file's tests; the median for a file without a record."""
         return self.seconds.get(file, statistics.median(self.seconds.values()) if self.seconds else 0.0)
 
     @functools.cached_property
     def units(self) -> dict[str, str]:
-        """The unit of each file that shares one with other files."""
+        """The unit of each file that shares it with other files."""
         total = sum(self.seconds.values())
         lengths = {"torch 1": 0.0}
         if sum(map(self.of, self.torch)) > total / 3:
@@ -47,12 +47,12 @@ class Times:
         return units
 
     def unit_of(self, nodeid: str) -> str:
-        """The unit of a test."""
+        """Return the unit of a test."""
         file = nodeid.partition("::")[0]
         return self.units.get(file, file)
 
     def unit_seconds(self, files: set[str]) -> dict[str, float]:
-        """Seconds of each unit, of those files."""
+        """Return the seconds of each unit of these files."""
         seconds: dict[str, float] = {}
         for file in files:
             seconds[self.unit_of(file)] = seconds.get(self.unit_of(file), 0.0) + self.of(file)
@@ -60,9 +60,9 @@ class Times:
 
 
 def read_times(file: Path = FILE) -> Times:
-    """Read what was recorded; nothing is an empty record."""
-    stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"seconds": {}, "torch": []}
-    return Times(stored["seconds"], frozenset(stored["torch"]))
+    """Read the recorded times; without a file they are empty."""
+    record = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"seconds": {}, "torch": []}
+    return Times(record["seconds"], frozenset(record["torch"]))
 
 
 class LongestFirst(LoadScopeScheduling):
@@ -88,8 +88,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LongestFi
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    collected = item.config.stash.setdefault(COLLECTED, {})
-    collected[item.nodeid] = item.get_closest_marker("long") is not None
+    long_marks = item.config.stash.setdefault(COLLECTED, {})
+    long_marks[item.nodeid] = item.get_closest_marker("long") is not None
 
 
 @pytest.hookimpl(trylast=True)

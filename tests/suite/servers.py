@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.services import Postgres, RabbitMQ, RedisDatabases, missing, running_rabbitmq
+from tests.services import Postgres, RabbitMQ, RedisDatabases, skip_test, start_rabbitmq
 from tests.suite.keeper import Keeper, request_server
 
-_KEEPERS: list[Keeper] = []  #: of the run that this process controls
+_KEEPERS: list[Keeper] = []  #: the keeper of the run that this process controls
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,10 +29,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    killed = [command for keeper in _KEEPERS for command in keeper.killed]
-    if killed:
+    commands = [command for keeper in _KEEPERS for command in keeper.killed_commands]
+    if commands:
         terminalreporter.section("processes that tests left running, and that were killed", sep="-")
-        terminalreporter.write_line("\n".join(command[:200] for command in killed))
+        terminalreporter.write_line("\n".join(command[:200] for command in commands))
     _KEEPERS.clear()
 
 
@@ -42,13 +42,13 @@ def is_worker(config: pytest.Config) -> bool:
 
 
 def shared_server(name: str) -> str:
-    """Return the URL of a server that all workers of the run use; skips the test where it is not installed."""
+    """Return the URL of a server that all workers of the run use; skip the test if it is not installed."""
     if not _KEEPERS and "PYTEST_XDIST_WORKER" not in os.environ:
         _KEEPERS.append(Keeper())
     try:
         return request_server(name)
     except LookupError as reason:
-        missing(str(reason))
+        skip_test(str(reason))
         raise
 
 
@@ -68,8 +68,8 @@ def redis_url(redis_server: RedisDatabases) -> str:
 
 @pytest.fixture(scope="session")
 def rabbitmq_server() -> Iterator[RabbitMQ]:
-    """A real RabbitMQ of this test run. It takes seconds to start: what needs it stays in one file."""
-    with running_rabbitmq() as server:
+    """A real RabbitMQ of this test run. It takes seconds to start, so its tests stay in one file."""
+    with start_rabbitmq() as server:
         yield server
 
 

@@ -1,4 +1,4 @@
-"""Plugin: with `--times FOLDER`, what each test costs, one JSON object per line in a file per process.
+"""Plugin: with `--times FOLDER`, record the costs of each test, one JSON object per line in a file per process.
 
 Each phase (setup, call, teardown) has, in seconds: `wall`; `cpu` of this process; `children`, the CPU of its children
 that ended; and of the main thread `sleep`, `subprocess` (starting and waiting), `database` (executing statements) and
@@ -28,15 +28,15 @@ SHORTEST_FIXTURE = 0.02  #: seconds; shorter ones are not listed
 
 
 class Clock:
-    """What the main thread has spent so far, by kind."""
+    """The seconds of the main thread so far, by kind."""
 
     def __init__(self) -> None:
         self.spent = {"sleep": 0.0, "subprocess": 0.0, "database": 0.0, "import": 0.0}
         self.heavy: set[str] = set()  #: packages of HEAVY that import statements named, loaded or not
         self._kind = ""
 
-    def timed(self, kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, whose time is added to the kind; what it calls in turn is not counted again."""
+    def time_calls(self, kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function with a timer that adds its time to the kind; nested calls are not counted again."""
 
         def call(*arguments: Any, **options: Any) -> Any:
             if self._kind or threading.current_thread() is not threading.main_thread():
@@ -52,17 +52,17 @@ class Clock:
         return call
 
     def install(self) -> None:
-        """Time what waits, for the rest of the process."""
-        time.sleep = self.timed("sleep", time.sleep)
+        """Time the waiting functions for the rest of the process."""
+        time.sleep = self.time_calls("sleep", time.sleep)
         for name in ("__init__", "wait", "communicate"):
-            setattr(subprocess.Popen, name, self.timed("subprocess", getattr(subprocess.Popen, name)))
-        plain, timed = builtins.__import__, self.timed("import", builtins.__import__)
+            setattr(subprocess.Popen, name, self.time_calls("subprocess", getattr(subprocess.Popen, name)))
+        plain, timed_import = builtins.__import__, self.time_calls("import", builtins.__import__)
 
         def import_module(name: str, *arguments: Any, **options: Any) -> Any:
             package = name.partition(".")[0]
             if package in HEAVY:
                 self.heavy.add(package)
-            return (plain if name in sys.modules else timed)(name, *arguments, **options)
+            return (plain if name in sys.modules else timed_import)(name, *arguments, **options)
 
         builtins.__import__ = import_module
 
@@ -76,11 +76,11 @@ class Clock:
                 self.spent["database"] += time.perf_counter() - context.execution_began
 
     def read(self) -> dict[str, float]:
-        """All figures now."""
-        own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+        """Return all figures so far."""
+        own_usage, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
         return {
             "wall": time.perf_counter(),
-            "cpu": own.ru_utime + own.ru_stime,
+            "cpu": own_usage.ru_utime + own_usage.ru_stime,
             "children": children.ru_utime + children.ru_stime,
             **self.spent,
         }
@@ -99,7 +99,7 @@ class Recorder:
         self._fixtures: list[tuple[str, str, str, float]] = []
 
     def measure(self, name: str) -> Iterator[None]:
-        """Around a phase of a test."""
+        """Measure a phase of a test."""
         before = self._clock.read()
         try:
             return (yield)
@@ -147,8 +147,8 @@ class Recorder:
 
 
 def _difference(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
-    spent = {kind: round(after[kind] - before[kind], 4) for kind in after}
-    return {kind: seconds for kind, seconds in spent.items() if seconds > 0}
+    differences = {kind: round(after[kind] - before[kind], 4) for kind in after}
+    return {kind: seconds for kind, seconds in differences.items() if seconds > 0}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

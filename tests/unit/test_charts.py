@@ -12,7 +12,7 @@ from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.charts.scale import round_up
 from lumos_queue.pages.charts.svg import MAX_LABEL, MAX_LINE
-from tests.page_parts import HOSTILE, places
+from tests.page_parts import HOSTILE, read_numbers
 
 NAN = math.nan
 
@@ -30,9 +30,12 @@ def test_marks_and_whiskers_are_where_their_values_are_on_the_axis():
         )
     )
     assert svg.xpath("string(./svg[@class='axis'])") == "0 %15 %30 %45 %60 %", "ends where the highest whisker fits"
-    assert places(svg, ".//circle", "cx") == [pytest.approx(100 * 0.4 / 0.6, abs=0.01), pytest.approx(16.67, abs=0.01)]
-    assert places(svg, ".//line[@class='whisker']", "x1") == [50.0]
-    assert places(svg, ".//line[@class='whisker']", "x2") == [pytest.approx(83.33, abs=0.01)]
+    assert read_numbers(svg, ".//circle", "cx") == [
+        pytest.approx(100 * 0.4 / 0.6, abs=0.01),
+        pytest.approx(16.67, abs=0.01),
+    ]
+    assert read_numbers(svg, ".//line[@class='whisker']", "x1") == [50.0]
+    assert read_numbers(svg, ".//line[@class='whisker']", "x2") == [pytest.approx(83.33, abs=0.01)]
     assert [one.text for one in svg.iterfind(".//circle/title")] == ["a: 40.0 %", "b: 10"]
 
 
@@ -40,13 +43,13 @@ def test_what_a_score_can_still_become_is_drawn_instead_of_a_value():
     row = Estimate("a", 0.2, 0.1, 0.9, bounds=(0.2, 0.8), amount="incomplete")
     svg = parse(draw_forest("k", "Scores", [row]))
     assert svg.find(".//circle") is None
-    assert (places(svg, ".//rect", "x"), places(svg, ".//rect", "width")) == ([20.0], [60.0])
+    assert (read_numbers(svg, ".//rect", "x"), read_numbers(svg, ".//rect", "width")) == ([20.0], [60.0])
 
 
 def test_differences_have_their_nothing_in_the_middle():
     svg = parse(draw_forest("k", "Difference", [Estimate("b − a", -0.1, -0.2, 0.0)], -0.2, 0.2, "points"))
     assert svg.xpath("string(./svg[@class='axis'])") == "-20-100+10+20"
-    assert (places(svg, ".//line[@class='zero']", "x1"), places(svg, ".//circle", "cx")) == ([50.0], [25.0])
+    assert (read_numbers(svg, ".//line[@class='zero']", "x1"), read_numbers(svg, ".//circle", "cx")) == ([50.0], [25.0])
 
 
 def test_parts_of_a_bar_follow_each_other_and_fill_it():
@@ -56,21 +59,21 @@ def test_parts_of_a_bar_follow_each_other_and_fill_it():
         BarPart("wrong", 0.75, "3", "wrong"),
     ]
     svg = parse(draw_bars("k", "Outcomes", [Bar("a", parts, "4 items")], axis_end=1.0, ticks=("0 %", "100 %")))
-    assert places(svg, ".//rect", "x") == [0.0, 25.0]
-    assert places(svg, ".//rect", "width") == [25.0, 75.0]
+    assert read_numbers(svg, ".//rect", "x") == [0.0, 25.0]
+    assert read_numbers(svg, ".//rect", "width") == [25.0, 75.0]
     assert [one.get("class") for one in svg.iterfind(".//rect")] == ["bar right", "bar wrong"]
 
 
 def test_bars_without_an_end_are_as_long_as_they_are_to_the_longest():
     bars = [Bar(str(value), [BarPart("x", value, str(value), "c0")], str(value)) for value in (5, 20, 0)]
-    assert places(parse(draw_bars("k", "Counts", bars)), ".//rect", "width") == [25.0, 100.0]
+    assert read_numbers(parse(draw_bars("k", "Counts", bars)), ".//rect", "width") == [25.0, 100.0]
 
 
 def test_a_curve_goes_from_left_to_right_and_from_nothing_up():
     points = [Point(0, 0.0, "0 s", "0"), Point(1, 4.0, "1 s", "4"), Point(4, 2.0, "4 s", "2")]
     svg = parse(draw_curve("k", "Rate", points, "episodes/s"))
-    assert places(svg, ".//circle", "cx") == [0.0, 25.0, 100.0]
-    assert places(svg, ".//circle", "cy") == [100.0, 0.0, 50.0]
+    assert read_numbers(svg, ".//circle", "cx") == [0.0, 25.0, 100.0]
+    assert read_numbers(svg, ".//circle", "cy") == [100.0, 0.0, 50.0]
     assert svg.find(".//polyline").get("points") == "0.00,100.00 25.00,0.00 100.00,50.00"
 
 

@@ -12,7 +12,7 @@ from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.graph import PlanNode, read_graph, read_signature, ready_sets
 from lumos_queue.experts.parsing import parse_plan
 from lumos_queue.experts.plans import Plan, Signature, read_wire
-from tests.openagi_tasks import Listed, listed_tasks
+from tests.openagi_tasks import Listed, list_tasks
 
 IMAGE, TEXT = Kind.IMAGE, Kind.TEXT
 DOCUMENT = Signature((Slot("document", TEXT), Slot("question", TEXT)), TEXT)
@@ -21,7 +21,7 @@ QUESTIONED = Signature((Slot("image", IMAGE), Slot("question", TEXT)), TEXT)
 
 @pytest.fixture(scope="module")
 def tasks() -> list[Listed]:
-    return listed_tasks()
+    return list_tasks()
 
 
 def test_every_gold_plan_is_feasible_and_runs_each_expert_once(tasks):

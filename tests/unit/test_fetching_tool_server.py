@@ -18,7 +18,7 @@ from lumos_queue.execution.tools.registry import call_through
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
 from tests.fake_web import FakeWeb
-from tests.tool_apis import LATEST_NAME, call, played
+from tests.tool_apis import LATEST_NAME, call, play
 
 
 def asked(web: FakeWeb, *calls: Call, keys=None, seconds=30.0) -> list[Execution]:
@@ -145,7 +145,7 @@ def test_an_episode_calls_a_server_through_the_real_client():
 
         action = call(LATEST_NAME, {"parcelid": "P1"})
         tools = {"answers": "live", "server": web.url("/virtual")}
-        given = played([action, action], tools=tools, caller=Lent())[0]
+        given = play([action, action], tools=tools, caller=Lent())[0]
     assert [(done.status, done.values[0]["code"], done.provenance) for done in given] == [
         ("ok", 0, "live"),
         ("transport_error", 12, ""),

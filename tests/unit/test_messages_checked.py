@@ -88,7 +88,7 @@ def test_other_work_before_or_after_is_refused(name):
         body(),
         body(JOB, JOB),
         body(7),
-        body(JOB, named={"job": JOB}),
+        body(JOB, keywords={"job": JOB}),
         b"[]",
         b'"abcdefgh"',
         json.dumps([[JOB], {}]).encode(),

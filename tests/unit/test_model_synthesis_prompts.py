@@ -13,7 +13,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.model_synthesis import HEADS, planner_prefixes, planner_prompt
 from lumos_queue.prompts.model_synthesis_demonstrations import DEMONSTRATIONS
 from lumos_queue.records import Task
-from tests.openagi_tasks import listed_tasks
+from tests.openagi_tasks import list_tasks
 
 GOLDEN = Path(__file__).parent / "model_synthesis_prompts"
 AGENT = Agent({"planner": "scripted:x"}, "experts")
@@ -33,7 +33,7 @@ def test_marks_of_roles_in_a_task_begin_no_turn():
 
 
 def test_demonstrations_are_tasks_of_the_list_solved_as_gold_solves_them():
-    tasks = listed_tasks()
+    tasks = list_tasks()
     for one in DEMONSTRATIONS:
         task = tasks[one.task]
         assert one.problem == task.row["description"]

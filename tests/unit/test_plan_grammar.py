@@ -14,7 +14,7 @@ from lumos_queue.experts.base import Expert, Kind, Slot
 from lumos_queue.experts.grammar import PlanGrammar, Written
 from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.experts.plans import Plan, Signature, read_wire
-from tests.plan_spaces import candidates, is_allowed, random_constraint, written
+from tests.plan_spaces import candidates, is_allowed, random_constraint, write_plans
 
 IMAGE, TEXT = Kind.IMAGE, Kind.TEXT
 
@@ -28,7 +28,7 @@ def test_exactly_the_plans_that_trying_all_finds_are_given(random_ones):
     counts = Counter()
     for seed, constraint in enumerate(random_ones):
         tried = {plan.write(): is_allowed(plan, constraint) for plan in candidates(constraint)}
-        texts = written(constraint)
+        texts = write_plans(constraint)
         assert sorted(texts) == sorted(text for text, allowed in tried.items() if allowed), seed
         counts[len(constraint.signature.inputs), constraint.goal_aware, len(texts) > 2] += 1
         if not texts:
@@ -45,18 +45,18 @@ def test_exactly_the_plans_that_trying_all_finds_are_given(random_ones):
 def test_branch_by_branch_gives_the_same_plans(random_ones):
     composed = 0
     for seed, constraint in enumerate(random_ones):
-        if len(constraint.signature.inputs) == 1 or not (whole := written(constraint)) or len(whole) > 300:
+        if len(constraint.signature.inputs) == 1 or not (whole := write_plans(constraint)) or len(whole) > 300:
             continue
         found = []
-        for first in written(one := replace(constraint, until_branch=True)):
+        for first in write_plans(one := replace(constraint, until_branch=True)):
             assert re.fullmatch(one.regex(), first) and one.accepts(first)
             begun = replace(constraint, branches=read_wire(first).branches)
-            assert sorted(written(begun)) == sorted(text for text in whole if text.startswith(first))
-            for both in written(two := replace(begun, until_branch=True)):
+            assert sorted(write_plans(begun)) == sorted(text for text in whole if text.startswith(first))
+            for both in write_plans(two := replace(begun, until_branch=True)):
                 assert re.fullmatch(two.regex(), both) and both.startswith(first)
                 third = replace(begun, branches=read_wire(both).branches)
-                assert all(re.fullmatch(third.regex(), text) for text in written(third))
-                found += written(third)
+                assert all(re.fullmatch(third.regex(), text) for text in write_plans(third))
+                found += write_plans(third)
         assert sorted(found) == sorted(whole), seed
         composed += 1
     assert composed > 25
@@ -111,5 +111,5 @@ def test_a_task_with_three_inputs_has_three_branches():
     constraint = PlanConstraint(Signature(slots, IMAGE), experts, max_modules=2)
     fixed = [("Fix",), ()]
     expected = [Plan((one, two, three), ("Join",)).write() for one in fixed for two in fixed for three in fixed]
-    assert sorted(written(constraint)) == sorted(expected)
+    assert sorted(write_plans(constraint)) == sorted(expected)
     assert all(re.fullmatch(constraint.regex(), text) for text in expected)

@@ -96,7 +96,7 @@ def naive_logprob(plain, text, constraint=STEPS):
 @pytest.fixture(scope="module")
 def ranked(plain):
     """Each allowed text with its log-probability, best first."""
-    return sorted(((text, naive_logprob(plain, text)) for text in STEPS.written), key=lambda one: -one[1])
+    return sorted(((text, naive_logprob(plain, text)) for text in STEPS.joined_texts), key=lambda one: -one[1])
 
 
 def test_enough_beams_find_every_allowed_text_in_order(folder, ranked):
@@ -231,7 +231,7 @@ def test_a_constraint_that_cannot_be_written_is_one_line_and_the_model_goes_on(f
     with pytest.raises(SpecError, match="cannot write") as caught:
         ask(folder, constraint=FiniteTexts((("left", end),)))
     assert "\n" not in str(caught.value)
-    assert ask(folder).text in STEPS.written
+    assert ask(folder).text in STEPS.joined_texts
 
 
 def test_no_allowed_reply_fits_into_the_limit(folder):
@@ -261,11 +261,11 @@ def test_a_failing_search_costs_its_ask_alone(folder, monkeypatch):
         patch.setattr(search, "open_decoder", fail)
         with pytest.raises(Exception, match=r"^the local model failed: not enough memory$"):
             ask(folder)
-    assert ask(folder).text in STEPS.written
+    assert ask(folder).text in STEPS.joined_texts
 
 
 def test_a_t5_folder_with_tokenizer_json_alone_is_a_model(tmp_path):
     make_tiny_t5(tmp_path / "t5", tokenizer_json=True)
-    assert ask(tmp_path / "t5").text in STEPS.written
+    assert ask(tmp_path / "t5").text in STEPS.joined_texts
     identity = asyncio.run(open_endpoint(f"local:{tmp_path / 't5'}", SETTINGS).identity())
     assert identity["architecture"] == "T5ForConditionalGeneration"

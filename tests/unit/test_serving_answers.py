@@ -15,7 +15,7 @@ from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.execution.serving.answers import Answers, BadRequest
 from lumos_queue.execution.serving.catalogue import Catalogue, read_catalogue
 from lumos_queue.records import Task
-from tests.tool_apis import LATEST, call, played, record
+from tests.tool_apis import LATEST, call, play, record
 
 PLAIN = {"category": "Parcels_Mail", "tool": "swift_post", "api": "latest"}
 
@@ -100,7 +100,7 @@ def test_the_published_documents_are_served_as_a_session_answers_them(shared_dat
             if checked % 10 == 0:
                 entry = next(one for one in entries if one["api_name"] == written[2] and one["tool_name"] == written[1])
                 task = Task("toolbench", "d", "1", "?", {"functions": [entry]})
-                done = played([call(functions_of([entry])[0].name, given)], task, {"answers": "synthetic"})[0][0]
+                done = play([call(functions_of([entry])[0].name, given)], task, {"answers": "synthetic"})[0][0]
                 assert done.values[0].get("full", done.values[0]["text"]) == body.decode()
             checked += 1
     assert checked > 200 and served.statistics.synthetic == 2 * checked

@@ -19,7 +19,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Execution, Subgoal, Task
-from tests.gold_shop import gold_says, played
+from tests.gold_shop import gold_says, play
 
 TASK = Task("webshop", "", "1", "i want rechargeable wireless headphones, and price lower than 130.00 dollars")
 
@@ -184,7 +184,7 @@ def test_fault_33_each_action_is_carried_out_once():
     for name in ("Search", "Click"):
         getattr(Counting, name).signature = getattr(type(session), name).signature
     session.__class__ = Counting
-    _, seen = asyncio.run(played(actions, task, gold_says(annotate(task)), session=session))
+    _, seen = asyncio.run(play(actions, task, gold_says(annotate(task)), session=session))
     assert len(moves) == sum(action.name in ("Search", "Click") for action, _ in seen) == 9
 
 
@@ -220,14 +220,14 @@ def stored(result):
 @pytest.mark.parametrize("after", range(1, 12))
 def test_a_resumed_episode_walks_the_recorded_way_and_ends_the_same(after):
     (task,) = goals("train", 1)
-    whole, whole_seen = asyncio.run(played(ShopActions(), task, gold_says(annotate(task))))
+    whole, whole_seen = asyncio.run(play(ShopActions(), task, gold_says(annotate(task))))
     journal = interrupted(task, after)
     done = sum(isinstance(step.command, Do) for step in journal.steps)
     asked = sum(isinstance(step.command, Ask) and step.command.role == "grounder" for step in journal.steps)
     planned = sum(isinstance(step.command, Ask) and step.command.role == "planner" for step in journal.steps)
     said = gold_says(annotate(task))
     rest = {"planner": said["planner"][planned:], "grounder": said["grounder"][asked:]}
-    outcome, seen = asyncio.run(played(ShopActions(), task, rest, journal))
+    outcome, seen = asyncio.run(play(ShopActions(), task, rest, journal))
     assert done == after
     assert outcome == whole
     assert [replace(e, seconds=0) for _, e in seen] == [replace(e, seconds=0) for _, e in whole_seen[after:]]
@@ -246,7 +246,7 @@ def test_a_shop_that_changed_is_noticed_on_resume():
     said = gold_says(annotate(task))
     with pytest.raises(Diverged, match="is the shop the same"):
         asyncio.run(
-            played(
+            play(
                 ShopActions(),
                 task,
                 {"planner": said["planner"], "grounder": said["grounder"][2:]},

@@ -27,7 +27,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations
 from lumos_queue.records import Action, Execution, Task
-from tests.gold_shop import gold_says, judged, played, window_shopper_says
+from tests.gold_shop import gold_says, judge, play, window_shopper_says
 
 
 @pytest.fixture(scope="module")
@@ -40,18 +40,18 @@ def test_gold_earns_everything_on_100_goals_and_who_never_buys_nothing(hundred):
     actions = ShopActions()
     for task in hundred:
         said = annotate(task)
-        outcome, seen = asyncio.run(played(actions, task, gold_says(said)))
+        outcome, seen = asyncio.run(play(actions, task, gold_says(said)))
         assert (outcome.answer, outcome.ending) == ("Done", "answered")
-        assert judged(task, outcome, seen) == {"reward": 1.0, "success_rate": 1.0}
-        outcome, seen = asyncio.run(played(actions, task, window_shopper_says(said)))
+        assert judge(task, outcome, seen) == {"reward": 1.0, "success_rate": 1.0}
+        outcome, seen = asyncio.run(play(actions, task, window_shopper_says(said)))
         assert outcome.ending == "limit"
-        assert judged(task, outcome, seen) == {"reward": 0.0, "success_rate": 0.0}
+        assert judge(task, outcome, seen) == {"reward": 0.0, "success_rate": 0.0}
 
 
 def test_training_text_is_inference_text(hundred):
     """The results in a gold annotation are those that the shop gives to the same words."""
     task = hundred[0]
-    _, seen = asyncio.run(played(ShopActions(), task, gold_says(annotate(task))))
+    _, seen = asyncio.run(play(ShopActions(), task, gold_says(annotate(task))))
     steps = annotate(task).steps
     assert [result for step in steps for result in step.results] == [execution.result for _, execution in seen]
     assert [action for step in steps for action in step.actions] == [action for action, _ in seen]
@@ -135,8 +135,8 @@ def test_the_generated_files_are_read_like_any_other(tmp_path):
     assert list(read_products(catalogue, read_attributes(attributes))) == list(open_stock({}).products.values())
     tools = ShopActions.prepare({"catalogue": str(catalogue), "attributes": str(attributes)})
     (task,) = goals("test", 1)
-    outcome, seen = asyncio.run(played(ShopActions(tools), task, gold_says(annotate(task))))
-    assert judged(task, outcome, seen, tools) == {"reward": 1.0, "success_rate": 1.0}
+    outcome, seen = asyncio.run(play(ShopActions(tools), task, gold_says(annotate(task))))
+    assert judge(task, outcome, seen, tools) == {"reward": 1.0, "success_rate": 1.0}
 
 
 def bought(**changes) -> EpisodeResult:

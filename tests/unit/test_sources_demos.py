@@ -12,7 +12,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_annotation, variables_in, write_annotation
 from lumos_queue.rationales.maths.stated_results import results_stated
-from tests.strictly_stated import strictly_stated
+from tests.strictly_stated import states_strictly
 
 DOMAIN_OF = {
     "maths": "maths",
@@ -55,7 +55,7 @@ def test_demos_are_annotations_without_any_issue(prompt, kind, place, demo):
     for step in steps:
         assert kind == "high" or len(step.actions) == 1
         assert step.subgoal.text.endswith(".")
-        assert results_stated(step, demo.task) == [] and not strictly_stated(step)
+        assert results_stated(step, demo.task) == [] and not states_strictly(step)
         for action, result in zip(step.actions, step.results, strict=True):
             assert action.name in (DOMAINS.load(DOMAIN_OF[prompt]).action_names or ("",))
             assert set(variables_in(action.arguments)) <= set(known)

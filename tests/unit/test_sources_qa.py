@@ -6,7 +6,7 @@ import pytest
 
 from lumos_queue.notation import write_annotation
 from lumos_queue.rationales.questions.relations import relation_question
-from tests.source_rows import HOTPOT, MUSIQUE, STEPS, STRATEGY, folder, one, read, refused
+from tests.source_rows import HOTPOT, MUSIQUE, STEPS, STRATEGY, find_refusal, folder, one, read
 
 __all__ = ["folder"]  # pytest finds the fixture here
 
@@ -46,16 +46,16 @@ def test_strategyqa_takes_the_first_annotator_with_evidence_and_the_words_of_the
 
 def test_strategyqa_says_why_not(folder):
     source, task = one(folder, "strategyqa", evidence=[STRATEGY["evidence"][0]])
-    assert refused(source.rationale, task) == refused(source.gold, task) == "no_evidence"
+    assert find_refusal(source.rationale, task) == find_refusal(source.gold, task) == "no_evidence"
     source, task = one(folder, "strategyqa", facts=["Ann died in 1880."])
-    assert source.rationale(task) and refused(source.gold, task) == "unclear_fact"
+    assert source.rationale(task) and find_refusal(source.gold, task) == "unclear_fact"
     robot = ["Ann died in 1880.", "R2 was born in 1900."]
     source, task = one(folder, "strategyqa", facts=robot, decomposition=[STEPS[0], "When was R2 born?", STEPS[2]])
-    assert refused(source.gold, task) == "unwritable"
+    assert find_refusal(source.gold, task) == "unwritable"
     source, task = one(folder, "strategyqa", decomposition=[STEPS[0], "When was #3?", STEPS[2]])
-    assert refused(source.gold, task) == "no_step_answer"
+    assert find_refusal(source.gold, task) == "no_step_answer"
     source, task = one(folder, "strategyqa", decomposition=["When did #2 die?", STEPS[1], STEPS[2]])
-    assert refused(source.gold, task) == "undefined_step"
+    assert find_refusal(source.gold, task) == "undefined_step"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_strategyqa_says_why_not(folder):
 )
 def test_strategyqa_waits_for_a_teacher_where_a_result_is_not_clear(folder, changes, reason):
     source, task = one(folder, "strategyqa", **changes)
-    assert refused(source.gold, task) == reason and source.rationale(task)
+    assert find_refusal(source.gold, task) == reason and source.rationale(task)
 
 
 def test_strategyqa_takes_a_date_that_is_told_roughly_where_the_last_step_checks_it(folder):
@@ -83,7 +83,7 @@ def test_strategyqa_takes_a_date_that_is_told_roughly_where_the_last_step_checks
     source, task = one(folder, "strategyqa", decomposition=rough)
     assert [step.results[-1] for step in source.gold(task).steps] == ["1880", "1900", "No"]
     source, task = one(folder, "strategyqa", decomposition=[*rough[:2], "Did #1 and #2 meet?"])
-    assert refused(source.gold, task) == "unclear_fact"
+    assert find_refusal(source.gold, task) == "unclear_fact"
 
 
 def test_musique_names_pages_by_earlier_answers_and_keeps_paragraph_0(folder):
@@ -114,15 +114,15 @@ def test_musique_names_pages_by_earlier_answers_and_keeps_paragraph_0(folder):
 def test_musique_without_support_or_answer(folder):
     without = [{**hop, "paragraph_support_idx": None} for hop in MUSIQUE["question_decomposition"]]
     source, task = one(folder, "musique", question_decomposition=without, answerable=False)
-    assert refused(source.rationale, task) == refused(source.gold, task) == "unanswerable"
+    assert find_refusal(source.rationale, task) == find_refusal(source.gold, task) == "unanswerable"
     source, task = one(folder, "musique", question_decomposition=without)
-    assert refused(source.rationale, task) == "no_support" and source.facts(task) == ""
+    assert find_refusal(source.rationale, task) == "no_support" and source.facts(task) == ""
     source, task = one(folder, "musique", answer="Bergen")
-    assert refused(source.gold, task) == "value_differs"
+    assert find_refusal(source.gold, task) == "value_differs"
     first, second = MUSIQUE["question_decomposition"]
     for words in ("town of #1", "#1 who wants to be a baker cast"):  # to search for: no questions
         source, task = one(folder, "musique", question_decomposition=[first, {**second, "question": words}])
-        assert refused(source.gold, task) == "unnamed_step" and source.rationale(task)
+        assert find_refusal(source.gold, task) == "unnamed_step" and source.rationale(task)
 
 
 def test_no_query_names_a_page_that_the_question_does_not(folder):
@@ -174,7 +174,7 @@ def test_hotpotqa_asks_for_what_the_question_describes_in_its_words(folder):
     ]
     simplified = {"question": "Q?", "answer": "yes", "type": "comparison"}
     (task,) = read(folder, "hotpotqa", simplified)
-    assert task.row == "1" and refused(source.rationale, task) == refused(source.gold, task) == "no_support"
+    assert task.row == "1" and find_refusal(source.rationale, task) == find_refusal(source.gold, task) == "no_support"
 
 
 def test_hotpotqa_asks_the_same_of_two_things_that_the_question_compares(folder):
@@ -209,4 +209,4 @@ def test_hotpotqa_asks_the_same_of_two_things_that_the_question_compares(folder)
 )
 def test_hotpotqa_waits_for_a_teacher_where_a_step_cannot_be_named(folder, question, answer, reason):
     source, task = one(folder, "hotpotqa", question=question, answer=answer)
-    assert refused(source.gold, task) == reason and source.rationale(task)
+    assert find_refusal(source.gold, task) == reason and source.rationale(task)

@@ -25,10 +25,10 @@ from tests.source_rows import (
     SPIDER,
     TABLES,
     WEB,
+    find_refusal,
     folder,
     one,
     read,
-    refused,
 )
 
 __all__ = ["folder"]  # pytest finds the fixture here
@@ -109,7 +109,7 @@ def test_mind2web_actions_one_by_one(folder):
 )
 def test_mind2web_says_why_not(folder, changes, reason):
     source, task = one(folder, "mind2web", **changes)
-    assert refused(source.gold, task) == reason
+    assert find_refusal(source.gold, task) == reason
 
 
 def test_spider_takes_the_query_apart_as_it_stands(folder):
@@ -117,7 +117,7 @@ def test_spider_takes_the_query_apart_as_it_stands(folder):
     schema = "Table hat has id (type: NUMBER), name (type: TEXT); Table sale has hat_id (type: NUMBER)"
     first = "T1.name , count(*) FROM hat AS T1 JOIN sale AS T2 ON T1.id = T2.hat_id"
     last = "WHERE T1.name != 'a  (where' GROUP BY T1.name"
-    assert refused(source.gold, task) == "unwritable"  # a parenthesis that never closes
+    assert find_refusal(source.gold, task) == "unwritable"  # a parenthesis that never closes
     source, task = one(folder, "spider", query=SPIDER["query"].replace("(where", "(where)"))
     last = last.replace("(where", "(where)")
     assert source.rationale(task) == f"The database has these tables: {schema}. The SQL query is: SELECT {first} {last}"
@@ -149,7 +149,7 @@ def test_spider_takes_the_query_apart_as_it_stands(folder):
 )
 def test_spider_refuses_what_is_no_select(folder, query, reason):
     source, task = one(folder, "spider", query=query)
-    assert refused(source.gold, task) == reason
+    assert find_refusal(source.gold, task) == reason
 
 
 def test_spider_names_a_missing_or_broken_schema(tmp_path):
@@ -165,13 +165,13 @@ def test_aokvqa_and_prm800k_have_rationales_only(folder):
     assert task.question == "What is on the mat? There're some choices: A. dog, B. shoe, C. cat, D. cat."
     assert source.rationale(task) == "A cat. The cat lies there. Overall, the final answer is 'cat'."
     assert [source.is_right(task, answer) for answer in ("C", "d.", "cat", "A", "", None)] == [True] * 3 + [False] * 3
-    assert refused(source.gold, task) == "no_rule"
+    assert find_refusal(source.gold, task) == "no_rule"
     source, task = one(folder, "prm800k")
     assert (source.rationale(task), source.gold_answer(task)) == ("Add:\n$5$", "5")
     assert source.is_right(task, "5.0") and not source.is_right(task, "6") and source.reference(task) is None
     absent = {key: value for key, value in PRM["question"].items() if key != "ground_truth_solution"}
     source, task = one(folder, "prm800k", question=absent)
-    assert refused(source.rationale, task) == "no_rationale"
+    assert find_refusal(source.rationale, task) == "no_rationale"
 
 
 ODD = "  Bob  was\n\tborn in 1900. "

@@ -12,7 +12,7 @@ import pytest
 from lumos_queue.actions.sql.interface import SqlActions
 from lumos_queue.benchmarks.intercode_sql.benchmark import benchmark
 from lumos_queue.errors import SpecError
-from tests.gold_sql import differences, judged, played, replayed, sql_tasks, sql_tools
+from tests.gold_sql import differences, judge, play, replay, sql_tasks, sql_tools
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def run_all(shared_data, tasks, annotation_for):
     async def run():
         actions, found = SqlActions(tools), []
         for task in tasks:
-            outcome, seen = await played(actions, task, annotation_for(task))
-            found.append(await asyncio.to_thread(judged, task, outcome, seen, tools))
+            outcome, seen = await play(actions, task, annotation_for(task))
+            found.append(await asyncio.to_thread(judge, task, outcome, seen, tools))
         await actions.close()
         return found
 
@@ -69,7 +69,7 @@ def test_another_databases_query_is_wrong_on_every_task(shared_data, tasks):
 @pytest.fixture(scope="module")
 def episodes(shared_data):
     """GPT-4's recorded episodes on our copies."""
-    return asyncio.run(replayed(shared_data))
+    return asyncio.run(replay(shared_data))
 
 
 def test_the_recorded_episodes_end_as_they_did(episodes):

@@ -100,9 +100,9 @@ def test_a_folder_without_records_is_one_line_and_no_times_are_written(tmp_path,
 def test_progress_weighs_tests_by_recorded_seconds():
     progress = Progress(SimpleNamespace(), TIMES)
     progress.begin(["b.py::1", "b.py::2", "a.py::1", "a.py::2"])
-    progress._finished.add("b.py::1")
+    progress._finished_tests.add("b.py::1")
     assert progress.describe(60.0) == "[ 43%] 1 of 4 tests, about 1.3 min left"
-    progress._failed.add("b.py::1")
+    progress._failed_tests.add("b.py::1")
     assert "1 of 4 tests, 1 failed, about" in progress.describe(60.0)
 
 

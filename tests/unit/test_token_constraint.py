@@ -15,8 +15,8 @@ from lumos_queue.errors import SpecError
 from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.models.folders import models_folder
 from lumos_queue.models.tokens import prepare_tokenizer
-from tests.plan_spaces import random_constraint, written
-from tests.plan_tokenizers import PHRASES, crossing_tokenizer, llama_tokenizer, own_tokenizer, t5_tokenizer
+from tests.plan_spaces import random_constraint, write_plans
+from tests.plan_tokenizers import PHRASES, llama_tokenizer, make_crossing_tokenizer, own_tokenizer, t5_tokenizer
 
 BEFORE = f"{PHRASES[0]}Given noisy image, how to return the caption in English step by step?{PHRASES[1]}"
 MADE = {"own": lambda _: own_tokenizer(), "t5": t5_tokenizer, "llama": llama_tokenizer}
@@ -73,13 +73,13 @@ def test_what_would_be_read_as_one_with_the_end_of_the_prompt_is_written_apart(t
         assert any(joined) or before == "Plan:"
 
 
-@pytest.mark.parametrize("make", [*MADE.values(), lambda _: crossing_tokenizer()], ids=[*MADE, "crossing"])
+@pytest.mark.parametrize("make", [*MADE.values(), lambda _: make_crossing_tokenizer()], ids=[*MADE, "crossing"])
 def test_every_way_through_the_tokens_is_a_plan_and_every_plan_has_one_way(make, tmp_path):
     """With every allowed token equally likely, the probabilities of all replies add up to 1: nothing is a dead end."""
     tokenizer, checked = make(tmp_path), 0
     for seed in range(300):
         constraint = random_constraint(seed)
-        texts = written(constraint)
+        texts = write_plans(constraint)
         if not 0 < len(texts) <= 40:
             continue
         found, total = {}, 0.0

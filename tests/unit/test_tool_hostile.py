@@ -12,7 +12,7 @@ from lumos_queue.limits import Limits
 from lumos_queue.prompts.task_state import TaskState, read_record
 from lumos_queue.records import Ending, Task
 from lumos_queue.text_calls.three_lines import Reply, read_reply, write_reply
-from tests.tool_apis import LATEST_NAME, TASK, entry, parameter, played, record
+from tests.tool_apis import LATEST_NAME, TASK, entry, parameter, play, record
 from tests.tool_apis import call as act
 from tests.tool_scripts import Scripted, call, finish, run
 
@@ -112,7 +112,7 @@ def test_every_reply_is_read_in_time():
 )
 def test_whatever_a_function_returns_is_a_status_and_the_episode_goes_on(body):
     task = Task("toolbench", "d", "1", "?", {**TASK.inputs, "answers": [record(response=body)]})
-    given, _, ended = played([act(LATEST_NAME, {"parcelid": "P1"}), act("Finish", {"Answer": "x"})], task)
+    given, _, ended = play([act(LATEST_NAME, {"parcelid": "P1"}), act("Finish", {"Answer": "x"})], task)
     assert [one.status for one in given] == ["ok", "ok"] and len(ended.actions) == 2
     assert len(given[0].result) <= 1_024 + 3 and len(json.dumps(given[0].values)) < 10**6
     json.dumps([given[0].result, given[0].values]).encode()

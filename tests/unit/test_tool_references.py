@@ -14,7 +14,7 @@ from lumos_queue.actions.tools.references import MAX_FILLED
 from lumos_queue.commands import Call
 from lumos_queue.errors import ActionError
 from lumos_queue.prompts.plans import read_plan
-from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, OFFICES_NAME, TASK, call, entry, parameter, played, record
+from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, OFFICES_NAME, TASK, call, entry, parameter, play, record
 
 (FUNCTION,) = functions_of(
     [
@@ -173,11 +173,11 @@ def test_a_later_call_gets_the_response_and_a_call_that_failed_gives_none():
         call(OFFICES_NAME, {"town": "in #E1.town"}, ("#E6",)),
         call(OFFICES_NAME, {"town": "#E1"}),
     ]
-    given, journal, _ = played(asked, task, {"answers": "synthetic"})
+    given, journal, _ = play(asked, task, {"answers": "synthetic"})
     statuses = ["ok", "tool_error", "ok", "invalid_arguments", "invalid_arguments", "ok", "ok"]
     assert [done.status for done in given] == statuses
     made = [step.command.arguments["arguments"] for step in journal.steps if isinstance(step.command, Call)]
     assert made[2:] == [{"town": "Ombry"}, {"town": "in Ombry"}, {"town": "#E1"}], "an agent without a plan has none"
     assert "it is an object with .town, .day" in given[4].message
-    again, _, _ = played(asked, task, {"answers": "synthetic"})
+    again, _, _ = play(asked, task, {"answers": "synthetic"})
     assert [replace(one, seconds=0) for one in again] == [replace(one, seconds=0) for one in given]

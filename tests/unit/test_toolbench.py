@@ -19,7 +19,7 @@ from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Task
 from tests.benchmark_files import write_json
-from tests.gold_tools import FINISH, judged, other_calls, relevant_calls
+from tests.gold_tools import FINISH, judge, other_calls, relevant_calls
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, call, entry
 
 BENCHMARK = open_benchmark("toolbench")
@@ -56,7 +56,7 @@ def test_names_alone_are_functions_without_arguments(tmp_path):
     (task,) = read(tmp_path, [{"query": "Q?", "query_id": "q-1", "api_list": [bare]}])
     assert isinstance(task, Task) and task.gold == {"relevant": []} and task.row == "q-1"
     assert functions_of(task.inputs["functions"])[0].parameters == ()
-    done, scores = judged(task, [call("a_for_t"), FINISH])
+    done, scores = judge(task, [call("a_for_t"), FINISH])
     assert all(one.ok for one in done) and values(scores) == {"answered": (1, 1)}
 
 
@@ -138,7 +138,7 @@ def test_only_relevant_apis_that_were_called_with_success_count(tmp_path):
         ([call("Finish", {"return_type": "give_up_and_restart"})], 0, 0),
         ([call("Latest"), call("Finish")], 0, 0),
     ]:
-        _, scores = judged(task, actions)
+        _, scores = judge(task, actions)
         assert values(scores) == {"answered": (answered, 1), "relevant_apis": (share, 2)}, actions
     for answer, answered in ((None, 0), (" ", 0), ("In Ombry.", 1)):  # a solver's, which calls no Finish
         found = values(BENCHMARK.score(task, EpisodeResult(answer)))
@@ -198,11 +198,11 @@ def test_two_thirds_of_the_published_apis_document_their_answers(tasks):
 def test_an_agent_that_calls_what_is_relevant_gets_all_of_it_and_one_that_does_not_gets_nothing(tasks):
     gold, wrong, statuses, wrong_statuses, relevant = 0.0, 0.0, Counter(), Counter(), 0
     for task in tasks:
-        done, (answered, share) = judged(task, [*relevant_calls(task), FINISH])
+        done, (answered, share) = judge(task, [*relevant_calls(task), FINISH])
         statuses.update(one.status for one in done[:-1])
         relevant, gold = relevant + share.of, gold + share.value * share.of
         assert answered.value == 1
-        done, (answered, share) = judged(task, other_calls(task))
+        done, (answered, share) = judge(task, other_calls(task))
         wrong_statuses.update(one.status for one in done)
         wrong += share.value + answered.value
     assert (relevant, round(gold), statuses) == (499, 499, {"ok": 499})

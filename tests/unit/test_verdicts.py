@@ -27,7 +27,7 @@ from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.readings import readings
 from lumos_queue.rationales.maths.stated_results import results_stated
 from lumos_queue.records import Action, Completion, Execution, Task
-from tests.strictly_stated import strictly_stated
+from tests.strictly_stated import states_strictly
 
 
 def steps(text: str):
@@ -64,8 +64,8 @@ def test_a_subgoal_that_states_its_result_is_found(subgoal, action, given_away):
 
 
 def test_the_strictest_reading_exempts_no_operand():
-    assert strictly_stated(step("Multiply 5 by 1.", "R1 = Calculator(5 * 1) = 5"))
-    assert not strictly_stated(step("Add the result of Subgoal 5 and 3.", "R6 = Calculator(R5 + 3) = 5"))
+    assert states_strictly(step("Multiply 5 by 1.", "R1 = Calculator(5 * 1) = 5"))
+    assert not states_strictly(step("Add the result of Subgoal 5 and 3.", "R6 = Calculator(R5 + 3) = 5"))
 
 
 @pytest.mark.parametrize(

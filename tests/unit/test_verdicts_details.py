@@ -24,7 +24,7 @@ from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.stated_results import results_stated
 from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Subgoal, Task, Verdict
-from tests.strictly_stated import strictly_stated
+from tests.strictly_stated import states_strictly
 
 
 def steps(text: str, results: bool = True):
@@ -235,9 +235,9 @@ def test_only_a_result_that_need_not_stand_there_is_given_away(subgoal, action, 
 
 def test_the_strictest_reading_passes_over_labels_and_references():
     (step,) = steps("Subgoal 1: Add result 5 of Subgoals 5, 5 and 5.\nAction 1-1: R1 = Calculator(R5 + 3) = 5")
-    assert not strictly_stated(step)
+    assert not states_strictly(step)
     (step,) = steps("Subgoal 1: Add five.\nAction 1-1: R1 = Define(x) = y\nAction 1-2: R2 = Calculator(5) = 5")
-    assert strictly_stated(step)
+    assert states_strictly(step)
 
 
 def test_values_of_several_variables_are_told_apart():

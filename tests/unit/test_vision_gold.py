@@ -10,7 +10,7 @@ import pytest
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.records import Task
-from tests.gold_vision import SEEN, ScriptedVqa, evaluated
+from tests.gold_vision import SEEN, ScriptedVqa, evaluate
 
 
 def aokvqa(data: Path) -> list[Task]:
@@ -34,7 +34,7 @@ def test_gold_is_right_and_wrong_is_wrong_on_every_row(shared_data, name, wrong)
     tasks, benchmark = read(shared_data), open_benchmark(name)
     assert len(tasks) == count
     vqa = ScriptedVqa(tasks, wrong)
-    found = asyncio.run(evaluated(benchmark, tasks, vqa, DOMAINS.load("multimodal").open_actions({"vision": shown})))
+    found = asyncio.run(evaluate(benchmark, tasks, vqa, DOMAINS.load("multimodal").open_actions({"vision": shown})))
     assert {result.outcome.ending for result, _ in found if result.outcome} == {"answered"}
     scores = [{score.metric: score.value for score in result.scores} for result, _ in found]
     assert scores == [{"accuracy": 0.0 if wrong else 1.0, "unparsed": 0.0}] * count
@@ -49,7 +49,7 @@ def test_a_row_without_its_image_is_wrong_unless_asked_otherwise(shared_data):
     """The default shows the image: 844 of A-OKVQA's rows have none here, and fail with a named error."""
     tasks = aokvqa(shared_data)[:5]
     (result, steps), *_ = asyncio.run(
-        evaluated(open_benchmark("aokvqa"), tasks, ScriptedVqa(tasks), DOMAINS.load("multimodal").open_actions())
+        evaluate(open_benchmark("aokvqa"), tasks, ScriptedVqa(tasks), DOMAINS.load("multimodal").open_actions())
     )
     assert result.outcome and result.outcome.ending == "action_error"
     assert [score.value for score in result.scores] == [0.0, 0.0]

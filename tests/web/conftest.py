@@ -11,7 +11,7 @@ import pytest
 from db.connection import Database, open_database
 from db.migrate import upgrade
 from lumos_queue.web.access.users import Role
-from tests.explorers import CHROMIUM, Explorer, RoleDoor, calling, serving
+from tests.explorers import CHROMIUM, Explorer, RoleDoor, call_explorer, serve_explorer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -35,7 +35,7 @@ def database(request, tmp_path) -> Iterator[Database]:
 @pytest.fixture
 def explorer(database) -> Iterator[Explorer]:
     """Behind a token, without a server."""
-    with calling(database) as called:
+    with call_explorer(database) as called:
         yield called
 
 
@@ -43,14 +43,14 @@ def explorer(database) -> Iterator[Explorer]:
 def many(database) -> Iterator[Explorer]:
     """Behind names, without a server: rita is a reader, anna an annotator, otto an operator."""
     people = {"rita": Role.READER, "anna": Role.ANNOTATOR, "otto": Role.OPERATOR}
-    with calling(database, RoleDoor(people)) as called:
+    with call_explorer(database, RoleDoor(people)) as called:
         yield called
 
 
 @pytest.fixture
 def served(database) -> Iterator[Explorer]:
     """Behind a token, with a server that a browser reaches."""
-    with serving(database) as explorer:
+    with serve_explorer(database) as explorer:
         yield explorer
 
 

@@ -15,7 +15,7 @@ from db.models import Audit, Label, Reservation
 from db.web_actions import list_actions
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.web.access.users import Role
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 NAME = "two words & <script>document.title='run'<b>%2e?#"
 HOSTILE = "<script>document.title='run'</script>\u202e \x1b[31m"
@@ -29,7 +29,7 @@ def audit(database) -> str:
 
 
 def draw(database, name: str = "first", twice: float = 0.0, size: int = 6) -> None:
-    scored_job(database, [*([one % 2] for one in range(size)), [None]], digest=f"{abs(hash(name)):064x}"[:64])
+    create_scored_job(database, [*([one % 2] for one in range(size)), [None]], digest=f"{abs(hash(name)):064x}"[:64])
     draw_audit(database, name, parse_where(""), size, 0, AuditKind.RUNS, twice)
 
 
@@ -112,7 +112,7 @@ def test_labels_of_others_are_not_shown_before_the_own_label(many, database):
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_an_operator_counts_and_draws_and_what_is_wrong_is_one_line(many, database):
-    scored_job(database, [[1], [0], [1], [None]])
+    create_scored_job(database, [[1], [0], [1], [None]])
     client = many.client("otto")
     assert "3 episodes answer" in client.get("/annotate/new/count", params={"kind": "runs"}).text
     assert "No episode answers" in client.get("/annotate/new/count", params={"kind": "annotations"}).text

@@ -8,7 +8,7 @@ import pytest
 
 from lumos_queue.web.views import comparison
 from tests.page_jobs import RIGHT, WRONG, evaluation
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 HTMX = {"hx-request": "true"}
 
@@ -16,8 +16,8 @@ HTMX = {"hx-request": "true"}
 @pytest.fixture
 def jobs(database) -> tuple[str, str]:
     """The second job fixes tasks 0 to 4 and breaks 5."""
-    first = scored_job(database, [[0]] * 5 + [[1]] * 5)
-    return first, scored_job(database, [[1]] * 5 + [[0]] + [[1]] * 4, endpoint="tgi://better:1")
+    first = create_scored_job(database, [[0]] * 5 + [[1]] * 5)
+    return first, create_scored_job(database, [[1]] * 5 + [[0]] + [[1]] * 4, endpoint="tgi://better:1")
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
@@ -58,8 +58,8 @@ def test_the_trajectories_of_a_task_stand_side_by_side(explorer, database):
 
 def test_jobs_that_cannot_be_compared_say_why_in_one_line(explorer, database, jobs):
     client, (first, other) = explorer.client(), jobs
-    alone = scored_job(database, [[1]], digest="cd" * 32, kind="convert")
-    half = scored_job(database, [[0]] * 10, owed=3)
+    alone = create_scored_job(database, [[1]], digest="cd" * 32, kind="convert")
+    half = create_scored_job(database, [[0]] * 10, owed=3)
     for named, said in (
         (first, "Name two jobs or more"),
         ("", "Name two jobs or more"),

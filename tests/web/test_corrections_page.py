@@ -9,7 +9,7 @@ from db.episode_names import finished_trajectory
 from db.models import EpisodeRow
 from db.web_actions import list_actions
 from lumos_queue.review.corrections import annotation_text
-from tests.explorers import calling
+from tests.explorers import call_explorer
 from tests.web.conversions import convert_rows
 
 
@@ -18,7 +18,7 @@ def converted(database, tmp_path):
     """An explorer of two converted episodes; the name of the first: 3 * 25 = 75, 75 - 9 = 66, 66 / 6 = 11."""
     opened, job = convert_rows(tmp_path, 2, url=database.url.replace("+psycopg", ""))
     opened.close()
-    with calling(database, home=tmp_path) as explorer:
+    with call_explorer(database, home=tmp_path) as explorer:
         yield explorer, f"{job}-0"
 
 

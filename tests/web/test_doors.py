@@ -29,8 +29,8 @@ from lumos_queue.web.access.users import Role
 from lumos_queue.web.app import ROUTERS
 from lumos_queue.web.request_context import role_of_route
 from tests.conftest import ROOT
-from tests.explorers import Client, calling
-from tests.scored_jobs import scored_job
+from tests.explorers import Client, call_explorer
+from tests.scored_jobs import create_scored_job
 from tests.stored_rows import state
 
 OPEN_TO_ALL = {"/", "/login", "/favicon.ico", "/static/{digest}/{name}"}
@@ -61,7 +61,7 @@ def test_every_route_names_a_role_or_is_open_to_all():
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_every_route_as_each_role_and_without_a_login(many, database):
     """Nothing fails with a fault of ours, nobody gets in without a login, and what a role may not is refused."""
-    job = scored_job(database, [[1], [0]])
+    job = create_scored_job(database, [[1], [0]])
     clients = {
         role: many.client(name)
         for name, role in (("rita", Role.READER), ("anna", Role.ANNOTATOR), ("otto", Role.OPERATOR))
@@ -89,7 +89,7 @@ def test_every_route_as_each_role_and_without_a_login(many, database):
 
 
 def test_a_post_without_its_sessions_token_or_with_that_of_another_is_refused(many, database):
-    job = scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], owed=1)
     otto, other = many.client("otto"), many.client("otto")
     for token in ("", "x", other.token(), "é"):
         answer = otto.post(f"/jobs/{job}/state", data={"token": token, "deed": "pause"})
@@ -135,7 +135,7 @@ def test_every_answer_forbids_what_a_page_does_not_need(served):
 
 
 def test_nothing_secret_is_in_a_page(explorer, database):
-    job = scored_job(database, [[1]])
+    job = create_scored_job(database, [[1]])
     client = explorer.client()
     for path in ("/jobs", f"/jobs/{job}", "/login", "/nowhere"):
         text = client.get(path).text
@@ -191,7 +191,7 @@ def people(tmp_path, monkeypatch):
 
 
 def test_a_role_that_was_taken_away_is_gone_at_the_next_request(database, people):
-    with calling(database, PasswordDoor(PasswordFile(people))) as explorer:
+    with call_explorer(database, PasswordDoor(PasswordFile(people))) as explorer:
         client = explorer.visitor()
         assert client.post("/login", data={"name": "anna", "secret": "wrong horse"}).status_code == 403
         assert client.post("/login", data={"name": "bob", "secret": "correct horse"}).status_code == 403
@@ -208,7 +208,7 @@ def test_a_role_that_was_taken_away_is_gone_at_the_next_request(database, people
 
 
 def test_a_login_that_fails_too_often_has_to_wait(database, people):
-    with calling(database, PasswordDoor(PasswordFile(people))) as explorer:
+    with call_explorer(database, PasswordDoor(PasswordFile(people))) as explorer:
         client = explorer.visitor()
         for _ in range(MAX_FAILURES):
             assert client.post("/login", data={"name": "anna", "secret": "x" * 9}).status_code == 403
@@ -300,7 +300,7 @@ def start(*arguments, home, **environment):
 def test_the_command_prints_an_address_that_lets_in_and_ends_by_term_with_pages_that_follow_a_job(tmp_path):
     database = open_database(Settings(home=tmp_path).database)
     upgrade(database)
-    job = scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], owed=1)
     database.close()
     process = start("--as", "eve", home=tmp_path)
     killer = threading.Timer(90, process.kill)

@@ -15,7 +15,7 @@ from db.filters import parse_where
 from db.models import EpisodeRow
 from lumos_queue.web.views import episode_list
 from tests.page_jobs import BROKEN, FAILED, RIGHT, WRONG, evaluation
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 HTMX = {"hx-request": "true"}
 NAME = r'href="/episodes/(\w{8}-\d+)\?'
@@ -47,7 +47,7 @@ def test_a_job_lists_its_episodes_and_a_filter_chooses_some(explorer, job):
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_pages_follow_each_other_without_a_gap(explorer, database, monkeypatch):
     monkeypatch.setattr(episode_list, "PAGE", 3)
-    job = scored_job(database, [[number % 2] for number in range(8)])
+    job = create_scored_job(database, [[number % 2] for number in range(8)])
     client, seen, path = explorer.client(), [], f"/jobs/{job}/episodes"
     while path:
         text = client.get(path).text
@@ -60,7 +60,7 @@ def test_pages_follow_each_other_without_a_gap(explorer, database, monkeypatch):
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_all_jobs_have_one_list_and_wrong_filters_one_line(explorer, database, job):
-    other = scored_job(database, [[1]], digest="cd" * 32)
+    other = create_scored_job(database, [[1]], digest="cd" * 32)
     client = explorer.client()
     assert {name[:8] for name in names(client.get("/episodes").text)} == {job, other}
     for wrong in ("nonsense", "score=x", "text~'", "benchmark=wordmth", "failure=none", "\0"):
@@ -122,7 +122,7 @@ def test_exports_hold_what_is_seen_and_no_formula_runs(explorer, database, monke
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_a_text_is_looked_for_in_some_episodes_and_the_export_goes_on(explorer, database, monkeypatch):
     monkeypatch.setattr("db.text_search.find_page.__defaults__", (2, None))
-    job = scored_job(database, [[1]] * 6)
+    job = create_scored_job(database, [[1]] * 6)
     client = explorer.client()
     rows = client.get("/episodes/rows", params={"job": job, "where": 'text~"question 5"'}, headers=HTMX).text
     assert names(rows) == [] and "looked for in 2 episodes" in rows and "Go on" in rows

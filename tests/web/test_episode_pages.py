@@ -15,7 +15,7 @@ from lumos_queue.util.display import harmless
 from tests.image_files import honest
 from tests.page_jobs import FAILED, RIGHT, WRONG, evaluation
 from tests.page_parts import HOSTILE, parse_page
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 PNG = honest()
 
@@ -118,7 +118,7 @@ def test_many_steps_are_shown_a_hundred_at_a_time(explorer, database, job):
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_the_next_and_the_next_wrong_one_are_found_under_the_filter(explorer, database, job):
-    other = scored_job(database, [[0], [1], [0]], digest="cd" * 32)
+    other = create_scored_job(database, [[0], [1], [0]], digest="cd" * 32)
     client = explorer.client()
 
     def go(name: str, **asked: str) -> str:
@@ -183,7 +183,7 @@ def test_labels_of_others_are_folded_and_theirs_to_take_back(many, database, job
 
 
 def test_two_samples_and_two_attempts_are_told_apart(explorer, database, job):
-    samples = scored_job(database, [[0, 1]], digest="cd" * 32)
+    samples = create_scored_job(database, [[0, 1]], digest="cd" * 32)
     client = explorer.client()
     assert f"/episodes/{samples}-0/difference?other={samples}-1" in client.get(f"/episodes/{samples}-0").text
     answer = client.get(f"/episodes/{samples}-0/difference", params={"other": f"{samples}-1"})

@@ -8,7 +8,7 @@ import pytest
 
 from tests.field_jobs import job_by_topic, tasks_with
 from tests.page_parts import HOSTILE
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 HTMX = {"hx-request": "true"}
 
@@ -54,12 +54,12 @@ def test_the_filter_box_knows_fields(explorer, jobs):
 
 
 def test_hostile_names_and_values_are_text(explorer, database):
-    job = scored_job(database, [[1]] * len(HOSTILE), tasks_with([{text: text} for text in HOSTILE]))
+    job = create_scored_job(database, [[1]] * len(HOSTILE), tasks_with([{text: text} for text in HOSTILE]))
     client = explorer.client()
     for text in HOSTILE:
         answer = client.get(f"/jobs/{job}/report", params={"by": text})
         assert answer.status_code == 200
         assert "<script>window" not in answer.text and "<img src=x" not in answer.text and "\x1b" not in answer.text
-    many = scored_job(database, [[1]], tasks_with([{f"column {number}": 1 for number in range(900)}], "wide"))
+    many = create_scored_job(database, [[1]], tasks_with([{f"column {number}": 1 for number in range(900)}], "wide"))
     part = client.get(f"/jobs/{many}/report", headers=HTMX).text
     assert part.count("<option") == 201 and "and 700 more" in part

@@ -20,10 +20,10 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.submission.build_request import make_build
 from tests.claims import claim, holder
-from tests.explorers import Explorer, serving
+from tests.explorers import Explorer, serve_explorer
 from tests.page_jobs import FAILED, RIGHT, WRONG, evaluation
 from tests.page_parts import HOSTILE, parse_page
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 from tests.web.conversions import convert_rows
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def explorer(tmp_path_factory) -> Iterator[Explorer]:
     """With something on every page, and texts of others in it."""
     home = tmp_path_factory.mktemp("everybody")
     database, _ = convert_rows(home, 6)
-    with serving(database, home=home, lease_seconds=3600) as served:  # a worker is not silent while this file runs
+    with serve_explorer(
+        database, home=home, lease_seconds=3600
+    ) as served:  # a worker is not silent while this file runs
         yield served
     database.close()
 
@@ -88,7 +90,7 @@ def names(explorer) -> dict[str, str]:
     database = explorer.site.database
     first = evaluation(database, [WRONG, WRONG, FAILED, RIGHT], TEXT, number=1, same_tasks=True)
     second = evaluation(database, [RIGHT, WRONG, RIGHT, WRONG], TEXT, number=2, same_tasks=True)
-    unfinished = scored_job(database, [[1], [0], [None], [1]], owed=2, name=TITLE, tags={"team": "maths"})
+    unfinished = create_scored_job(database, [[1], [0], [None], [1]], owed=2, name=TITLE, tags={"team": "maths"})
     claim(database, holder(database, unfinished), 1)
     _label(database, first)
     set_cap(database, "tgi://one:1", 3)

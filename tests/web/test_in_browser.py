@@ -19,16 +19,16 @@ from lumos_queue.builds.folder import MANIFEST
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.web.access.users import Role
 from tests.claims import claim, fail, holder
-from tests.explorers import RoleDoor, serving
+from tests.explorers import RoleDoor, serve_explorer
 from tests.page_jobs import FAILED, RIGHT, WRONG, evaluation
 from tests.page_parts import HOSTILE
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 from tests.tcp_proxy import TcpProxy
 from tests.web.conversions import convert_rows
 
 
 def test_an_open_page_follows_the_job_until_it_ends(served, database, page):
-    job = scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], owed=1)
     page.goto(served.login_url)
     page.goto(f"{served.url}/jobs/{job}")
     live = page.locator("#live")  # the report below says the same
@@ -42,7 +42,7 @@ def test_an_open_page_follows_the_job_until_it_ends(served, database, page):
 
 
 def test_an_open_page_says_why_items_fail_and_when_they_are_tried_again(served, database, page):
-    job = scored_job(database, [[1], [0], [1]], owed=2)
+    job = create_scored_job(database, [[1], [0], [1]], owed=2)
     page.goto(served.login_url)
     page.goto(f"{served.url}/jobs/{job}")
     live = page.locator("#live")
@@ -58,12 +58,12 @@ def test_pages_say_that_the_database_is_gone_and_follow_again(postgres_url, chro
     page.set_default_timeout(60_000)
     address = make_url(postgres_url)
     direct = open_database(postgres_url)
-    job = scored_job(direct, [[1], [0], [1]], owed=1)
+    job = create_scored_job(direct, [[1], [0], [1]], owed=1)
     socket = str(Path(str(address.query["host"])) / ".s.PGSQL.5432")
     with TcpProxy(socket) as proxy:
         through = address.set(host="127.0.0.1", port=proxy.port, query={})
         database = open_database(through.render_as_string(hide_password=False))
-        with serving(database) as explorer:
+        with serve_explorer(database) as explorer:
             client = explorer.client()
             page.goto(f"{explorer.login_url}&next=/jobs/{job}")
             page.locator("#live").get_by_text("answered 2").wait_for()
@@ -82,13 +82,13 @@ def test_pages_say_that_the_database_is_gone_and_follow_again(postgres_url, chro
 
 
 def test_a_mistake_in_a_part_of_a_page_is_told_as_text(database, chromium):
-    scored_job(database, [[1], [0]])
+    create_scored_job(database, [[1], [0]])
     draw_audit(database, "first", parse_where(""), 2, 0, AuditKind.RUNS)
     context = chromium.new_context()
     page = context.new_page()
     page.set_default_timeout(60_000)
     door = RoleDoor({"anna": Role.ANNOTATOR})
-    with serving(database, door) as explorer:
+    with serve_explorer(database, door) as explorer:
         page.goto(f"{explorer.url}/login?next=/annotate/first")
         page.fill("#name", "anna")
         page.fill("#secret", "any")
@@ -103,7 +103,7 @@ def test_a_mistake_in_a_part_of_a_page_is_told_as_text(database, chromium):
 
 
 def test_a_person_labels_by_keyboard_alone(served, database, page):
-    scored_job(database, [[1], [0], [1], [0]])
+    create_scored_job(database, [[1], [0], [1], [0]])
     draw_audit(database, "first", parse_where(""), 4, 0, AuditKind.RUNS)
     page.goto(served.login_url)
     page.goto(f"{served.url}/annotate")
@@ -194,7 +194,7 @@ def _labels_of_job(database, job: str) -> list[tuple[int, str]]:
 def converted(tmp_path):
     """An explorer of six converted episodes, and their job; the first is 3 * 25 = 75, 75 - 9 = 66, 66 / 6 = 11."""
     database, job = convert_rows(tmp_path, 6)
-    with serving(database, home=tmp_path) as explorer:
+    with serve_explorer(database, home=tmp_path) as explorer:
         yield explorer, job
     database.close()
 

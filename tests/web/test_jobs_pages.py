@@ -8,7 +8,7 @@ import pytest
 
 from db.web_actions import list_actions
 from tests.claims import claim, fail, holder
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 from tests.stored_rows import state
 
 HOSTILE = "<script>document.title='run'</script>\u202e \x1b[31m"
@@ -16,12 +16,12 @@ HOSTILE = "<script>document.title='run'</script>\u202e \x1b[31m"
 
 @pytest.fixture
 def job(database) -> str:
-    return scored_job(database, [[1], [0], [None], [1]], name=HOSTILE, tags={"team": "maths"})
+    return create_scored_job(database, [[1], [0], [None], [1]], name=HOSTILE, tags={"team": "maths"})
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_the_list_shows_every_job_and_what_a_filter_chooses(explorer, database, job):
-    other = scored_job(database, [[1]], digest="cd" * 32)
+    other = create_scored_job(database, [[1]], digest="cd" * 32)
     client = explorer.client()
     text = client.get("/jobs").text
     assert f"/jobs/{job}" in text and f"/jobs/{other}" in text
@@ -43,7 +43,7 @@ def test_a_job_is_found_by_the_beginning_of_its_id_and_none_by_another(explorer,
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_an_operator_pauses_goes_on_and_cancels_and_it_is_noted(explorer, database):
-    job = scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], owed=1)
     client = explorer.client()
     for deed, left in (("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")):
         answer = client.submit(f"/jobs/{job}/state", {"deed": deed})
@@ -78,7 +78,7 @@ def test_the_report_is_a_part_of_the_page_and_a_page_of_its_own(explorer, job):
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_the_list_and_the_page_of_a_job_say_why_its_items_fail(explorer, database):
-    job = scored_job(database, [[1], [0], [1]], owed=2)
+    job = create_scored_job(database, [[1], [0], [1]], owed=2)
     who = holder(database, job)
     fail(database, who, claim(database, who, 2), f"the quota is used up {HOSTILE}")
     client = explorer.client()

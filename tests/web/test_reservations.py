@@ -19,7 +19,7 @@ from db.reservations import SECONDS, reserve_next, skip_place, store_label, take
 from db.web_actions import list_actions
 from lumos_queue.errors import SpecError
 from lumos_queue.scoring.sampling import AuditKind
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 from tests.web.conftest import LEASE_SECONDS
 
 AUDIT = "first"
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indir
 
 
 def draw(database, size: int = 6, twice: float = 0.0) -> str:
-    job = scored_job(database, [[one % 2] for one in range(size)])
+    job = create_scored_job(database, [[one % 2] for one in range(size)])
     draw_audit(database, AUDIT, parse_where(""), size, 0, AuditKind.RUNS, twice)
     return job
 

@@ -17,7 +17,7 @@ from db.web_actions import add_action, list_actions
 from lumos_queue.web.routes.actions import PAGE
 from lumos_queue.web.routes.workers import MAX_JOBS
 from tests.claims import claim, holder
-from tests.scored_jobs import scored_job
+from tests.scored_jobs import create_scored_job
 
 URL = "tgi://one:1"
 HOSTILE = "<script>document.title='run'</script>\u202e"
@@ -26,7 +26,7 @@ HOSTILE = "<script>document.title='run'</script>\u202e"
 @pytest.fixture
 def job(database) -> str:
     """Open, with one item that nobody has claimed."""
-    return scored_job(database, [[1], [0]], owed=1)
+    return create_scored_job(database, [[1], [0]], owed=1)
 
 
 def caps(database) -> dict[str, int]:
@@ -57,7 +57,7 @@ def test_without_workers_the_page_says_how_to_start_one(explorer, database):
 
 
 def test_a_worker_that_holds_many_jobs_names_some(explorer, database):
-    jobs = [scored_job(database, [[1], [0]], owed=1, digest=f"{number:064x}") for number in range(MAX_JOBS + 2)]
+    jobs = [create_scored_job(database, [[1], [0]], owed=1, digest=f"{number:064x}") for number in range(MAX_JOBS + 2)]
     who = holder(database, jobs[0])
     for one in jobs:
         mine = holder(database, one)
@@ -70,7 +70,7 @@ def test_endpoints_of_open_jobs_are_shown_and_what_jobs_wait_for(explorer, datab
     with database.writer.begin() as connection:
         waits = {"waiting": f"{URL} does not answer {HOSTILE}", "not_before_at": JobRow.created_at + 10_000}
         connection.execute(update(JobRow).where(JobRow.id == job).values(**waits))
-    ended = scored_job(database, [[1]], digest="cd" * 32, endpoint="tgi://ended:1")
+    ended = create_scored_job(database, [[1]], digest="cd" * 32, endpoint="tgi://ended:1")
     text = explorer.client().get("/endpoints").text
     assert URL in text and "tgi://ended:1" not in text and ended not in text
     assert "does not answer" in text and "tried again in 2 h" in text and "<script>document" not in text
