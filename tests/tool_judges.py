@@ -79,7 +79,7 @@ class ScriptedJudge:
         return Completion(self.reply(command.prompt), FinishReason.STOP)
 
 
-def judge(judge: ScriptedJudge, task: Task, votes: int = 3, journal: MemoryJournal | None = None) -> ToolVerdict:
+def judge_task(judge: ScriptedJudge, task: Task, votes: int = 3, journal: MemoryJournal | None = None) -> ToolVerdict:
     """The verdict on a task."""
     run = run_judge(judge, task, votes, journal)
     assert run.outcome.answer is not None

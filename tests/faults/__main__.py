@@ -1,4 +1,4 @@
-"""Bring about every fault, one case after the other, and print what each cost.
+"""Run the fault cases one after the other, and print the costs of each.
 
     python -m tests.faults [--only NAME] [--seed N] [--json FILE]
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import every  # noqa: F401 - enters the cases
+from tests.faults import every  # noqa: F401 - registers the cases
 from tests.faults.lab import CASES, Case, Lab
 from tests.faults.result import Result, format_table
 from tests.services import start_postgres, start_rabbitmq, start_redis
@@ -29,7 +29,7 @@ SERVERS = {"postgres": start_postgres, "redis": start_redis, "rabbitmq": start_r
 
 
 def run(name: str, make: Case, lab: Lab) -> Result:
-    """One case; whatever it raises speaks against it."""
+    """Run one case; an exception is a problem of its result."""
     began = time.monotonic()
     try:
         result = make(lab)
@@ -44,9 +44,7 @@ def run(name: str, make: Case, lab: Lab) -> Result:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--only", action="append", metavar="NAME", help="cases whose name contains this; may be given again"
-    )
+    parser.add_argument("--only", action="append", metavar="NAME", help="cases whose name contains this; repeatable")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--json", type=Path, default=Path(".lumos/faults.json"), help="where to write the table as JSON"

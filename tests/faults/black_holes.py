@@ -1,4 +1,4 @@
-"""A network between workers and PostgreSQL that swallows everything, while all connections stay as they are."""
+"""A network between workers and PostgreSQL that loses all data, while all connections stay open."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def black_hole(lab: Lab, seconds: float = 2 * LEASE, episodes: int = 150) -> Res
 
 @case("TERM while database connections are black-holed")
 def terminate_in_black_hole(lab: Lab, episodes: int = 150) -> Result:
-    """Each process ends within its set time; others do the work when the network is back."""
+    """Each process ends within its time limit; new processes do the work when the network is back."""
     with _behind_a_proxy(lab, episodes) as (deployment, proxy):
         proxy.mode = "black_hole"
         time.sleep(FENCE / 2)
         began = time.monotonic()
         for group in deployment.groups:
             group.process.send_signal(signal.SIGTERM)
-        limit = DRAIN + LEAVING_SECONDS + 5.0  # for a parent to see that its child has ended, and to end
+        limit = DRAIN + LEAVING_SECONDS + 5.0  # for a parent to notice the end of its child, and to end
         late = ""
         while any(group.alive for group in deployment.groups):
             if time.monotonic() - began > limit:
@@ -61,7 +61,7 @@ def terminate_in_black_hole(lab: Lab, episodes: int = 150) -> Result:
 
 @contextmanager
 def _behind_a_proxy(lab: Lab, episodes: int) -> Iterator[tuple[Deployment, TcpProxy]]:
-    """A Celery worker and a dispatcher in the middle of a job, which reach the server through the proxy alone."""
+    """Yield a deployment with a Celery worker and a dispatcher in mid-job, which reach the server by a proxy."""
     with lab.deployment("postgresql", "redis", episodes=episodes, drain_seconds=DRAIN) as deployment:
         direct = make_url(deployment.settings.database)
         with TcpProxy(str(Path(str(direct.query["host"])) / ".s.PGSQL.5432")) as proxy:
@@ -76,7 +76,7 @@ def _finish(deployment: Deployment, notices: int) -> Result:
     deployment.deaths += 2  # neither could report
     deployment.wait_for_jobs()
     result = deployment.result(bound=deployment.estimate_wasted(2) + deployment.estimate_unwritten(2))
-    result.notes = f"{notices} workers said so"
+    result.notes = f"{notices} workers reported it"
     if notices < 2:
         result.problems.append("a worker did not notice")
     return result

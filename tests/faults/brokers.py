@@ -1,4 +1,4 @@
-"""A broker that is gone, forgets, repeats itself, or hands out what strangers wrote."""
+"""A broker that is gone, loses or repeats messages, or delivers forged messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rabbitmq_gone(lab: Lab, episodes: int = 200) -> Result:
 
 
 def _broker_gone(deployment: Deployment, stop: Callable[[], None]) -> Result:
-    """The Celery worker dies with its broker; what starts in its place hears of nothing. The dispatcher goes on."""
+    """The Celery worker dies with its broker, and its successor gets no message. The dispatcher continues."""
     with deployment:
         celery, _ = deployment.start("celery", "dispatcher")
         deployment.submit()
@@ -44,7 +44,7 @@ def _broker_gone(deployment: Deployment, stop: Callable[[], None]) -> Result:
 
 @case("FLUSHALL in mid-job")
 def flush_broker(lab: Lab, episodes: int = 200) -> Result:
-    """With the queues go Celery's own tables; then the process that works on the job dies, and no message is left."""
+    """Celery's own tables are lost with the queues. Then the process that works on the job dies without a message."""
     with start_redis() as server, lab.deployment("postgresql", server.url, episodes=episodes) as deployment:
         celery, _ = deployment.start("celery", "dispatcher")
         deployment.submit()
@@ -67,7 +67,7 @@ def drop_notifications(lab: Lab, episodes: int = 200) -> Result:
 
 @case("every notification lost, and workers brought back")
 def notifications_lost(lab: Lab, episodes: int = 400) -> Result:
-    """A worker that no message reaches is idle: the dispatcher sends it one, and it works beside it."""
+    """A worker without a message is idle: the dispatcher sends it a message, and both work."""
     deployment = lab.deployment("postgresql", "redis", episodes=episodes, slice_seconds=2.0)
     deployment.add_job(100, "iterative", "dev")  # with another job waiting, the dispatcher's slices are short
     with deployment:

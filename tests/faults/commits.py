@@ -38,7 +38,7 @@ def kill_on_sqlite(lab: Lab, faults: int = 200) -> Result:
 
 
 def _inject(lab: Lab, database: str, how: str, faults: int) -> Result:
-    """As many faults as asked for, and then a dispatcher that finishes what is left."""
+    """Inject `faults` faults, and then let a dispatcher finish the job."""
     deployment = lab.deployment(
         database, episodes=5 * faults, latency=0.01, concurrency=4, flush_seconds=0.005, drain_seconds=0.0
     )

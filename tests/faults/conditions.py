@@ -1,4 +1,4 @@
-"""Circumstances that no one notices at first: wrong clocks, an old snapshot that is held, two versions of the code."""
+"""Conditions that are easily overlooked: wrong clocks, an old snapshot that stays open, two versions of the code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TIMES = (
 
 @case("clocks ten minutes off, PostgreSQL and Redis")
 def clocks_off(lab: Lab, episodes: int = 200, database: str = "postgresql", broker: str = "redis") -> Result:
-    """One worker ahead, one behind, and one of them dies. Only the database's clock may count."""
+    """One worker's clock is ahead, the other's is behind, and one worker dies. Only the database's clock may count."""
     with lab.deployment(database, broker, episodes=episodes) as deployment:
         began = time.time()
         (early,) = deployment.start("celery" if broker else "dispatcher", FAULT_CLOCK=str(-SHIFT))
@@ -57,7 +57,7 @@ def clocks_off_on_sqlite(lab: Lab, episodes: int = 200) -> Result:
 
 @case("a long query on an old snapshot, PostgreSQL")
 def long_query(lab: Lab, episodes: int = 300, database: str = "postgresql") -> Result:
-    """A person's analysis begins early and is still reading when the job ends: it sees what there was, and no more."""
+    """An analysis begins early and still reads when the job ends: it sees only the rows of its beginning."""
     with lab.deployment(database, episodes=episodes) as deployment:
         deployment.start("dispatcher", "dispatcher")
         deployment.submit()
@@ -80,7 +80,7 @@ def long_query_on_sqlite(lab: Lab) -> Result:
 
 @case("two versions of the code on one database")
 def two_versions(lab: Lab, episodes: int = 200) -> Result:
-    """A rolling deploy: one worker runs a copy that was edited without changing what it does; the other one dies."""
+    """A rolling deploy: one worker runs an edited copy with the same behaviour; the other worker dies."""
     with lab.deployment("postgresql", "redis", episodes=episodes, latency=0.2) as deployment:
         new_source = _copy_code(deployment.folder / "other")
         (old,) = deployment.start("celery")
@@ -93,7 +93,7 @@ def two_versions(lab: Lab, episodes: int = 200) -> Result:
         result = deployment.result()
         attempts = deployment.ask("SELECT count(*) FROM attempt WHERE number > 1")
         if attempts:
-            result.problems.append(f"{attempts} episodes were begun again, though both versions ask the same")
+            result.problems.append(f"{attempts} episodes were started again, though the versions send the same calls")
         return result
 
 

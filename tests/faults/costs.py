@@ -1,4 +1,4 @@
-"""Counting what a case cost: from the database, its witnesses and the endpoint's log."""
+"""Compute the costs of a case from the database, its witnesses and the endpoint's log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.faults.witness import read_recording_times, stale_rows
 if TYPE_CHECKING:
     from tests.faults.deployment import Deployment
 
-#: Seconds by which the time of a stored row may be off: SQLite's clock counts milliseconds.
+#: Maximal error of the time of a stored row, in seconds: SQLite's clock counts milliseconds.
 BLUR = 0.01
 
 
@@ -59,19 +59,19 @@ def compute_result(deployment: Deployment, bound: int | None, repeats: int) -> R
 
 
 def count_repetitions(connection: Connection, calls: list[dict]) -> int:
-    """Calls whose reply was stored when they arrived, for every task that asks with that prompt."""
+    """Count the calls whose reply was stored before they arrived."""
     times = read_recording_times(connection)
     return sum(call["sha256"] in times and call["time"] > times[call["sha256"]] + BLUR for call in calls)
 
 
 def duplicate_rows(connection: Connection) -> int:
-    """Model calls that an episode stores more than once, whatever the attempt and the place."""
+    """Count the surplus rows of model calls that an episode stores more than once."""
     rows = connection.execute(text("SELECT episode, attempt, position, branch FROM completion"))
     return sum(number - 1 for number in Counter(map(tuple, rows)).values())
 
 
 def recovery(connection: Connection, faults: list[float]) -> float | None:
-    """The longest time from a fault's end to the next completion that was stored."""
+    """Return the longest time in seconds from a fault's end to the next stored completion."""
     times = sorted(connection.execute(text("SELECT at FROM fault_recorded")).scalars())
     waits = [times[index] - end for end in faults if (index := bisect.bisect(times, end)) < len(times)]
     return max(waits, default=None)

@@ -1,4 +1,4 @@
-"""A deployment under faults: a database with witnesses, an endpoint, worker groups, jobs, and the reckoning."""
+"""A deployment under faults: a database with witnesses, an endpoint, worker groups, jobs, and their costs."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from tests.gold_agent import gold_replies
 from tests.services import wait_until
 from workers.notify import notify_workers
 
-#: Short, so that a case takes seconds; what matters is the order of the three.
+#: Short, so that a case takes seconds; only the order of the three matters.
 HEARTBEAT, FENCE, LEASE = 0.5, 2.0, 3.0
 CONCURRENCY = 16
 
 
 class Deployment:
-    """Use as a context manager: at its end nothing of it runs any more."""
+    """A context manager, which ends all its processes."""
 
     def __init__(
         self,
@@ -83,14 +83,14 @@ class Deployment:
         }
         self.groups: list[Group] = []
         self.jobs: list[str] = []
-        self.faults: list[float] = []  #: when each fault ended (Unix seconds): recovery counts from there
+        self.faults: list[float] = []  #: end of each fault (Unix seconds), from which the recovery time counts
         self.deaths = 0  #: processes with items that were killed, or stopped for longer than their lease
-        self.expected = "done"  #: state that each item should come to
+        self.expected = "done"  #: state that each item should reach
         self.quarantined = 0  #: items that should be in quarantine instead
-        self.failing = 0  #: items that should end as infra_error, since the endpoint fails them
+        self.failing = 0  #: items that should end as infra_error, because the endpoint fails for them
 
     def rows(self, split: str) -> Rows:
-        """The tasks of that split of the generated benchmark."""
+        """Return the tasks of a split of the generated benchmark."""
         if split not in self._rows:
             self._rows[split] = read_rows(open_benchmark("wordmath"), None, split, False)
         return self._rows[split]
@@ -100,7 +100,7 @@ class Deployment:
         self.replies |= gold_replies(rows.benchmark, rows.tasks[:episodes], formulation)
 
     def add_job(self, episodes: int, formulation: str, split: str) -> None:
-        """A second job for `submit`, of which the endpoint knows the replies too. Before the `with` block."""
+        """Add a second job for `submit`, whose replies the endpoint knows. Call this before the `with` block."""
         self._know(episodes, formulation, split)
         self._extra_jobs.append((episodes, formulation, split))
 
@@ -126,7 +126,7 @@ class Deployment:
         return new
 
     def submit(self, *, with_notice: bool = True) -> str:
-        """Submit the job, and those added by `also`; returns the id of the first."""
+        """Submit the job, and the jobs of `add_job`; return the id of the first."""
         agent = Agent(roles={"planner": self.endpoint.tgi, "grounder": self.endpoint.tgi}, domain="maths")
         for episodes, formulation, split in (self._request, *self._extra_jobs):
             rows = self.rows(split)
@@ -141,16 +141,16 @@ class Deployment:
         notify_workers(self.settings, "evaluate", job, items)
 
     def command(self, *arguments: str) -> float:
-        """Run `lumos` with these arguments; returns when it returned (Unix seconds)."""
+        """Run `lumos` with these arguments; return the time of its end (Unix seconds)."""
         command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments]
         process = subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True, text=True, timeout=60)
         assert process.returncode == 0, process.stdout + process.stderr
         return time.time()
 
-    # Looking
+    # Queries
 
     def ask(self, query: str, **values: Any) -> Any:
-        """The first column of the first row, from a database that may be away for a while."""
+        """Return the first column of the first row; retry for 30 s while the database is away."""
         until = time.monotonic() + 30
         while True:
             try:
@@ -171,7 +171,7 @@ class Deployment:
         self.wait(lambda: self.count_done() >= count, f"{count} items are done", seconds)
 
     def wait_for_jobs(self, seconds: float = 240.0, state: str = "done") -> None:
-        """Until all jobs are in that state."""
+        """Wait until all jobs are in that state."""
         query = "SELECT count(*) FROM job WHERE state = :state"
         self.wait(lambda: self.ask(query, state=state) == len(self.jobs), f"every job is {state}", seconds)
 
@@ -181,31 +181,31 @@ class Deployment:
         self.faults.append(time.time())
 
     def strike(self, group: Group, holder_only: bool = False) -> None:
-        """Kill a group, or only the process of it that holds items."""
+        """Kill a group, or only its process that holds items."""
         self.deaths += 1
         group.kill_holder() if holder_only else group.kill()
         self.end_fault()
 
     def estimate_wasted(self, deaths: int) -> int:
-        """Calls that may be lost with so many processes: what was in flight, and what waited for one commit."""
+        """Return how many calls so many deaths may lose: calls in flight, and calls that wait for a commit."""
         return deaths * 2 * CONCURRENCY
 
     def estimate_unwritten(self, processes: int) -> int:
-        """Calls that processes which cannot write may make meanwhile: their episodes in flight go on to their ends."""
+        """Return how many calls processes may make that cannot write: their episodes continue to their ends."""
         return processes * CONCURRENCY * self.ask("SELECT max(calls) FROM episode")
 
     def result(self, *, bound: int | None = None, repeats: int = 0) -> Result:
-        """What it came to, once all jobs are over; some worker must be alive, to declare the dead ones dead.
+        """Compute the result after the end of all jobs; a worker must be alive, to declare dead workers dead.
 
-        `bound`: wasted calls that do not count as a failure, if not what the deaths so far explain; negative: no bound.
-        `repeats`: so many calls may come although their reply is stored, from processes that do not know it yet.
+        `bound`: how many wasted calls are no failure; by default as many as the deaths explain; negative: no bound.
+        `repeats`: how many calls may repeat a stored reply, from processes that do not know of it yet.
         """
         silent = (
             "SELECT count(*) FROM worker_session w JOIN heartbeat h ON h.session = w.id WHERE w.ended_at IS NULL "
             f"AND h.at < {CLOCK[self.database.engine.dialect.name]} - :seconds"
         )
-        # Half a lease: else a lease could run out between this look and the next.
-        self.wait(lambda: self.ask(silent, seconds=LEASE / 2) == 0, "the dead are buried", 30)
+        # Half a lease: otherwise a lease could run out between two queries.
+        self.wait(lambda: self.ask(silent, seconds=LEASE / 2) == 0, "dead workers are declared dead", 30)
         if bound is None:
             bound = self.estimate_wasted(self.deaths)
         return compute_result(self, None if bound < 0 else bound, repeats)

@@ -25,7 +25,7 @@ def full_disk_on_sqlite(lab: Lab, episodes: int = 300, seconds: float = 2 * LEAS
 
 @case("disk full, PostgreSQL")
 def full_disk_on_postgresql(lab: Lab, episodes: int = 300, seconds: float = 2 * LEASE) -> Result:
-    """Its tables lie on the small disk, its log of writes does not: that one full would end the server."""
+    """Only its tables are on the small disk: the server would end if its write-ahead log could not grow."""
     server = lab.server("postgres")
     with small_disk() as disk:
         folder = disk / "tables"
@@ -69,7 +69,7 @@ def _fill(deployment: Deployment, disk: Path, seconds: float) -> Result:
         time.sleep(seconds)
         ballast.unlink()
         deployment.end_fault()
-        deployment.deaths += 2  # no process could report
+        deployment.deaths += 2  # neither process could report
         deployment.wait_for_jobs()
         return deployment.result(bound=deployment.estimate_wasted(2) + deployment.estimate_unwritten(2))
 

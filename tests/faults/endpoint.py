@@ -1,4 +1,4 @@
-"""The fake endpoint as a separate process, with its log of calls. It plays the gold agent."""
+"""The fake endpoint as a separate process, with a log of its calls. It gives the replies of the gold agent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lumos_queue.util.process import die_with_parent
 
 
 class Endpoint:
-    """Each call is in `log` before it is answered, whatever becomes of the client."""
+    """A fake endpoint, which writes each call into `log` before it answers."""
 
     def __init__(
         self, folder: Path, replies: Mapping[str, str | int], latency: float, module: str = "tests.fake_endpoint"
@@ -43,7 +43,7 @@ class Endpoint:
         self.start()
 
     def start(self) -> None:
-        """Also after `stop`: on the same port, and with the same log."""
+        """Start the process; after `stop` on the same port, with the same log."""
         command = [*self._command, "--port", str(self.port)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
         assert self.process.stdout
@@ -56,14 +56,14 @@ class Endpoint:
         return f"tgi://127.0.0.1:{self.port}"
 
     def control(self, **wish: Any) -> None:
-        """Change how it answers from now on: mode, latency, limit, drag (tests/fake_endpoint.py)."""
+        """Change the behaviour of the endpoint: mode, latency, limit, drag (tests/fake_endpoint.py)."""
         address = f"http://127.0.0.1:{self.port}/control"
         with urllib.request.urlopen(address, json.dumps(wish).encode(), timeout=10) as response:
             assert response.status == 200
 
     @property
     def calls(self) -> list[dict]:
-        """Every call so far: sha256 of its prompt, time of its arrival (Unix seconds); status, if it was refused."""
+        """All calls so far: sha256 of the prompt, time of arrival (Unix seconds), and the status of a refusal."""
         with self.log.open("rb") as log:
             log.seek(self._read)
             new = log.read()

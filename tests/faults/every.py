@@ -1,4 +1,4 @@
-"""All cases: importing this enters them."""
+"""All cases: importing this module registers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server says or does that the database's rules do not bear: a count too large, a while without writes."""
+"""Servers that the database cannot follow: a model server with too large counts, a database without writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.services import Postgres, start_postgres
 
 @case("a server that says 2147483647 tokens, PostgreSQL")
 def many_tokens(lab: Lab, episodes: int = 60) -> Result:
-    """And then a number that no column holds. Both are a server's word: no item is to suffer for it."""
+    """Then it reports a number that no column can hold. No item may fail because of these numbers."""
     with lab.deployment("postgresql", "redis", episodes=episodes) as deployment:
         deployment.start("celery", "dispatcher")
         deployment.endpoint.control(mode="tokens:2147483647")
@@ -55,7 +55,7 @@ def read_only(lab: Lab, seconds: float = 3.0, episodes: int = 150) -> Result:
 
 
 def refuse_writes(server: Postgres, is_read_only: bool) -> None:
-    """From now on, on all connections of the server."""
+    """Refuse or allow writes on all connections of the server."""
     change = "SET default_transaction_read_only = on" if is_read_only else "RESET default_transaction_read_only"
     server.execute(f"ALTER SYSTEM {change}")
     server.execute("SELECT pg_reload_conf()")

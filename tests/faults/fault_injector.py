@@ -1,17 +1,18 @@
-"""Faults at a chosen call of the database driver, in one process after the other. A separate program, which forks:
+"""Inject faults at chosen calls of the database driver, in one process after the other. A program that forks:
 
     LUMOS_DATABASE_URL=… python -m tests.faults.fault_injector --how kill --faults 200 --seed 0
 
-Each child is a dispatcher at work on what is owed. It counts its calls to the driver (before and after each statement,
-before, during and after each commit) and at the n-th one the fault comes; n goes up from 1, and is then random. How:
+Each child is a dispatcher that works on pending items. It counts its calls to the driver (before and after each
+statement, before, during and after each commit), and the fault comes at the n-th call. First n grows from 1, then it
+is random. Values of --how:
 
     kill      the child gets SIGKILL
     quit      the child gets SIGQUIT and ends as a child of Celery does: SystemExit in its main thread, while the thread
               that writes goes on until the process is gone
-    backend   the server's process behind the connection is ended, at commits only; the child has to get over it, and
-              goes on until that has happened as often as asked for
+    backend   the server's process behind the connection is ended, at commits only; the child has to recover, and
+              continues until it had as many faults as requested
 
-The last line of output is a JSON object: where the faults came.
+The last line of output is a JSON object with the number of faults at each point.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from lumos_queue.settings import read_settings
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
-SYSTEMATIC = 100  #: the first so many calls of a process are chosen one after the other
-MAX_CALL = 300  #: the others are random up to this one
-WITHIN_SECONDS = 120.0  #: a child that had no fault by then ends: there was too little to do
+SYSTEMATIC = 100  #: number of first calls that are chosen one after the other
+MAX_CALL = 300  #: largest call that is chosen at random
+WITHIN_SECONDS = 120.0  #: a child ends after this time without a fault, because it has too little to do
 
 
 class FaultInjector:
@@ -60,7 +61,7 @@ class FaultInjector:
     def _commit_with_faults(self, dbapi_connection: Any) -> None:
         self._point("before commit", dbapi_connection)
         if self._is_due():
-            # At the same time as the commit, a moment after it begins: where exactly is left to chance.
+            # At the same time as the commit, a moment after it begins: the exact moment is random.
             delay = self.pick.uniform(0.0, 0.001)
             arguments = ("during commit", self._victim(dbapi_connection), delay)
             threading.Thread(target=self._inject, args=arguments).start()
@@ -82,7 +83,7 @@ class FaultInjector:
             return
         self._inject(point, self._victim(connection))
         if self.how == "backend" and point == "after commit":
-            # Stored, and the client never learns of it: the reply to the commit was lost with the connection.
+            # The rows are stored, but the client does not know: the reply to the commit was lost with the connection.
             connection.cursor().execute("SELECT pg_sleep(5)")
 
     def _victim(self, connection: Any) -> int:
@@ -96,7 +97,7 @@ class FaultInjector:
 
 
 def child(how: str, next_call: int, faults: int, seed: int) -> NoReturn:
-    """Be a dispatcher until the fault."""
+    """Run a dispatcher until the fault."""
     os.environ["PGAPPNAME"] = str(os.getpid())
     code = 0
     process = WorkerContext(read_settings())
@@ -121,7 +122,7 @@ def _leave(*_: object) -> NoReturn:
 
 
 def inject_faults(how: str, faults: int, seed: int) -> dict[str, int]:
-    """One child after the other; returns how many faults came at each kind of place."""
+    """Run one child after the other; return the number of faults at each point."""
     pick, url, counts = random.Random(seed), read_settings().database, Counter()
     for number in range(1, 10 * faults):
         if (remaining := faults - counts.total()) <= 0 or not _has_open_job(url):
@@ -152,7 +153,7 @@ def _has_open_job(url: str) -> bool:
 
 
 def _close_sessions(url: str) -> None:
-    """End the sessions of dead processes at once. Not by `reap`, which would wait for the lease and make suspects."""
+    """End the sessions of dead processes at once. `reap` would wait for the lease and suspect items."""
     database = open_database(url)
     with database.engine.connect() as connection:
         sessions = (

@@ -1,4 +1,4 @@
-"""Worker process groups: what a service manager would start, and what a fault strikes."""
+"""Worker process groups, as a service manager would start them: the targets of faults."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMMANDS = {
 
 
 class Group:
-    """A dispatcher, or a Celery worker of one child. Either has one process that holds items."""
+    """A dispatcher, or a Celery worker with one child. Only one process of the group holds items."""
 
     def __init__(self, kind: str, name: str, folder: Path, environment: Mapping[str, str], source: Path = ROOT):
         """`source`: the folder of the code it runs."""
@@ -59,7 +59,7 @@ class Group:
         return self.process.poll() is None
 
     def holder(self) -> int | None:
-        """Process id of the one that holds items; None while Celery has not made its child yet."""
+        """Return the id of the process that holds items; None before Celery has started its child."""
         if self.kind == "dispatcher":
             return self.process.pid
         with suppress(psutil.NoSuchProcess):
@@ -67,7 +67,7 @@ class Group:
         return None
 
     def signal(self, number: int) -> None:
-        """To all of its processes."""
+        """Send a signal to all processes of the group."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
@@ -76,7 +76,7 @@ class Group:
         self.process.wait()
 
     def kill_holder(self) -> None:
-        """Only the process that holds items; where a parent watches over it, that starts another."""
+        """Kill only the process that holds items; its parent, if any, starts another."""
         holder = self.holder()
         if holder is None or holder == self.process.pid:
             return self.kill()

@@ -1,4 +1,4 @@
-"""What must hold in the database after any fault, as SQL that finds the exceptions. It looks at every job there is."""
+"""Invariants of the database after any fault, as SQL queries for violations. They cover all jobs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _find_missing_blocks(table: str, column: str) -> str:
     )
 
 
-#: name: a query for the rows that break it. The names begin with the number that requirements give them.
+#: Name to a query for the rows that violate it. The names begin with their number in the requirements.
 INVARIANTS = {
     "I1 a done item has an accepted result": (
         "SELECT i.id FROM item i LEFT JOIN episode e ON e.id = i.id "
@@ -109,9 +109,9 @@ INVARIANTS = {
 
 
 def find_violations(connection: Connection, lease_seconds: float, has_witness: bool = True) -> dict[str, list]:
-    """The invariants that do not hold, each with up to five rows that break it. To be asked when all is quiet.
+    """Return the broken invariants, each with up to five rows that violate it. No worker may be active.
 
-    `witnessed`: the database has had the triggers of witness.py from the beginning.
+    `has_witness`: whether the database has had the triggers of witness.py from the beginning.
     """
     clock, violations = CLOCK[connection.dialect.name], {}
     for name, query in INVARIANTS.items():

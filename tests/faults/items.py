@@ -47,7 +47,7 @@ def poison(
         alone = deployment.ask("SELECT deaths FROM item WHERE state = 'quarantined'")
         if alone != DEATHS:
             result.problems.append(f"{alone} processes died of the item alone, not {DEATHS}")
-        result.notes = f"{deaths} processes died until it was found"
+        result.notes = f"{deaths} processes died before the quarantine"
         return result
 
 
@@ -58,7 +58,7 @@ def poison_on_sqlite(lab: Lab) -> Result:
 
 @case("event loop blocked for two leases")
 def block(lab: Lab, episodes: int = 200) -> Result:
-    """The heartbeat is withheld, others take over; when the loop moves again, its process writes nothing."""
+    """The heartbeat is withheld and another process takes over; afterwards the first one writes nothing."""
     return _block(lab, episodes, 2 * LEASE)
 
 
@@ -86,8 +86,8 @@ def _block(lab: Lab, episodes: int, seconds: float) -> Result:
         else:
             deployment.wait(lambda: any(group.has_logged("withheld") for group in groups), "the block is noticed", 10)
             if any(not group.alive for group in groups):
-                problems.append("a process ended, though its loop went on")
-        # When the loop moves again, each episode in flight may ask once more.
+                problems.append("a process ended, though its loop continued")
+        # When the loop runs again, each episode in flight may ask once more.
         result = deployment.result(bound=deployment.estimate_wasted(1) + CONCURRENCY, repeats=CONCURRENCY)
         result.problems += problems
         return result

@@ -1,4 +1,4 @@
-"""Faults that jobs bring to one another: a very large one beside a running one, one half stored, one removed."""
+"""Jobs that disturb each other: a very large job beside a running job, a half-stored job, a removed job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ print(new_job(open_database(sys.argv[1]), tasks=int(sys.argv[2])))
 
 
 def _submit(deployment, tasks: int) -> subprocess.Popen:
-    """A large job of which no worker here hears, submitted by a separate process that has begun."""
+    """Start a process that submits a large job, for which there is no worker; return it when it has begun."""
     process = subprocess.Popen(
         [
             sys.executable,
@@ -43,7 +43,7 @@ def _submit(deployment, tasks: int) -> subprocess.Popen:
 
 @case("a job of 10^5 rows submitted beside a running one, SQLite")
 def submit_large_job(lab: Lab, episodes: int = 300, tasks: int = 100_000) -> Result:
-    """No worker is kept from reporting for so long that it is declared dead."""
+    """No worker is blocked for so long that it is declared dead."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         deployment.start("dispatcher")
         deployment.submit()
@@ -67,7 +67,7 @@ def submit_large_job(lab: Lab, episodes: int = 300, tasks: int = 100_000) -> Res
 
 @case("killed half-way through a submit, SQLite")
 def kill_submit(lab: Lab, episodes: int = 100, tasks: int = 50_000) -> Result:
-    """What was stored is hidden; the next submit removes or completes it."""
+    """The stored rows are hidden; the next submit removes or completes them."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         process = _submit(deployment, tasks)
         deployment.wait(lambda: deployment.ask("SELECT count(*) FROM task") > 5000, "some is stored")
@@ -106,7 +106,7 @@ def remove_after_pause(lab: Lab, episodes: int = 100) -> Result:
         deployment.end_fault()
         deployment.submit()
         deployment.wait_for_jobs()
-        result = deployment.result(bound=-1)  # what was asked for removed jobs is stored nowhere
+        result = deployment.result(bound=-1)  # calls of removed jobs are not stored
         if not group.alive:
             result.problems.append("the dispatcher ended")
         return result

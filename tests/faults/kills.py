@@ -34,7 +34,7 @@ def kills_on_sqlite_and_redis(lab: Lab, kills: int = 10, episodes: int = 400) ->
 
 
 def _kill(deployment, kinds: tuple[str, ...], kills: int, episodes: int) -> Result:
-    """Kill a whole group or only its process with items, spread over the job's progress; start what died again."""
+    """Kill whole groups, or only their process with items, over the whole job; start dead groups again."""
     with deployment:
         groups = deployment.start(*kinds)
         deployment.submit()

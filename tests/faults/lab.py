@@ -1,4 +1,4 @@
-"""Where cases are made: fresh databases on real servers, a folder each, and the list of all cases."""
+"""The lab of the cases: fresh databases on real servers, a folder for each case, and the list of all cases."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from tests.faults.deployment import Deployment
 from tests.faults.result import Result
 
-Case = Callable[..., Result]  #: of a lab; whatever else it takes has a default: the full form
+Case = Callable[..., Result]  #: a function of a lab; the defaults of its other parameters are the full form
 C = TypeVar("C", bound=Case)
 CASES: dict[str, Case] = {}  #: by name, in the order in which they run
 
 
 def case(name: str) -> Callable[[C], C]:
-    """Enter a function that makes a lab into a result."""
+    """Register a function from a lab to a result as a case."""
 
     def enter(function: C) -> C:
         assert name not in CASES
@@ -27,10 +27,10 @@ def case(name: str) -> Callable[[C], C]:
 
 
 class Lab:
-    """Gives a case its servers, each started when the first case wants it."""
+    """The servers of the cases, each started when the first case needs it."""
 
     def __init__(self, folder: Path, seed: int, server: Callable[[str], Any]):
-        """`server`: the running server called `postgres`, `redis` or `rabbitmq` (tests/services.py)."""
+        """`server`: returns the running server with the name `postgres`, `redis` or `rabbitmq` (tests/services.py)."""
         self.folder, self.seed, self.server = folder, seed, server
         self._numbers = itertools.count()
 

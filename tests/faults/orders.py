@@ -1,4 +1,4 @@
-"""What a person tells a running job: cancel, pause, resume."""
+"""Commands for a running job: cancel, pause, resume."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cancel_job(lab: Lab, episodes: int = 400, database: str = "postgresql", brok
         deployment.wait_for_jobs(state="cancelled", seconds=30)
         deployment.expected = "cancelled"
         time.sleep(OBEYED_WITHIN)
-        # What was in flight when they heard of it: its replies are of no use.
+        # Replies to calls in flight at the cancellation are lost.
         return _check_obedience(deployment, command_time, deployment.result(bound=deployment.estimate_wasted(2)))
 
 

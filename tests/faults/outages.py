@@ -1,4 +1,4 @@
-"""A model server that fails some rows for good, answers only for its health, or is gone for minutes."""
+"""A model server that always fails for some rows, answers only health checks, or is gone for minutes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.faults.servers import RECOVERED_WITHIN
 from tests.gold_agent import gold_replies
 from workers.item import MAX_ROUNDS
 
-LONGEST_WAIT = 60.0  #: seconds between two looks at an endpoint that has been gone for long
-SILENCE = 6.0  #: seconds without an answer after which a late request is cancelled, here
+LONGEST_WAIT = 60.0  #: seconds between two checks of an endpoint that has been gone for long
+SILENCE = 6.0  #: seconds without an answer after which the case cancels a late request
 CHARGED = "SELECT (SELECT sum(failures) FROM item) + (SELECT count(*) FROM episode WHERE ending = 'infra_error')"
 
 
@@ -26,7 +26,7 @@ def rows_fail(
     broker: str = "redis",
     seconds: float = 240.0,
 ) -> Result:
-    """The first rows, so that they are claimed before all others. They alone end as infra_error."""
+    """The first rows fail, which are claimed before all others. Only they end as infra_error."""
     with_failing = lab.deployment(database, broker, episodes=episodes)
     rows = with_failing.rows("test")
     with_failing.replies |= dict.fromkeys(gold_replies(rows.benchmark, rows.tasks[:failing_rows], "iterative"), 500)
@@ -49,7 +49,7 @@ def rows_fail(
 
 @case("endpoint: it answers for its health alone, PostgreSQL and Redis")
 def health_alone(lab: Lab, episodes: int = 200, seconds: float = 15.0) -> Result:
-    """Late requests are waited for, cancelled after the time of silence, and no item pays for it."""
+    """Late requests are cancelled after the time of silence, and no item is charged for them."""
     with lab.deployment(
         "postgresql", "redis", episodes=episodes, request_seconds=1.0, silence_seconds=SILENCE
     ) as deployment:
@@ -75,7 +75,7 @@ def health_alone(lab: Lab, episodes: int = 200, seconds: float = 15.0) -> Result
 
 @case("endpoint: gone for three minutes, PostgreSQL and Redis")
 def gone(lab: Lab, episodes: int = 200, seconds: float = 180.0) -> Result:
-    """The job waits, and goes on by itself when the server is back on its port."""
+    """The job waits, and resumes by itself when the server is back on its port."""
     with lab.deployment("postgresql", "redis", episodes=episodes) as deployment:
         deployment.start("celery", "dispatcher")
         deployment.submit()
@@ -95,4 +95,4 @@ def _check_uncharged(deployment: Deployment, result: Result, recovered_within: f
     if failures := deployment.ask(CHARGED):
         result.problems.append(f"{failures} failures charged to items")
     if result.recovery is None or result.recovery > recovered_within:
-        result.problems.append(f"it took {result.recovery} s to go on")
+        result.problems.append(f"it took {result.recovery} s to resume")

@@ -1,4 +1,4 @@
-"""The fake endpoint, but a process that asks it about the poisoned task is killed: a task that no process survives.
+"""A fake endpoint that kills each process that asks it about the poisoned task.
 
     python -m tests.faults.poisonous --replies FILE.json --log FILE.jsonl --latency 0.1
 
@@ -20,7 +20,7 @@ KILL = "kill"
 
 
 class Poisonous(fake_endpoint.FakeEndpoint):
-    """Takes the process behind a connection for the one that has to die."""
+    """A fake endpoint that kills the client of a poisoned prompt."""
 
     def answer(self, path: str, raw: bytes, head: bytes, send: Any, cut: Any) -> None:
         def send_or_kill(status: int, body: bytes, *rest: Any, **options: Any) -> None:

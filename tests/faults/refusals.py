@@ -1,4 +1,4 @@
-"""An endpoint whose answers only a person can change, under a run in a person's terminal."""
+"""An endpoint that keeps refusing until a person fixes it, under a run in a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.faults.groups import PLUGIN, ROOT
 from tests.faults.lab import Lab, case
 from tests.faults.result import Result
 
-PATIENCE = 6.0  #: seconds after which the run gives up, here
+PATIENCE = 6.0  #: seconds after which the run of the case gives up
 _COMMAND = f"""
 import sys
 from lumos_queue.cli import main
@@ -26,7 +26,7 @@ sys.exit(main.main())
 
 @case("404 for good, then resumed, embedded")
 def refuse_for_good(lab: Lab, episodes: int = 60, status: str = "404") -> Result:
-    """It says so within seconds, gives its items back and exits 3; a resume finishes the job."""
+    """The run reports it within seconds, returns its items and exits with 3; a resume finishes the job."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         job = deployment.submit(with_notice=False)
         with _run(deployment, job) as run:
@@ -37,9 +37,9 @@ def refuse_for_good(lab: Lab, episodes: int = 60, status: str = "404") -> Result
             _, err = run.communicate(timeout=60)
         problems, states = [], _states(deployment)
         if delay > 5:
-            problems.append(f"the outage was told of after {delay:.1f} s")
+            problems.append(f"the outage was reported after {delay:.1f} s")
         if run.returncode != 3 or f"lumos resume {job}" not in err:
-            problems.append(f"exit code {run.returncode}, and it said: {err[-500:]}")
+            problems.append(f"exit code {run.returncode}, and its output: {err[-500:]}")
         failures = deployment.ask("SELECT count(*) FROM episode WHERE ending = 'infra_error'")
         if states.keys() != {"done", "owed"} or failures:
             problems.append(f"items were not given back: {states}, {failures} of them as infra_error")
@@ -49,16 +49,16 @@ def refuse_for_good(lab: Lab, episodes: int = 60, status: str = "404") -> Result
             _, err = run.communicate(timeout=90)
         if run.returncode != 0:
             problems.append(f"the resumed run exits {run.returncode}: {err[-500:]}")
-        # What was in flight when it struck, and what was tried until the run gave up.
+        # Calls in flight at the outage, and retries until the run gave up.
         result = deployment.result(bound=3 * CONCURRENCY)
         result.problems += problems
-        result.notes = f"told after {delay:.1f} s"
+        result.notes = f"reported after {delay:.1f} s"
         return result
 
 
 @contextmanager
 def _run(deployment: Deployment, job: str) -> Iterator[subprocess.Popen]:
-    """The job in a separate process, as in a terminal; it does not outlive the block."""
+    """Run the job in a separate process, as in a terminal; kill it at the end of the block."""
     command = [sys.executable, "-c", _COMMAND, "resume", job, "--json"]
     environment = {**deployment.environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"}
     with subprocess.Popen(
@@ -71,12 +71,12 @@ def _run(deployment: Deployment, job: str) -> Iterator[subprocess.Popen]:
 
 
 def _until(run: subprocess.Popen, part: str) -> float:
-    """When a line with that part was said (by the monotonic clock)."""
+    """Return the time at which a line with that part was printed (by the monotonic clock)."""
     assert run.stderr
     for line in run.stderr:
         if part in line:
             return time.monotonic()
-    raise AssertionError(f"it never said '{part}'")
+    raise AssertionError(f"it never printed '{part}'")
 
 
 def _states(deployment: Deployment) -> dict[str, int]:

@@ -31,12 +31,14 @@ def restart_repeatedly(
                 restart(server, mode, away)
                 deployment.end_fault()
             deployment.wait_for_jobs()
-            # Who could not report for too long stops itself and begins anew; till then its episodes go on.
+            # A process that cannot report for too long restarts itself; until then its episodes continue.
             bound = 0 if away < FENCE else restarts * (deployment.estimate_wasted(2) + deployment.estimate_unwritten(2))
             result = deployment.result(bound=bound)
             logs = "".join(group.log.read_text(errors="replace") for group in deployment.groups)
             interruptions = logs.count("commit interrupted") + logs.count("heartbeat failed")
-            result.notes = f"{interruptions} commits and heartbeats were interrupted"  # others fell between two
+            result.notes = (
+                f"{interruptions} commits and heartbeats were interrupted"  # the other restarts fell between two
+            )
             return result
 
 
@@ -51,10 +53,10 @@ def away(lab: Lab, restarts: int = 2, episodes: int = 300, seconds: float = 2 * 
 
 
 def restart(server: Postgres, mode: str, away: float = 0.0) -> None:
-    """Stop the server in the given way, and start it again at the same place."""
+    """Stop the server by a mode of pg_ctl, and start it again on the same folder."""
     postgres = server.server
     arguments = ("-w", "-D", str(postgres.pgdata))
     options = {"bin_path": postgres.bin_path, "user": postgres.system_user, "timeout": 60}
     pgexec("pg_ctl", (*arguments, "-m", mode, "stop"), **options)
     time.sleep(away)
-    postgres.ensure_postgres_running()  # starts it, and learns the process, which is to be stopped at the end
+    postgres.ensure_postgres_running()  # starts it, and learns the process to stop at the end

@@ -1,4 +1,4 @@
-"""What a case came to: one row of the table, with what speaks against it."""
+"""The result of a case: one row of the table, with its problems."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class Result:
     database: str = ""
     broker: str = ""
     items: int = 0
-    lost: int = 0  #: items that are not in the state the case has to bring them to
-    duplicated: int = 0  #: calls repeated although their reply was stored, and rows that are there twice
+    lost: int = 0  #: items that did not reach the state that the case requires
+    duplicated: int = 0  #: calls repeated although their reply was stored, and duplicate rows
     stale: int = 0  #: rows written under a stale fence
-    broken: dict[str, list] = field(default_factory=dict)  #: invariants that do not hold, with rows that break them
-    needed: int = 0  #: calls of the accepted results, or stored for results still owed
+    broken: dict[str, list] = field(default_factory=dict)  #: broken invariants, with rows that violate them
+    needed: int = 0  #: calls of the accepted results, or stored for pending results
     at_endpoint: int = 0
-    bound: int | None = None  #: most calls that may be wasted; None: the case has no such bound
-    recovery: float | None = None  #: seconds from a fault's end to the next stored completion, the longest
+    bound: int | None = None  #: maximum of wasted calls; None: no bound
+    recovery: float | None = None  #: longest time in seconds from a fault's end to the next stored completion
     seconds: float = 0.0
-    notes: str = ""  #: what else is worth knowing
-    skipped: bool = False  #: the machine does not allow it
+    notes: str = ""  #: further observations
+    skipped: bool = False  #: whether the machine does not allow the case
     problems: list[str] = field(default_factory=list)  #: why the case fails
 
     @property
@@ -60,7 +60,7 @@ class Result:
         return "skip" if self.skipped else "pass" if self.passed else "FAIL"
 
     def judge(self) -> None:
-        """Add what no case may have."""
+        """Add the problems that no case may have."""
         if self.lost:
             self.problems.append(f"{self.lost} items lost")
         if self.duplicated:
@@ -95,7 +95,7 @@ class Result:
 
 
 def format_table(results: Iterable[Result]) -> str:
-    """All results in plain text, and below it what speaks against those that fail."""
+    """Format all results as a text table, with the problems and notes below it."""
     results = list(results)
     rows = [list(COLUMNS), *(result.cells() for result in results)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

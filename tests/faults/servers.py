@@ -1,4 +1,4 @@
-"""A model server that refuses, fails, hangs or talks nonsense for a while."""
+"""A model server that refuses, fails, hangs or sends garbage for a while."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.faults.deployment import CONCURRENCY
 from tests.faults.lab import Lab, case
 from tests.faults.result import Result
 
-RECOVERED_WITHIN = 45.0  #: seconds: a job that waits for its endpoint looks again after 5, 10, 20, 40
+RECOVERED_WITHIN = 45.0  #: seconds: a job that waits for its endpoint checks it again after 5, 10, 20, 40
 
 
 def endpoint_fails(
@@ -21,7 +21,7 @@ def endpoint_fails(
     database: str = "postgresql",
     broker: str = "redis",
 ) -> Result:
-    """`mode`: as in tests/fake_endpoint.py. Nothing may come of it but a delay."""
+    """`mode`: as in tests/fake_endpoint.py. The only effect may be a delay."""
     deployment = lab.deployment(database, broker, episodes=episodes, request_seconds=2.0, silence_seconds=2.0)
     with deployment:
         deployment.start("celery" if broker else "dispatcher", "dispatcher")
@@ -35,14 +35,14 @@ def endpoint_fails(
         failures, max_failures = (
             deployment.ask(f"SELECT {function}(failures) FROM item") for function in ("sum", "max")
         )
-        # Every request in flight is tried a few times; an item that is charged makes room for another's request.
+        # Every request in flight is tried a few times; after a charged item another item sends a request.
         tries = 1 + deployment.settings.request_retries
         result = deployment.result(bound=2 * CONCURRENCY + (2 * CONCURRENCY + failures) * tries)
         result.notes = f"{failures} failures charged to items, at most {max_failures} to one"
         if failures > 2 * CONCURRENCY:
             result.problems.append(f"{failures} failures charged to items: more than were in flight")
         if result.recovery is None or result.recovery > RECOVERED_WITHIN:
-            result.problems.append(f"it took {result.recovery} s to go on")
+            result.problems.append(f"it took {result.recovery} s to resume")
         return result
 
 

@@ -1,4 +1,4 @@
-"""A model server that answers with an error status, for a second, and a replica that does so for ever."""
+"""A model server that answers with an error status for a second, and a replica that does so for ever."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def refuses(
     broker: str = "redis",
     seconds: float = 1.0,
 ) -> Result:
-    """No item may pay for it, and each process may ask once for each of its places and no more."""
+    """No item may be charged, and each process may ask only once for each of its slots."""
     with lab.deployment(database, broker, episodes=episodes) as deployment:
         deployment.start("celery" if broker else "dispatcher", "dispatcher")
         deployment.submit()
@@ -39,7 +39,7 @@ def refuses(
         if failures := deployment.ask(_CHARGED):
             result.problems.append(f"{failures} failures charged to items")
         if result.recovery is None or result.recovery > RECOVERED_WITHIN:
-            result.problems.append(f"it took {result.recovery} s to go on")
+            result.problems.append(f"it took {result.recovery} s to resume")
         return result
 
 
@@ -50,7 +50,7 @@ case("endpoint: 404 for a second, SQLite")(partial(refuses, status=404, database
 
 @case("replicas: one refuses, one is well, PostgreSQL and Redis")
 def one_replica_refuses(lab: Lab, episodes: int = 200) -> Result:
-    """The other one does all of the work."""
+    """The other replica does all of the work."""
     with lab.deployment("postgresql", "redis", episodes=episodes) as deployment:
         folder = deployment.folder / "other"
         folder.mkdir()
@@ -76,7 +76,7 @@ def one_replica_refuses(lab: Lab, episodes: int = 200) -> Result:
 class _Both(Endpoint):
     """Two servers behind one address, as the deployment sees them."""
 
-    def __init__(self, *servers: Endpoint):  # each has been started
+    def __init__(self, *servers: Endpoint):  # started already
         self._servers = servers
 
     @property

@@ -1,4 +1,4 @@
-"""Processes that are stopped for longer than their lease and then go on as if nothing had happened."""
+"""Processes that are stopped for longer than their lease and then continue."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def stop_in_transaction_on_postgresql(lab: Lab, stops: int = 2, episodes: int = 
 
 @case("stopped inside a transaction, SQLite")
 def stop_in_transaction_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 300, leases: float = 3.0) -> Result:
-    """SQLite has one writer: no process can write before the stopped process goes on."""
+    """SQLite has one writer: no process can write before the stopped process continues."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         groups = deployment.start("dispatcher", "dispatcher")
         deployment.submit()
@@ -57,7 +57,7 @@ def stop_in_transaction_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 300,
             victim.signal(signal.SIGCONT)
             deployment.end_fault()
         deployment.deaths += stops  # the others could not report either
-        # Nor could they write: what their episodes in flight asked meanwhile, to their ends, was waiting.
+        # Nor could they write: the calls of their episodes in flight were waiting meanwhile.
         return _result(deployment, pending_calls=deployment.estimate_unwritten(stops))
 
 
@@ -86,7 +86,7 @@ def _result(deployment: Deployment, pending_calls: int = 0) -> Result:
 
 
 def _stop_while_it_waits(deployment: Deployment, groups: list[Group]) -> bool:
-    """Hold a claimed item's row until its process wants it, stop the process, let go. False: it came to nothing."""
+    """Lock a claimed item's row until its process waits for it, stop the process, unlock. Return whether it worked."""
     by_pid = {group.process.pid: group for group in groups}
     with deployment.database.writer.begin() as connection:
         pid = connection.execute(
@@ -115,7 +115,7 @@ def _stop_while_it_waits(deployment: Deployment, groups: list[Group]) -> bool:
 
 
 def _stop_while_it_writes(deployment: Deployment, group: Group) -> bool:
-    """Stop the process, and let it go on again unless it holds the write lock."""
+    """Stop the process, and continue it unless it holds the write lock."""
     path = deployment.database.engine.url.database
     assert path
     group.signal(signal.SIGSTOP)

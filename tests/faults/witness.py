@@ -1,7 +1,7 @@
-"""Triggers in a test's database that see what no query can find afterwards: who wrote, and when.
+"""Triggers in a test's database that record the writer and time of rows, which no query can find afterwards.
 
-`fault_stale` gets a row for whatever is written of an item that the writing process does not hold by a live session:
-at the moment of the write, and on PostgreSQL once more when its transaction commits. `fault_recorded` gets the digest
+`fault_stale` gets a row for each write to an item that the writing process does not hold by a live session: at the
+write, and on PostgreSQL again when its transaction commits. `fault_recorded` gets the digest
 of each prompt whose completion is stored, with the time. Workers give their process id (plugin/sitecustomize.py).
 """
 
@@ -92,12 +92,12 @@ def install(database: Database) -> None:
 
 
 def stale_rows(connection) -> int:
-    """Rows written under a stale fence, or by a process that did not hold their item."""
+    """Count the rows written under a stale fence, or by a process that did not hold their item."""
     return connection.execute(text("SELECT count(*) FROM fault_stale")).scalar_one()
 
 
 def read_recording_times(connection) -> dict[str, float]:
-    """Digest of each stored prompt to the time (seconds since 1970) at which it was stored, the last one."""
+    """Return the digest of each stored prompt with the last time at which it was stored (seconds since 1970)."""
     return dict(
         connection.execute(text("SELECT prompt_digest, max(at) FROM fault_recorded GROUP BY prompt_digest")).all()
     )

@@ -38,7 +38,7 @@ from tests.tool_judges import (
     ScriptedJudge,
     answer_with,
     find_answers,
-    judge,
+    judge_task,
     kind_of,
     label,
     run_judge,
@@ -59,13 +59,13 @@ def win(verdict: ToolVerdict) -> float:
 
 def test_a_solved_answer_is_asked_about_once_for_each_vote():
     judge = ScriptedJudge(answer="Solved")
-    assert judge(judge, task_of(GOOD)).own.votes == (Vote(SOLVED),) * 3
+    assert judge_task(judge, task_of(GOOD)).own.votes == (Vote(SOLVED),) * 3
     assert judge.kinds() == [ANSWER] * 3 and len({*judge.places}) == 3, "each vote has a seed of its own"
 
 
 def test_only_an_unsure_answer_is_asked_about_with_its_calls():
     judge = ScriptedJudge(answer="Unsure", again="Solved")
-    assert judge(judge, task_of(GOOD)).own.votes == (Vote(SOLVED),) * 3
+    assert judge_task(judge, task_of(GOOD)).own.votes == (Vote(SOLVED),) * 3
     assert judge.kinds() == [ANSWER] * 3 + [AGAIN] * 3
     assert "in Ombry" in judge.prompts(AGAIN)[0] and "returned" not in judge.prompts(ANSWER)[0].partition("Request")[2]
 
@@ -73,7 +73,7 @@ def test_only_an_unsure_answer_is_asked_about_with_its_calls():
 @pytest.mark.parametrize("said", ["Unsolved", "Unsure"])
 def test_the_request_is_judged_where_the_answer_does_not_solve_it(said):
     judge = ScriptedJudge(answer="Unsure", again=said, task="Unsolvable")
-    assert judge(judge, task_of(BAD)).own.votes == (Vote(AnswerLabel(said.lower()), TaskLabel.UNSOLVABLE),) * 3
+    assert judge_task(judge, task_of(BAD)).own.votes == (Vote(AnswerLabel(said.lower()), TaskLabel.UNSOLVABLE),) * 3
     assert judge.kinds() == [ANSWER] * 3 + [AGAIN] * 3 + [TASK] * 3
     assert "says where an order is" in judge.prompts(TASK)[0] and "Sorry" not in judge.prompts(TASK)[0]
 
@@ -81,7 +81,7 @@ def test_the_request_is_judged_where_the_answer_does_not_solve_it(said):
 def test_votes_may_differ_and_only_the_unsolved_ones_go_on():
     said = iter(["Solved", "Unsolved", "Unsure", "Solved"])
     judge = ScriptedJudge(answer=lambda _: label(next(said)), again="Unsolved", task="Solvable")
-    found = judge(judge, task_of(GOOD), votes=4).own.votes
+    found = judge_task(judge, task_of(GOOD), votes=4).own.votes
     assert [vote.answer for vote in found] == [SOLVED, UNSOLVED, UNSOLVED, SOLVED]
     assert [vote.task for vote in found] == [None, TaskLabel.SOLVABLE, TaskLabel.SOLVABLE, None]
     assert judge.kinds() == [ANSWER] * 4 + [AGAIN] + [TASK] * 2
@@ -91,13 +91,13 @@ def test_votes_may_differ_and_only_the_unsolved_ones_go_on():
 def test_a_run_without_finish_has_failed_unasked(ended):
     judge = ScriptedJudge()
     run = JudgedRun(ended, steps=answer_with("", "in Ombry").steps)
-    assert judge(judge, task_of(run)).own.votes == (Vote(UNSOLVED),) * 3 and not judge.asked
+    assert judge_task(judge, task_of(run)).own.votes == (Vote(UNSOLVED),) * 3 and not judge.asked
 
 
 @pytest.mark.parametrize("run", [JudgedRun(GAVE_UP), answer_with(" \n")])
 def test_giving_up_and_empty_answers_are_unsolved_and_the_request_is_judged(run):
     judge = ScriptedJudge(task="Unsolvable")
-    assert judge(judge, task_of(run)).own.votes == (Vote(UNSOLVED, TaskLabel.UNSOLVABLE),) * 3
+    assert judge_task(judge, task_of(run)).own.votes == (Vote(UNSOLVED, TaskLabel.UNSOLVABLE),) * 3
     assert judge.kinds() == [TASK] * 3
 
 
@@ -113,8 +113,11 @@ def test_votes_are_a_number(votes):
 
 def test_a_vote_that_is_recorded_is_not_asked_for_again():
     journal, judge = MemoryJournal(), ScriptedJudge(answer="Unsure", again="Unsolved", task="Solvable")
-    first = judge(judge, task_of(BAD), journal=journal)
-    assert judge(ScriptedJudge(), task_of(BAD), journal=MemoryJournal(journal.steps)) == first and len(judge.asked) == 9
+    first = judge_task(judge, task_of(BAD), journal=journal)
+    assert (
+        judge_task(ScriptedJudge(), task_of(BAD), journal=MemoryJournal(journal.steps)) == first
+        and len(judge.asked) == 9
+    )
 
 
 # --- which of two wins
@@ -144,7 +147,7 @@ def prefer(word: str):
 def test_each_answer_keeps_its_own_status(own, other, wins):
     """ToolBench shuffled two answers and not their statuses: so the run that had failed could win unasked."""
     judge = ScriptedJudge(answer=by_answer(Ombry="Solved", Sorry="Unsolved"), task="Solvable")
-    verdict = judge(judge, task_of(own, other))
+    verdict = judge_task(judge, task_of(own, other))
     assert win(verdict) == wins and PAIR not in judge.kinds()
     assert verdict.other is not None
     assert (verdict.own.votes[0].answer == SOLVED) == bool(wins) != (verdict.other.votes[0].answer == SOLVED)
@@ -154,7 +157,7 @@ def test_both_orders_are_asked_of_every_round():
     """ToolBench's `i % 2 == 0 or i >= 0` is always true: it asked one order only."""
     judge = ScriptedJudge(answer="Solved", pair=prefer("Ombry"))
     other = answer_with("It is in Vell.")
-    verdict = judge(judge, task_of(GOOD, other))
+    verdict = judge_task(judge, task_of(GOOD, other))
     orders = [tuple("Ombry" in one for one in find_answers(prompt)) for prompt in judge.prompts(PAIR)]
     assert sorted(orders) == [(False, True)] * 3 + [(True, False)] * 3
     assert win(verdict) == 1 and [one.preferences for one in verdict.rounds] == [("first", "second")] * 3
@@ -162,23 +165,23 @@ def test_both_orders_are_asked_of_every_round():
 
 @pytest.mark.parametrize("place", ["First", "Second"])
 def test_a_judge_that_goes_by_the_place_decides_nothing(place):
-    assert win(judge(ScriptedJudge(answer="Solved", pair=place), task_of(GOOD, answer_with("In Vell.")))) == 0.5
+    assert win(judge_task(ScriptedJudge(answer="Solved", pair=place), task_of(GOOD, answer_with("In Vell.")))) == 0.5
 
 
 def test_identical_answers_are_a_tie_unasked():
     """ToolBench tossed a coin."""
     judge = ScriptedJudge(answer="Solved")
-    assert win(judge(judge, task_of(GOOD, answer_with(" It is in Ombry.\n", "another call")))) == 0.5
+    assert win(judge_task(judge, task_of(GOOD, answer_with(" It is in Ombry.\n", "another call")))) == 0.5
     assert judge.kinds() == [ANSWER] * 6
 
 
 def test_undecided_is_a_tie_and_the_same_each_time():
     """ToolBench's coins were not seeded."""
     judge = ScriptedJudge(answer="Unsure", again="Unsure", task="Unsure", pair="Tie")
-    found = {win(judge(judge, task_of(GOOD, answer_with("In Vell.")))) for _ in range(5)}
+    found = {win(judge_task(judge, task_of(GOOD, answer_with("In Vell.")))) for _ in range(5)}
     assert found == {0.5}
     scores = open_benchmark("tooleval").score(
-        Task("", "", "", ""), EpisodeResult(judge(judge, task_of(GOOD)).as_text())
+        Task("", "", "", ""), EpisodeResult(judge_task(judge, task_of(GOOD)).as_text())
     )
     assert [one.value for one in scores] == [0, 0.5, 0.5]
 
@@ -186,20 +189,22 @@ def test_undecided_is_a_tie_and_the_same_each_time():
 def test_a_missing_run_loses_whatever_the_other_did():
     judge = ScriptedJudge(answer="Unsolved", task="Solvable")
     missing = JudgedRun(MISSING)
-    assert win(judge(judge, task_of(BAD, missing))) == 1 and win(judge(judge, task_of(missing, BAD))) == 0
-    assert win(judge(judge, task_of(missing, missing))) == 0.5 and PAIR not in judge.kinds()
+    assert win(judge_task(judge, task_of(BAD, missing))) == 1 and win(judge_task(judge, task_of(missing, BAD))) == 0
+    assert win(judge_task(judge, task_of(missing, missing))) == 0.5 and PAIR not in judge.kinds()
 
 
 @pytest.mark.parametrize("votes", [1, 2, 3, 4, 7])
 def test_any_number_of_rounds(votes):
     """ToolBench's counter of rounds crashed at the second."""
-    verdict = judge(ScriptedJudge(answer="Solved", pair=prefer("Ombry")), task_of(GOOD, answer_with("In Vell.")), votes)
+    verdict = judge_task(
+        ScriptedJudge(answer="Solved", pair=prefer("Ombry")), task_of(GOOD, answer_with("In Vell.")), votes
+    )
     assert len(verdict.rounds) == votes and win(verdict) == 1
 
 
 def test_the_request_is_judged_once_for_both_runs_of_a_round():
     judge = ScriptedJudge(answer="Unsolved", task="Solvable", pair="Tie")
-    judge(judge, task_of(BAD, answer_with("Nothing.")))
+    judge_task(judge, task_of(BAD, answer_with("Nothing.")))
     assert judge.kinds().count(TASK) == 3
 
 
@@ -221,7 +226,7 @@ def test_changing_sides_never_changes_who_wins(own, other, seed, votes):
         return label(labels[hash((seed, prompt)) % 3])
 
     judge = ScriptedJudge(**dict.fromkeys(words, reply))
-    assert win(judge(judge, task_of(own, other), votes)) == 1 - win(judge(judge, task_of(other, own), votes))
+    assert win(judge_task(judge, task_of(own, other), votes)) == 1 - win(judge_task(judge, task_of(other, own), votes))
 
 
 @given(runs, runs, st.integers(0, 2**32), st.integers(1, 4))
@@ -234,7 +239,7 @@ def test_a_dropped_output_raises_no_rate(own, other, seed, votes):
         return label(labels[hash((seed, prompt)) % 3])
 
     def rates(run: JudgedRun) -> list[float]:
-        verdict = judge(ScriptedJudge(**dict.fromkeys(words, reply)), task_of(run, other), votes)
+        verdict = judge_task(ScriptedJudge(**dict.fromkeys(words, reply)), task_of(run, other), votes)
         found = open_benchmark("tooleval").score(Task("", "", "", ""), EpisodeResult(verdict.as_text()))
         return [one.value for one in found]
 
@@ -277,7 +282,7 @@ def test_every_reply_is_read(reply):
 
 def test_a_reply_without_a_clear_label_is_unsure_and_counted():
     judge = ScriptedJudge(answer=lambda _: "It is solved, I think", again=lambda _: "", task=lambda _: "Label: yes")
-    verdict = judge(judge, task_of(GOOD))
+    verdict = judge_task(judge, task_of(GOOD))
     assert verdict.own.votes == (Vote(UNSURE, TaskLabel.UNSURE),) * 3 and verdict.unreadable == 9
 
 
@@ -301,7 +306,7 @@ def test_texts_of_others_stay_theirs(place):
         task = task_of(run, answer_with("y"), query=text if place == "query" else "x")
         task.inputs["tools"][0] = text if place == "tool" else "x"
         judge = ScriptedJudge(answer="Unsure", again="Unsure", task="Unsure", pair="Tie")
-        judge(judge, task, votes=1)
+        judge_task(judge, task, votes=1)
         return dict(judge.asked)
 
     plain, found = prompts("x"), prompts(HOSTILE)
@@ -376,7 +381,7 @@ class ThinkingJudge(ScriptedJudge):
 
 def test_a_vote_that_was_never_cast_is_left_out():
     judge = ThinkingJudge({(ANSWER, 0), (AGAIN, 1), (TASK, 0)}, answer="Unsure", again="Unsolved", task="Solvable")
-    verdict = judge(judge, task_of(BAD), votes=5)
+    verdict = judge_task(judge, task_of(BAD), votes=5)
     assert verdict.own.votes == (Vote(UNSOLVED, TaskLabel.SOLVABLE),) * 2
     assert (verdict.missing, verdict.unreadable) == (3, 0) and ToolVerdict.from_text(verdict.as_text()) == verdict
     assert judge.kinds() == [ANSWER] * 5 + [AGAIN] * 4 + [TASK] * 3
@@ -394,10 +399,10 @@ def test_a_run_without_any_vote_is_not_judged():
 
 def test_a_round_that_was_never_settled_is_left_out():
     task, replies = task_of(GOOD, answer_with("It is in Vell.", "in Vell")), {"answer": "Solved", "pair": "First"}
-    verdict = judge(ThinkingJudge({(PAIR, 1)}, **replies), task, votes=2)
+    verdict = judge_task(ThinkingJudge({(PAIR, 1)}, **replies), task, votes=2)
     assert [one.win for one in verdict.rounds] == [0.5] and verdict.missing == 1
-    verdict = judge(ThinkingJudge({(ANSWER, 1)}, **replies), task, votes=2)
+    verdict = judge_task(ThinkingJudge({(ANSWER, 1)}, **replies), task, votes=2)
     assert (len(verdict.own.votes), len(verdict.rounds)) == (1, 1), "a round needs a vote on each run"
-    verdict = judge(ThinkingJudge({(PAIR, 0)}, **replies), task, votes=1)
+    verdict = judge_task(ThinkingJudge({(PAIR, 0)}, **replies), task, votes=1)
     scores = open_benchmark("tooleval").score(Task("", "", "", ""), EpisodeResult(verdict.as_text()))
     assert [one.metric for one in scores] == ["pass", "tooleval_pass", "sopr"] and not verdict.rounds

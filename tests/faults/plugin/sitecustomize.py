@@ -1,7 +1,7 @@
 """Python loads this file by itself into each worker of a fault case: its folder is on PYTHONPATH.
 
-It lets the database's triggers know which process writes (tests/faults/witness.py), and brings about faults that only
-come from within a process:
+It gives the process id to the database's triggers (tests/faults/witness.py), and causes faults that only come from
+within a process:
 
     FAULT_CLOCK=600    the process's wall clock is so many seconds ahead; its monotonic clock is not touched
     FAULT_BLOCK=FILE   once FILE exists, the event loop of the first process to see it sleeps for the seconds in it
