@@ -47,7 +47,7 @@ def observe(text: str, code: int) -> dict[str, Any]:
 
 
 def tree_file() -> dict[str, Any]:
-    """look; a thought alone; give up; and beside the thought a function that there is not, and the answer."""
+    """look; a thought alone; give up; and beside the thought an unknown function, and the answer."""
     gave_up = node("Action Input", GIVE_UP, 5, 3, pruned=True, **observe("given up", 4))
     thought = node("Thought", "hm", 3, 2, node("Action", "Finish", 4, 0, gave_up))
     end = node("Action Input", ANSWER, 7, 5, finished=True, **observe("given", 3))

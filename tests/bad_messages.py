@@ -1,4 +1,4 @@
-"""Messages that no worker may act on, each with the reason it is refused for, and how to put them into a queue."""
+"""Messages that every worker must refuse, each with the reason; and functions to publish them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
 
 @dataclass
 class Bad:
-    """One message as a stranger would publish it."""
+    """A message as an attacker would publish it."""
 
     reason: str
     body: bytes
@@ -40,7 +40,7 @@ def body(*arguments: Any, keywords: Any = None, **embed_options: Any) -> bytes:
 
 
 class _Touch:
-    """Unpickled, it makes a file."""
+    """An object that creates a file when it is unpickled."""
 
     def __init__(self, trace: Path):
         self.trace = trace
@@ -50,7 +50,7 @@ class _Touch:
 
 
 def bad_messages(trace: Path) -> Iterator[Bad]:
-    """All of them; whoever executes one that could execute something leaves a file at `trace`."""
+    """Return all messages; executing the code of one creates a file at `trace`."""
     harmful = pickle.dumps(_Touch(trace))
     yaml = f"!!python/object/apply:os.system ['touch {trace}']".encode()
     yield Bad("not JSON", harmful, content_type="application/x-python-serialize", content_encoding="binary")
@@ -116,7 +116,7 @@ def publish(url: str, messages: list[Bad], queue: str) -> None:
 
 
 def count_refusals(database: Database) -> dict[str, int]:
-    """How many messages the database says were refused, by reason."""
+    """Return the number of refused messages in the database, by reason."""
     with database.engine.connect() as connection:
         rows = connection.execute(select(RefusedMessage.reason, RefusedMessage.messages))
         return {reason: messages for reason, messages in rows}

@@ -1,4 +1,4 @@
-"""What the tests of benchmarks have in common: files written, answers judged."""
+"""Helpers for tests of benchmarks: write files, score answers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def write_json(folder, content, name="data.json"):
 
 
 def scores(benchmark, task, answer=None, ending="answered"):
-    """Metric to value."""
+    """Return the value of each metric."""
     return {score.metric: score.value for score in benchmark.score(task, EpisodeResult(answer, ending))}
 
 
 def said_by(formulation, task, reply):
-    """The answer of a formulation that asks once, when the model says `reply`."""
+    """Return the answer of a formulation that asks once, for the reply of the model."""
     generator = formulation(task, Agent({}, "complex_qa"))
     next(generator)
     try:

@@ -13,7 +13,7 @@ CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
 class Authority:
-    """Signs certificates; `file` is its own one, for SSL_CERT_FILE."""
+    """Signs certificates; `file` is its own certificate, for SSL_CERT_FILE."""
 
     def __init__(self, folder: Path):
         if not shutil.which("openssl"):
@@ -65,7 +65,7 @@ class Authority:
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """Return what a server with this certificate wraps its sockets in."""
+    """Return the SSL context of a server with this certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     return context

@@ -1,4 +1,4 @@
-"""Which worker session claimed items of which job, written by a trigger: a finished item names no session any more."""
+"""A log of the sessions that claim items, written by a trigger, because a finished item has no session."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def log_claims(database: Database) -> None:
 
 
 def claimers(database: Database) -> dict[str, set[int]]:
-    """The sessions that claimed items of each job."""
+    """Return the sessions that claimed items of each job."""
     claimed_items: dict[str, set[int]] = {}
     with database.engine.connect() as connection:
         for job, session in connection.execute(text("SELECT job, session FROM claim_log")):

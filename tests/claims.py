@@ -1,4 +1,4 @@
-"""Jobs without work, and hands that claim their items: for tests of the queue itself."""
+"""Jobs without work, and functions that claim and finish their items, for tests of the queue."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ def finish(item, answer: str = "7", **changes) -> Finished:
 
 
 def fail(database, who: LeaseHolder, items: list, problem: str, seconds: float = 40.0) -> None:
-    """Give back these items as after a failure of infrastructure; they are due again in so many seconds."""
+    """Return items to the queue as after a failure of infrastructure; they are due again in `seconds`."""
     returned_items = [GivenBack(item.id, problem, seconds) for item in items]
     commit(database, who, Batch({item.id: item.claim for item in items}, given_back=returned_items))

@@ -6,7 +6,7 @@ from lumos_queue.cli.main import app
 
 
 def all_commands() -> dict:
-    """Name to parser of everything that can be called, groups that do something themselves included."""
+    """Return the parser of each command by name, groups that are commands themselves included."""
     commands = {}
 
     def walk(command, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Fixtures every suite may use."""
+"""Fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch):
-    """No setting of the person who runs the tests reaches them."""
+    """Remove the settings of the user who runs the tests."""
     for name in list(os.environ):
         if name.startswith("LUMOS_"):
             monkeypatch.delenv(name)
@@ -61,7 +61,7 @@ def clean_environment(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def trust_nothing_of_other_tests(monkeypatch):
-    """Modules and folders that a test names are not those of this process for the tests after it."""
+    """Do not pass the modules and folders that a test names to later tests."""
     for name in ("_modules", "_user_modules"):
         monkeypatch.setattr(TRUSTED, name, set(getattr(TRUSTED, name)))
     monkeypatch.setattr(TRUSTED, "_folders", list(TRUSTED._folders))
@@ -69,7 +69,7 @@ def trust_nothing_of_other_tests(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def no_paces_of_other_tests(monkeypatch):
-    """What was learnt of an endpoint says nothing about the server of another test at the same port."""
+    """Forget the pace of endpoints: another test may have another server at the same port."""
     monkeypatch.setattr(pace, "_paces", {})
 
 
@@ -81,13 +81,13 @@ def lumos(tmp_path, monkeypatch, capsys) -> CommandLine:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real benchmark records that lies beside the checkout; none of it is part of the project."""
+    """The folder of real benchmark records beside the checkout, which is not part of the project."""
     return _find_shared_folder("data", "the benchmark records")
 
 
 @pytest.fixture(scope="session")
 def shared_spec() -> Path:
-    """The folder of specifications that lies beside the checkout."""
+    """The folder of specifications beside the checkout."""
     return _find_shared_folder("spec", "the specifications")
 
 

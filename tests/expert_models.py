@@ -1,4 +1,4 @@
-"""Experts that misbehave, run in real processes: what each does depends on the text that it is given."""
+"""Experts that misbehave in real processes, depending on their input text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def facts(model: str, output: Kind = Kind.TEXT, expert: str = "Fill Mask", **opt
 
 
 class Echo:
-    """Answers in capitals, but does what a text of one word asks for."""
+    """Answers in capitals; an input of one word is a command."""
 
     def __init__(self, ballast: str = "0"):
         self.ballast = b"x" * (int(ballast) * MIB)
@@ -47,7 +47,7 @@ class Echo:
         return b"x" * (1024 * MIB)
 
     def _leak(self) -> bytes:
-        """Works in a fresh process, not in one that has done it before."""
+        """Succeed in a new process, and fail in a process that has done it before."""
         self.grown.append(b"x" * (100 * MIB))
         return b"leaked"
 
@@ -78,7 +78,7 @@ class Echo:
         return b"after the garbage"
 
     def _liar(self) -> bytes:
-        """A problem of a long kind, with a long story."""
+        """Reply with a problem whose kind and text are long."""
         return self._reply(b"p" + pack([b"k" * 99, b"m" * 999]))
 
     def _letters(self) -> bytes:

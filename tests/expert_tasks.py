@@ -64,7 +64,7 @@ def make_task(spec: TaskSpec, samples: Sequence[int] = (0, 1), split: str = "tes
 
 
 def references(spec: TaskSpec, samples: Sequence[int] = (0, 1), split: str = "test") -> list[str]:
-    """What is right: texts, or sha256 of images."""
+    """Return the reference outputs: texts, or sha256 of images."""
     source = source_of(spec)
     if spec.wanted.output is Kind.IMAGE:
         clean = [load_input(source, split, number, "image") for number in samples]
@@ -93,7 +93,7 @@ async def run_task(
     settings: Mapping[str, str] | None = None,
     sampling: Sampling | None = None,
 ) -> tuple[EpisodeRun, MemoryJournal]:
-    """One episode of model synthesis, with the planner's replies or its endpoint."""
+    """Run one episode of model synthesis, with the planner's replies or its endpoint."""
 
     async def load(digest: str) -> ImagePart:
         if digest not in artifacts:

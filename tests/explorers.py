@@ -32,7 +32,7 @@ SECONDS = 60  #: that a request may take, and that a server may take to stop
 
 @dataclass
 class RoleDoor:
-    """Lets in, by any secret but '', whoever is in `people`; a test changes what they may do."""
+    """Accepts each user in `people` with any secret but ''; tests change the rights of users."""
 
     people: dict[str, Role]
     asks_password: bool = True
@@ -45,7 +45,7 @@ class RoleDoor:
 
 
 class AppTransport(httpx2.BaseTransport):
-    """Calls an application in this thread, without a server; an answer comes when it is whole."""
+    """Calls an application in this thread, without a server; returns complete responses."""
 
     def __init__(self, app: FastAPI):
         self._inner = httpx2.ASGITransport(app, raise_app_exceptions=False)
@@ -82,7 +82,7 @@ class Explorer:
         return client
 
     def client(self, name: str = "") -> Client:
-        """Logged in: with the token, or as the person of that name."""
+        """Return a client that has logged in with the token, or as the user of that name."""
         client = self.visitor()
         secret = self.site.door.token if isinstance(self.site.door, TokenDoor) else "any"
         answer = client.post("/login", data={"name": name, "secret": secret})
@@ -96,27 +96,27 @@ class Explorer:
 
 
 class Client(httpx2.Client):
-    """A browser without scripts: it says where its posts come from, and does not follow redirects by itself."""
+    """A browser without scripts: it sends the origin of its posts, and does not follow redirects."""
 
     def __init__(self, url: str, transport: httpx2.BaseTransport | None = None):
         super().__init__(base_url=url, headers={"origin": url}, timeout=SECONDS, trust_env=False, transport=transport)
         self._token = ""
 
     def token(self) -> str:
-        """What the forms of its session bring back."""
+        """Return the token that the forms of the session send."""
         self._token = self._token or re.findall(r'name="token" value="([^"]+)"', self.get("/jobs").text)[0]
         return self._token
 
     def submit(self, path: str, data: Mapping[str, Any] | None = None, **options: Any) -> httpx2.Response:
-        """Post a form of its own session."""
+        """Post a form of the session."""
         return self.post(path, data={"token": self.token(), **(data or {})}, **options)
 
 
 @contextmanager
 def call_explorer(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
-    """An explorer of that database that is called in this process; by default behind a token.
+    """Open an explorer of the database that is called in this process; by default behind a token.
 
-    One at a time, and not in a thread that drives a browser, which has an event loop already.
+    Only one may be open, and not in a thread that drives a browser, because that has an event loop.
     """
     app, site = _get_app(), _make_site(database, door, "lumos-8642", settings)
     assert app.state.site is None, "another explorer is open"
@@ -142,10 +142,10 @@ def _get_app() -> FastAPI:
 
 @contextmanager
 def serve_explorer(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
-    """An explorer of that database behind a real server in a thread of this process; by default behind a token."""
+    """Serve an explorer of the database in a thread of this process; by default behind a token."""
     with closing(socket.socket()) as listener:
         listener.bind(("127.0.0.1", 0))
-        listener.listen(128)  # at once: who connects before it serves waits
+        listener.listen(128)  # before the server starts, so that early clients wait
         port = listener.getsockname()[1]
         site, url = _make_site(database, door, f"lumos-{port}", settings), f"http://127.0.0.1:{port}"
         server = make_server(make_app(site, {url}))

@@ -1,7 +1,7 @@
 """A fake model server that speaks three protocols, fast enough to measure clients with.
 
-It answers from a function of the prompt, in FIFO slots of fixed latency, and writes down each call when it arrives, so
-that the count holds even if the client is killed. Failures can be scripted, one for each call in order:
+It answers from a function of the prompt, in FIFO slots of fixed latency, and logs each call when it arrives, so
+that the count is right even if the client is killed. Failures can be scripted, one for each call in order:
 
     ok            the normal reply                      429:2         status 429 with `Retry-After: 2` (any status)
     hang          never a reply                         slow:1.5      the normal reply, 1.5 s later
@@ -14,15 +14,15 @@ that the count holds even if the client is killed. Failures can be scripted, one
     tokens:9      the normal reply, of 9 tokens as it says (any JSON)
     finish:abort  the normal reply, with another finish_reason
 
-What happens to calls beyond the script, and how fast, can be changed while the server runs (any field may be left out):
+The handling of calls beyond the script can be changed while the server runs (every field is optional):
 
     POST /control  {"mode": "ok" or any kind above, "latency": seconds of each reply,
                     "limit": calls in flight above which it answers 429 (null: none),
                     "drag": seconds each reply takes longer for each call in flight}
 
 In a test:                  with FakeEndpoint(lambda prompt: "Subgoal 1: …", latency=0.05) as server: server.tgi
-As a process of its own:    python -m tests.fake_endpoint --latency 0.05 --slots 64 --replies FILE.json --log FILE.jsonl
-                            (its first line of output is `listening on PORT`; GET /calls, /state: what was asked)
+As a separate process:      python -m tests.fake_endpoint --latency 0.05 --slots 64 --replies FILE.json --log FILE.jsonl
+                            (its first line of output is `listening on PORT`; GET /calls, /state: the requests)
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def from_mapping(replies: Mapping[str, str | int], default: str | None = None) -
 
 
 class FakeEndpoint:
-    """The server, in a thread of its own while the `with` block lasts. A prompt whose reply is None gets a 422.
+    """The server, in its own thread during the `with` block.
 
-    One whose reply is a number gets that status, with a pair the status and the body.
+    If the reply to a prompt is None, the status is 422; a number is a status; a pair is a status and a body.
     """
 
     def __init__(
@@ -92,9 +92,9 @@ class FakeEndpoint:
         self.port = port
         #: The sha256 of the prompt, as much of it as a database keeps, and the time of arrival (Unix seconds).
         self.calls: list[dict] = []
-        self.bodies: list[dict] = []  #: what was sent, with `keep_bodies`
+        self.bodies: list[dict] = []  #: bodies of the requests, with `keep_bodies`
         self.headers: list[bytes] = []  #: heads of the requests, with `keep_bodies`
-        self.most_busy = 0  #: slots in use at once, at most
+        self.most_busy = 0  #: maximum of slots in use at the same time
         self._keep_bodies = keep_bodies
         self._slots, self._busy = slots, 0
         self._queue: deque[Callable[[], None]] = deque()
@@ -119,7 +119,7 @@ class FakeEndpoint:
 
     @property
     def in_flight(self) -> int:
-        """Calls that will be answered and are not yet: in a slot, or waiting for one."""
+        """Count the calls without an answer so far: in a slot, or waiting for a slot."""
         return self._busy + len(self._queue)
 
     def control(self, wish: Mapping[str, object]) -> tuple[int, object]:
@@ -286,7 +286,7 @@ _BODIES = {
 
 
 def _prompt(path: str, body: dict) -> str:
-    """The text that is to be continued; of a chat its messages, each under its role. Images are left out."""
+    """Return the text to continue; of a chat the messages, each under its role. Images are excluded."""
     if path.endswith("/chat/completions"):
         return "".join(f"<|{message['role']}|>\n{_text(message['content'])}\n" for message in body["messages"])
     return body["inputs"] if path == "/generate" else body["prompt"]
@@ -297,7 +297,7 @@ def _text(content: str | list[dict] | None) -> str:
 
 
 def images(body: dict) -> list[bytes]:
-    """The images of a request's body, in order: parts of a chat's messages, or Markdown in an input."""
+    """Return the images of a request's body, in order: parts of a chat's messages, or Markdown in an input."""
     if "messages" not in body:
         return [b64decode(image) for image in re.findall(r"!\[\]\(data:[^;)]*;base64,([^)]*)\)", body["inputs"])]
     parts = [
@@ -330,12 +330,12 @@ def _reply(path: str, body: dict, prompt: str, text: str) -> tuple[bytes, str]:
     return json.dumps({"object": "text_completion", "choices": [choice], "usage": usage}).encode(), ""
 
 
-#: What a server in bad health says of tokens, of seconds and of the reason why a reply ended.
+#: False values of a broken server for tokens, seconds and finish reasons.
 LIES = (-1, 10**30, 1e308, "many", None, True, [], {"tokens": 1}, 2**63, 0.5, "9" * 400, "\u0663")
 
 
 def _lie(reply: bytes, number: int) -> tuple[bytes, str, str]:
-    """The reply with the `number`-th lie in each place where something is counted; its headers, and its queue time."""
+    """Return the reply with the `number`-th false value for each count; its headers, and its queue time."""
     lie, second_lie, value = LIES[number % len(LIES)], LIES[(number // len(LIES)) % len(LIES)], json.loads(reply)
     if "generated_text" in value:
         value["details"] = {
@@ -350,7 +350,7 @@ def _lie(reply: bytes, number: int) -> tuple[bytes, str, str]:
 
 
 class _Connection(asyncio.Protocol):
-    """HTTP/1.1 as far as well-behaved clients need it: one request after the other, Content-Length, keep-alive."""
+    """HTTP/1.1 for well-behaved clients: one request after the other, Content-Length, keep-alive."""
 
     def __init__(self, server: FakeEndpoint):
         self._server = server

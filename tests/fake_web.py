@@ -1,13 +1,13 @@
 """A fake web on 127.0.0.1: a small wiki with MediaWiki's action API, and pages that misbehave. Real sockets, real HTTP.
 
-    with FakeWeb() as web:          web.api: the address of the API; web.url("/bytes/100"); web.requests: what was asked
+    with FakeWeb() as web:          web.api: the address of the API; web.url("/bytes/100"); web.requests: the requests
 
-What the API answers can be scripted, one for each request in order (`web.failures`), or from now on (`web.mode`):
+What the API answers can be scripted, in order for each request (`web.failures`), or for all requests (`web.mode`):
 
     ok         as usual              429:2    status 429 with `Retry-After: 2` (any status)    hang     never a reply
     reset      the connection is cut half     half a body, then the end                        html     HTML, not JSON
     garbage    JSON that breaks off  array    JSON, but no object      nested   JSON too deep to read
-    empty      {}                    maxlag:7 the API's own way to say: later                  404      no such page
+    empty      {}                    maxlag:7 the API's message to retry                  404      no such page
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Iterable
 
 from aiohttp import web
 
-#: Title to HTML. Written for these tests; the first list of a page named in SEVERAL says what else its name means.
+#: Title to HTML. Written for these tests; the first list of a page in SEVERAL has the other meanings of its name.
 PAGES = {
     "Quillon Bridge": (
         "<div><table class='infobox'><tr><th>Length</th><td>412 m</td></tr>"
@@ -51,17 +51,17 @@ REDIRECTS = {"Quillon": "Quillon Bridge"}
 
 
 class FakeWeb:
-    """The server, in a thread of its own while the `with` block lasts."""
+    """The server, in its own thread during the `with` block."""
 
     def __init__(self, failures: Iterable[str] = (), context: ssl.SSLContext | None = None):
         self.pages, self.mode = dict(PAGES), "ok"
         self.failures = deque(failures)
-        self.replies: list[str] = []  #: what is said to what is posted, one after the other
-        self.posted: list[bytes] = []  #: the bodies
+        self.replies: list[str] = []  #: replies to posts, in order
+        self.posted: list[bytes] = []  #: bodies of posts
         self.requests: list[tuple[str, dict[str, str], dict[str, str]]] = []  #: path, query, headers
         self.most_at_once = self._now = 0
         self._context = context
-        self.port = 0  #: once it serves
+        self.port = 0  #: set when the server has started
 
     def url(self, path: str, host: str = "127.0.0.1") -> str:
         return f"{'https' if self._context else 'http'}://{host}:{self.port}{path}"
@@ -174,7 +174,7 @@ class FakeWeb:
         return {"query": {"search": [{"ns": 0, "title": title} for title in matches[:limit]]}}
 
     async def _virtual(self, request: web.Request) -> web.Response:
-        """A server of APIs: says what it was told to."""
+        """Serve a post: send the next scripted reply."""
         self.posted.append(await request.read())
         return web.Response(text=self.replies.pop(0), content_type="application/json")
 
@@ -197,7 +197,7 @@ class FakeWeb:
         return web.Response(body=b"{}", headers={"Content-Type": kind})
 
     async def _bytes(self, request: web.Request) -> web.StreamResponse:
-        """So many bytes of JSON, without saying how many there will be."""
+        """Send JSON of the requested length, without a Content-Length."""
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.enable_chunked_encoding()
         await response.prepare(request)
@@ -208,7 +208,7 @@ class FakeWeb:
         return response
 
     async def _bomb(self, request: web.Request) -> web.Response:
-        """A kilobyte that becomes a megabyte, hundreds of times: 300 MB from 300 kB."""
+        """Send 300 kB that unpack to 300 MB."""
         packer = zlib.compressobj(9, wbits=31)
         content = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(300)) + packer.flush()
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
@@ -223,7 +223,7 @@ class FakeWeb:
         )
 
     async def _drip(self, request: web.Request) -> web.StreamResponse:
-        """One byte at a time, for ever: no single read is ever late."""
+        """Send one byte at a time, for ever, so that no single read times out."""
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.enable_chunked_encoding()
         await response.prepare(request)

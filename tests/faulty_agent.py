@@ -1,4 +1,4 @@
-"""A scripted planner and grounder that know the gold solutions and err at planted places: for fake endpoints."""
+"""A scripted planner and grounder that know the gold solutions and err at chosen subgoals, for fake endpoints."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ WRONG_SUBGOAL, WRONG_VALUE, FOLLOWED = "Take a number that is not asked for.", 6
 
 
 class FaultyAgent:
-    """`planner` and `grounder` say at which subgoal (from 1) each errs, by row; elsewhere both say what is gold.
+    """Return the replies. `planner` and `grounder`: by row, the subgoal (from 1) at which each errs.
 
-    The planner goes by the number of the turn, whatever came before. The grounder does what the subgoal says: a wrong
-    one gives FOLLOWED, and where it errs itself the value is WRONG_VALUE.
+    The planner's reply depends only on the number of the turn. The grounder follows the subgoal: a wrong subgoal gives
+    FOLLOWED, and an error of the grounder gives WRONG_VALUE.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Processes that have imported the project when they begin: each is forked from a server that only imports.
+"""Processes that start with the project imported: each is forked from a server that only imports.
 
 A new interpreter takes about a second of CPU time until it runs a job. A fork takes milliseconds, and shares no
 connection, thread or cache with the test. Tests of start-up and packaging need a new interpreter.
@@ -25,7 +25,7 @@ _CONTEXT.set_forkserver_preload(["tests.preloaded"])
 
 
 class Forked:
-    """A process that calls a function of a module; what the function returns is its exit code."""
+    """A process that calls a function of a module; its exit code is the return value."""
 
     def __init__(
         self,
@@ -37,9 +37,10 @@ class Forked:
         terminal: str = "",
         log: Path | None = None,
     ):
-        """`environment`: all variables. `path`: folders whose modules come first. `folder`: where it starts.
+        """`environment`: all variables. `path`: folders that are searched first for modules.
 
-        `terminal`: the device that it reads from and prints to. `log`: a file to which it prints everything.
+        `folder`: its working directory. `terminal`: the device that it reads from and prints to.
+        `log`: a file to which it prints everything.
         """
         self._out, self._err = NamedTemporaryFile(), NamedTemporaryFile()  # noqa: SIM115
         variables = dict(os.environ if environment is None else environment)
@@ -62,7 +63,7 @@ class Forked:
 
     @property
     def out(self) -> str:
-        """What it has printed by now."""
+        """The output so far."""
         return Path(self._out.name).read_text(encoding="utf-8")
 
     @property
@@ -74,12 +75,12 @@ class Forked:
         return self._process.exitcode
 
     def expect(self, text: str, seconds: float = 60.0) -> None:
-        """Wait until it has printed this."""
+        """Wait until the text is in the output."""
         wait_until(lambda: text in self.out + self.err or self.poll() is not None, f"it prints '{text}'", seconds)
         assert text in self.out + self.err, f"'{text}' was not printed, but:\n{self.out}{self.err}"
 
     def wait(self, timeout: float = 60.0) -> int:
-        """Its exit code, once it has ended; fails the test when that takes too long."""
+        """Wait for the end, and return the exit code; fail the test when that takes too long."""
         self._process.join(timeout)
         code = self._process.exitcode
         assert code is not None, f"It runs for longer than {timeout:g} s:\n{self.out}{self.err}"
@@ -92,24 +93,24 @@ class Forked:
         self._process.terminate()
 
     def kill(self) -> None:
-        """End it at once, and wait until it is gone."""
+        """Kill the process, and wait for its end."""
         self._process.kill()
         self.wait()
 
 
 def end_server() -> None:
-    """End the server, as a test run does when it is over. The standard library has no public call for this."""
+    """End the server, at the end of a test run. The standard library has no public call for this."""
     forkserver._forkserver._stop()  # type: ignore[attr-defined]
     resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]
 
 
 def fork_lumos(*arguments: object, **options: Any) -> Forked:
-    """The `lumos` command in a process; the options are those of `Forked`."""
+    """Start the `lumos` command in a process; the options are those of `Forked`."""
     return Forked(_lumos, [str(argument) for argument in arguments], **options)
 
 
 def fork_celery(arguments: Sequence[str], **options: Any) -> Forked:
-    """The `celery` command in a process; the options are those of `Forked`."""
+    """Start the `celery` command in a process; the options are those of `Forked`."""
     return Forked(_celery, list(arguments), **options)
 
 
@@ -134,7 +135,7 @@ def _call(
     folder: str,
     files: Sequence[str],
 ) -> None:
-    os.setsid()  # what it sends to its process group does not reach the tests
+    os.setsid()  # so that signals to its process group do not reach the tests
     for number, name in enumerate(files):
         os.dup2(os.open(name, os.O_RDWR | os.O_APPEND), number)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115

@@ -1,4 +1,4 @@
-"""A scripted planner and grounder that know the gold solution: what a fake endpoint says to each prompt of a job."""
+"""A scripted planner and grounder that know the gold solution: the replies of a fake endpoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lumos_queue.records import Task
 
 
 def gold_replies(benchmark: Benchmark, tasks: Iterable[Task], name: str) -> dict[str, str]:
-    """sha256 of each prompt that the formulation will ask about these tasks, and the gold reply to it."""
+    """Return the sha256 of each prompt of the formulation for these tasks, with its gold reply."""
     agent, replies = Agent(roles={}, domain=benchmark.domain), {}
     for task in tasks:
         for conversation in gold_conversations(task, benchmark.gold(task), FORMULATIONS.load(name), agent):

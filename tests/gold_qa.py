@@ -1,6 +1,6 @@
 """Scripted agents for questions over paragraphs: a planner and grounder that know the gold plan, and a QA tool that
-knows the answer to every question of it (or gives a wrong one). What lies between, the dialogue, the actions and the
-scoring, is real.
+knows the answer to every question of it (or gives a wrong one). The dialogue, the actions and the scoring
+are real.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class GoldRole(ScriptedRole):
 
 
 class OracleQa(ScriptedRole):
-    """The QA tool that knows the gold plan: what it says to each question of it, references filled in by the gold
-    answers, and to the task's own; `No answer` to any other question, which `unknown` keeps with its row.
+    """The QA tool that knows the gold plan. It answers each question of the plan, with gold answers for references, and
+    the task's own question. Any other question gets `No answer`, and is in `unknown` with its row.
     """
 
     def __init__(self, plans: Iterable[tuple[Task, Annotation]]):
@@ -99,12 +99,12 @@ class OracleQa(ScriptedRole):
         return f"Answer: {answer}" if answer else "No answer"
 
     def final(self, question: str, answer: str) -> str:
-        """What it says to the task's own question."""
+        """Return the answer to the task's own question."""
         return answer
 
 
 class WrongQa(OracleQa):
-    """Knows every step, and answers the task itself wrongly: yes for no, no for yes, else a name that is in no row."""
+    """Knows every step, but answers the task wrongly: yes for no, no for yes, otherwise a name that is in no row."""
 
     def __init__(self, plans: Iterable[tuple[Task, Annotation]], negate: bool):
         super().__init__(plans)
@@ -115,7 +115,7 @@ class WrongQa(OracleQa):
 
 
 def find_question(prompt: str) -> str:
-    """The question that the QA tool's prompt asks, without the demand for yes or no."""
+    """Return the question of the QA tool's prompt, without the request for yes or no."""
     match = _ASKED.search(prompt)
     assert match, prompt
     return match[1].removesuffix(YES_NO).strip()
@@ -152,7 +152,7 @@ def facts_plan(task: Task) -> Annotation:
 
 
 def _of_page(plan: Annotation, title: str) -> Annotation:
-    """The plan with every page asked for by this title: the questions of some steps have no word that finds it."""
+    """Return the plan with every page requested by this title, because the questions of some steps do not match it."""
 
     def ask_by_title(action: Action) -> Action:
         title_action = Action(
@@ -181,7 +181,7 @@ def pages_plan(task: Task) -> Annotation:
 
 @dataclass(frozen=True)
 class Trial:
-    """What the agents scored: metric to the values, in the order of the tasks; and why tasks have no plan."""
+    """The scores of the agents: the values of each metric, in the order of the tasks; and why tasks have no plan."""
 
     n: int
     means: Mapping[str, float]
@@ -192,7 +192,7 @@ class Trial:
 
 
 def plans_of(benchmark: Benchmark, tasks: Iterable[Task]) -> tuple[list[tuple[Task, Annotation]], Counter[str]]:
-    """The gold plan of each task that has one, and how many have none, by reason."""
+    """Return the gold plan of each task that has one, and the number of tasks without, by reason."""
     make = {"strategyqa": facts_plan, "hotpotqa": pages_plan}.get(benchmark.name, benchmark.gold)
     plans, exceptions = [], Counter()
     for task in tasks:

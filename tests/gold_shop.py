@@ -1,4 +1,4 @@
-"""WebShop by people who know the goal, and by some who buy nothing: scripted planners and grounders, no model."""
+"""Scripted planners and grounders for WebShop, which know the goal, or buy nothing; no model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Seen = list[tuple[Action, Execution]]
 
 
 def gold_says(annotation: Annotation) -> dict[str, list[str]]:
-    """What planner and grounder say who know the goal."""
+    """Return the replies of a planner and a grounder that know the goal."""
     return gold_replies(annotation, "iterative", "webshop")
 
 
 def window_shopper_says(annotation: Annotation) -> dict[str, list[str]]:
-    """The same up to the purchase, which is never made."""
+    """Return the gold replies without the purchase."""
     replies = gold_says(annotation)
     grounder = replies["grounder"]
     return replies | {"grounder": [*grounder[:-1], grounder[-1].rpartition("; ")[0]]}
@@ -38,7 +38,7 @@ async def play(
     session: Session | None = None,
     max_subgoals: int = 5,
 ) -> tuple[Outcome, Seen]:
-    """The episode of an agent that says this, through the formulation and the real shop."""
+    """Run the episode of an agent with these replies, through the formulation and the real shop."""
     replies = {role: iter(lines) for role, lines in texts.items()}
     session, executions = session or actions.begin(task.without_gold()), []
 
@@ -58,7 +58,7 @@ async def play(
 
 
 def judge(task: Task, outcome: Outcome, executions: Seen, tools: Mapping[str, str] | None = None) -> dict[str, float]:
-    """Metric to value, as an evaluation gives them."""
+    """Return the value of each metric, as an evaluation computes it."""
     answer = outcome.answer if outcome.ending == "answered" else None
     scores = benchmark.score(task, EpisodeResult(answer, outcome.ending, executions, tools=tools or {}))
     return {score.metric: score.value for score in scores}

@@ -1,4 +1,4 @@
-"""InterCode-SQL by people who know: gold and wrong agents, and GPT-4's recorded episodes played again.
+"""Gold and wrong agents for InterCode-SQL, and GPT-4's recorded episodes replayed.
 
     python -m tests.gold_sql ../shared/data
 
@@ -54,7 +54,7 @@ def sql_tools(data: Path, **extra_tools: str) -> dict[str, str]:
 async def play(
     actions: SqlActions, task: Task, annotation: Annotation
 ) -> tuple[Outcome, list[tuple[Action, Execution]]]:
-    """The episode of an agent that says what the annotation says, through the formulation and the real actions."""
+    """Run the episode of an agent with the replies of the annotation, through the formulation and the real actions."""
     replies = {role: iter(lines) for role, lines in gold_replies(annotation, "iterative", "intercode_sql").items()}
     session, executions = actions.begin(task.without_gold()), []
 
@@ -73,7 +73,7 @@ async def play(
 
 
 def judge(task: Task, outcome: Outcome, executions: Sequence[tuple[Action, Execution]], tools: Mapping[str, str]):
-    """Metric to score, as an evaluation gives them."""
+    """Return the score of each metric, as an evaluation computes it."""
     answer = outcome.answer if outcome.ending == "answered" else None
     scores: Sequence[Score] = benchmark.score(task, EpisodeResult(answer, outcome.ending, executions, None, tools))
     return {score.metric: score for score in scores}
@@ -104,7 +104,7 @@ class Replayed:
 
 
 async def replay(data: Path) -> list[Replayed]:
-    """All recorded episodes. Each of their actions is one of ours; what is no query submits nothing."""
+    """Replay all recorded episodes, action by action; an action without a query submits nothing."""
     tools = sql_tools(data, writes="yes", turns="50")
     actions = SqlActions(tools)
     by_question = {task.question: task for task in sql_tasks_of(data)}

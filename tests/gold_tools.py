@@ -1,4 +1,4 @@
-"""ToolBench by an agent who calls every relevant API, and by some who call none: no model."""
+"""Agents for ToolBench that call every relevant API, or no relevant API; no model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def value_of(parameter: Parameter) -> Any:
 
 
 def call_of(function: Function) -> Action:
-    """A call with all arguments that are required."""
+    """Return a call with all required arguments."""
     return call(
         function.name, {parameter.name: value_of(parameter) for parameter in function.parameters if parameter.required}
     )

@@ -1,7 +1,7 @@
-"""Scripted models for questions about images that know the gold answer: the control flow is real, nobody sees an image.
+"""Scripted models for questions about images that know the gold answer; only the control flow is real.
 
 The planner plans two subgoals, the grounder looks and then chooses as LUMOS' examples do (spec/lumos.md 1.11), and
-ScriptedVqa answers with the letter of the right choice, or, to be wrong, with another one's.
+ScriptedVqa answers with the letter of the right choice, or, to be wrong, with that of another choice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Web agents without a model, for tests: scripted planner and grounder, and an oracle in place of the ranker.
 
-The grounder says which node it means, and the oracle's pages say nothing else about an element: so what is tested is
-the way from a prompt to a score, and not how well a description is matched.
+The grounder names its node, and the oracle's pages describe elements only by their node. So the tests cover the way
+from a prompt to a score, and not the matching of descriptions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class OracleActions(WebActions):
 
 
 class Scripted:
-    """A planner or grounder that says what a table holds for the step that a prompt is about. Keeps the prompts."""
+    """A planner or grounder with a table of replies for the step of a prompt. Keeps the prompts."""
 
     def __init__(self, replies: Mapping[str, Sequence[str]], marker: str, offset: int = 0):
         self._replies, self._marker, self._offset = replies, marker, offset

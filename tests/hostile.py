@@ -1,4 +1,4 @@
-"""Servers that never come to an end: each takes a request and then writes for as long as somebody reads."""
+"""Servers that never finish: each takes a request and then writes as long as the client reads."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ SCRIPTS: dict[str, Script] = {
 
 
 class HostileServer:
-    """One of `SCRIPTS`, in a thread of its own while the `with` block lasts."""
+    """One of `SCRIPTS`, in its own thread during the `with` block."""
 
     def __init__(self, script: Script):
         self._script = script
@@ -98,7 +98,7 @@ class HostileServer:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection:
-            connection.settimeout(1.0)  # whoever does not read is not waited for
+            connection.settimeout(1.0)  # do not wait for clients that do not read
             try:
                 connection.recv(65536)
                 for piece in self._script():

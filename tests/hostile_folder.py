@@ -1,4 +1,4 @@
-"""A folder that a person may start something in, full of modules that must never be run."""
+"""A working directory full of modules that must never run."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def make_hostile_folder(parent: Path) -> Path:
 
 
 def were_run(folder: Path) -> list[str]:
-    """The modules of a hostile folder that were run."""
+    """Return the modules of a hostile folder that ran."""
     log = folder.parent / "run"
     return sorted(set(log.read_text().split())) if log.exists() else []

@@ -1,4 +1,4 @@
-"""Images made for tests: honest ones, and files that say they are small and are not."""
+"""Images for tests: honest images, and files whose headers lie about their size."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def text_bomb() -> bytes:
 
 
 def profile_bomb() -> bytes:
-    """The same as a colour profile."""
+    """Return a PNG of one pixel with a colour profile that unpacks to 300 MB."""
     return png(1, 1, b"\0" * 4, chunk(b"iCCP", b"k\0\0" + pack_zeros(300)))
 
 
 def pack_zeros(mebibytes: int) -> bytes:
-    """What zlib.compress returns for so many zeros, made of equal blocks: compressing 300 MiB takes a second."""
+    """Return zlib.compress of so many zeros, composed of equal blocks, because compressing 300 MiB takes a second."""
     packer = zlib.compressobj(9, wbits=-15)
     block = packer.compress(bytes(2**20)) + packer.flush(zlib.Z_FULL_FLUSH)
     checksum = ((mebibytes << 20) % 65521) << 16 | 1  # Adler-32 of zeros

@@ -19,7 +19,7 @@ from lumos_queue.records import Action, Completion, Ending, Execution, FinishRea
 
 
 class ScriptedModel:
-    """A model of a test: its replies in their order, the last one for ever, or what a function of the prompt says."""
+    """A scripted model: replies in order, the last for ever, or a function of the prompt."""
 
     def __init__(self, replies: Sequence[str] | Callable[[str], str]):
         self._replies = replies if callable(replies) else list(replies)
@@ -41,7 +41,7 @@ def run_agent(
     journal: MemoryJournal | None = None,
     host=None,
 ) -> tuple[EpisodeRun, MemoryJournal]:
-    """An episode of a formulation by scripted models, one for each role."""
+    """Run an episode of a formulation with a scripted model for each role."""
     formulation = FORMULATIONS.load(name)
     limited_formulation = limit_formulation(formulation, formulation.limits)
     agent = Agent({}, "local_tools", limits=formulation.limits)
@@ -58,7 +58,7 @@ def play(
     journal: MemoryJournal | None = None,
     host=None,
 ) -> tuple[list[Execution], MemoryJournal]:
-    """What these actions give, one after the other; those of a list are done together."""
+    """Return the executions of these actions, one after the other; actions of a list run together."""
 
     def formulation(task: Task, agent: Agent):
         for step in actions:

@@ -1,4 +1,4 @@
-"""A real MariaDB server of this test run, as any user may start one."""
+"""A real MariaDB server of this test run, which needs no rights of root."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class NativeServer(FakeEndpoint):
 
 
 def find_problem(body: dict[str, Any]) -> str:
-    """What OpenAI's interface does not allow in a request; '' where all is right."""
+    """Return what OpenAI's interface does not allow in a request; '' if it allows all."""
     tools = body.get("tools")
     if tools is not None and not (isinstance(tools, list) and tools):
         return "tools must be a list with members"

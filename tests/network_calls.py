@@ -1,4 +1,4 @@
-"""Find what in the product can open a connection or look up a name, in the source: calls, base classes and imports."""
+"""Find code of the product that can open a connection or look up a name: calls, base classes and imports."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ _NO_NETWORK = re.compile(r"(^|\.)_?(engine|sqlite3)$|^(worker|after)_\w+$")
 
 
 def find_calls(root: Path) -> set[tuple[str, str]]:
-    """Return the file and the name of everything that connects, except what says that it reads local files only."""
+    """Return the file and name of everything that can connect, except calls that declare to read only local files."""
     return {
         (file, name)
         for file, tree in _parse(root)

@@ -58,7 +58,7 @@ def reply(prompt: str) -> str | None:
 def submit_tasks(
     database: Database, settings: Settings, server: FakeEndpoint, tasks: Sequence[Task], **options: Any
 ) -> str:
-    """Submit a job of these tasks; returns its id."""
+    """Submit a job of these tasks; return its id."""
     formulation = FORMULATIONS.load("open-ended")
     agent = Agent(
         dict.fromkeys(formulation.roles, server.tgi),
@@ -77,7 +77,7 @@ def list_waiting(database: Database, job: str = "") -> list[WaitingPlan]:
 
 
 def read_wait_reason(database: Database, job: str) -> str:
-    """What the job waits for."""
+    """Return the wait reason of the job."""
     with database.engine.connect() as connection:
         return get_job(connection, job).waiting
 
@@ -91,7 +91,7 @@ def items(database: Database, job: str, *names: str) -> list[tuple[Any, ...]]:
 
 
 def read_everything(database: Database, job: str) -> dict[Any, Any]:
-    """All that lasts of a job's episodes but times and keys, the answers of people included."""
+    """Return all stored values of a job's episodes except times and keys, answers of users included."""
     tables = {"episodes": read_stored_rows(database, job)}
     queries = (
         select(

@@ -1,4 +1,4 @@
-"""What the gold plans of OpenAGI run, counted from the plans alone, and again with experts that restore exactly."""
+"""The expert runs of the gold plans of OpenAGI: from the plans alone, and with experts that restore exactly."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.image_files import honest
 from tests.sql_shop import make_databases
 
-ROWS = 6  #: of each file, unless it is said
+ROWS = 6  #: of each file, by default
 HTML = """<html backend_node_id="1"><body backend_node_id="2"><a backend_node_id="3"><text>Hats</text></a>
 <a backend_node_id="4"><text>Shoes</text></a><input backend_node_id="5" type="search" name="colour"/>
 <select backend_node_id="6" name="size"><option><text>M</text></option></select></body></html>"""

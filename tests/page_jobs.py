@@ -1,4 +1,4 @@
-"""Evaluations with steps and scores, stored as workers store them, whatever texts are in them: for tests of pages."""
+"""Evaluations with steps and scores, stored as by workers, with arbitrary texts, for tests of pages."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def evaluation(
     number: int = 0,
     same_tasks: bool = False,
 ) -> str:
-    """A job of one task for each word of `course`, by which it went so. `text` is in everything that texts are in.
+    """Create a job with a task for each word of `course`, the course of its episode. `text` is in all stored texts.
 
-    Jobs of different numbers have different tasks, unless they have the same.
+    Jobs with different numbers have different tasks, unless `same_tasks` is true.
     """
     tasks = [
         Task("wordmath", "data", f"{index} {text}", f"{text} {index}", {"n": index}, {"answer": text})

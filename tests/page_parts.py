@@ -8,7 +8,7 @@ import re
 
 from lxml import etree, html
 
-#: What people, models and files may say, and a reader must see as text.
+#: Texts of users, models and files that a page must display as text.
 HOSTILE = (
     "<script>window.pwned = 1</script>",
     "<img src=x onerror=alert(1)>",
@@ -30,13 +30,13 @@ def parse_page(text: str) -> etree._Element:
 
 
 def policy_of(page: etree._Element) -> dict[str, str]:
-    """Directive to its values, of the page's own policy."""
+    """Return the values of each directive of the page's own policy."""
     (content,) = page.xpath("//head/meta[@http-equiv='Content-Security-Policy']/@content")
     return {part.split()[0]: " ".join(part.split()[1:]) for part in content.split(";") if part.strip()}
 
 
 def require_harmless(text: str) -> etree._Element:
-    """The parsed page, in which nothing runs and that asks for nothing: else AssertionError."""
+    """Return the parsed page. Raises AssertionError if anything in it runs or is loaded."""
     page = parse_page(text)
     assert not page.xpath("//script | //iframe | //object | //embed | //form | //link | //base | //foreignobject")
     for element in page.iter(etree.Element):
@@ -61,5 +61,5 @@ def table_rows(table: etree._Element) -> list[list[str]]:
 
 
 def read_numbers(svg: etree._Element, path: str, name: str) -> list[float]:
-    """An attribute that is in per cent, of all elements of that kind."""
+    """Return an attribute in per cent of all elements at the path."""
     return [float(node.get(name).removesuffix("%")) for node in svg.iterfind(path)]

@@ -17,7 +17,7 @@ from tests.services import Postgres, free_port, skip_test, wait_until
 
 
 class PgBouncer:
-    """It accepts everybody on a port of this machine, and knows every database of the server."""
+    """A pgbouncer that accepts all users on a port of this machine, for every database of the server."""
 
     def __init__(self, binary: str, folder: Path, postgres: Postgres, **settings: object):
         self.port = free_port()
@@ -51,7 +51,7 @@ class PgBouncer:
             )
 
     def url(self, direct: str) -> str:
-        """The URL of a database, given the one that goes to the server itself."""
+        """Return the URL of a database through pgbouncer, from its URL on the server."""
         address = make_url(direct).difference_update_query(["host"])
         return address.set(drivername="postgresql", host="127.0.0.1", port=self.port).render_as_string(False)
 

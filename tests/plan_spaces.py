@@ -1,4 +1,4 @@
-"""All plans of small registries: as a constraint gives them piece by piece, and by trying every combination."""
+"""All plans of small registries: from the pieces of a constraint, and by trying every combination."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def random_constraint(seed: int) -> PlanConstraint:
 
 
 def candidates(constraint: PlanConstraint) -> Iterator[Plan]:
-    """Every plan of the right shape that repeats nothing and is not too long, whether or not it is feasible."""
+    """Return every plan of the right shape without repetitions up to the length limit, feasible or not."""
     names = [expert.name for expert in constraint.registry]
     longest = constraint.max_modules
     segments = [segment for length in range(longest + 1) for segment in permutations(names, length)]
@@ -73,7 +73,7 @@ def is_allowed(plan: Plan, constraint: PlanConstraint) -> bool:
 
 
 def write_plans(constraint: PlanConstraint) -> list[str]:
-    """All texts that the constraint gives. Fails at a state that leads nowhere."""
+    """Return all texts that the constraint allows. Fails at a state without a way to the end."""
     texts, pending = [], [("", constraint.start())]
     while pending:
         text, state = pending.pop()

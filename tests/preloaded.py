@@ -1,4 +1,4 @@
-"""What commands and workers import: `tests/forked_commands.py` has it imported before it forks a process."""
+"""Imports of commands and workers, which `tests/forked_commands.py` makes before it forks a process."""
 
 from importlib import import_module
 

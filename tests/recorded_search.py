@@ -37,7 +37,7 @@ def execution_of(decision: RecordedDecision) -> Execution:
 
 
 class Script:
-    """Performs a search as it was recorded, and keeps what was asked."""
+    """Performs a search as it was recorded, and keeps the requests."""
 
     def __init__(self, decisions: Sequence[RecordedDecision]):
         self._decisions, self._next = decisions, 0
@@ -58,7 +58,7 @@ class Script:
         return execution_of(decision)
 
     def decisions(self) -> list[RecordedDecision]:
-        """The search that was made, from the commands and their parents."""
+        """Return the search, from the commands and their parents."""
         decisions: list[RecordedDecision] = []
         positions: dict[int, int] = {ROOT: -1}  # position of a command to its decision
         for position, command, _ in self.made:

@@ -1,4 +1,4 @@
-"""A fake model server that keeps its requests as they came: path and body, in their order."""
+"""A fake model server that keeps path and body of its requests, in order."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class BegunFit:
             return connection.execute(query).all()
 
     def rollouts(self) -> list[str]:
-        """The jobs that it asked for, in that order."""
+        """Return the rollout jobs of the fit, in order."""
         with self.database.engine.connect() as connection:
             query = select(JobRow.id).where(JobRow.kind == "evaluate").order_by(JobRow.created_at)
             return list(connection.execute(query).scalars())

@@ -1,4 +1,4 @@
-"""A MySQL server that asks for the password in one of the protocol's ways, and records all that it is sent."""
+"""A MySQL server that asks for the password in one of the protocol's ways, and records all that clients send."""
 
 from __future__ import annotations
 

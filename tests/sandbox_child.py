@@ -1,4 +1,4 @@
-"""What the child of a sandbox does in tests. It imports little: many tests start one."""
+"""The child of a sandbox in tests. It imports little, because many tests start it."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def create_scored_job(
     of: int = 1,
     **options,
 ) -> str:
-    """The id of a job on these tasks whose samples got these scores; the last `owed` items are left undone.
+    """Create a job on these tasks whose samples have these scores; return its id. The last `owed` items stay pending.
 
     A further argument is a field of NewJob, or `endpoint`: the address of its models.
     """

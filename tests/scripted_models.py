@@ -1,8 +1,8 @@
-"""Models for all roles, domains and formulations that go by the text of the prompt alone: for fake endpoints.
+"""Models for all roles, domains and formulations whose replies depend only on the prompt, for fake endpoints.
 
-They are wrong about a third of the time, stop late, err in their actions, and refuse now and then, so that what is
-stored of them has everything that reports tell. No state, no clock: the same prompt has the same reply for ever, as the
-stored expectations of the tests depend on it.
+They are wrong about a third of the time, stop late, err in their actions, and refuse now and then, so that their
+stored episodes have everything that reports show. No state, no clock: the same prompt has the same reply for ever,
+because stored expectations of the tests depend on it.
 """
 
 from __future__ import annotations

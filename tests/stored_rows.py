@@ -1,4 +1,4 @@
-"""What a job has stored, as plain values, so that two databases can be compared; and small helpers to run jobs."""
+"""The stored rows of a job as plain values, to compare two databases; and small helpers to run jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMPARED = {
 
 
 def read_stored_rows(database: Database, job: str) -> dict:
-    """(task row, sample) of each episode to everything about it but times and surrogate keys."""
+    """Return all values of each episode by (task row, sample), except times and surrogate keys."""
     with database.engine.connect() as connection:
         episodes = connection.execute(
             select(EpisodeRow.__table__, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
@@ -67,7 +67,7 @@ def _episode(connection: Connection, episode) -> dict:
 
 
 def make_tables(home: Path) -> None:
-    """Make the embedded database of this folder here: in another process the migrations take half a second."""
+    """Create the embedded database of this folder here, because in another process it takes half a second."""
     home.mkdir(parents=True, exist_ok=True)
     database = open_database(Settings(home=home).database)
     upgrade(database)
@@ -84,7 +84,7 @@ def wait_for(database: Database, job: str, target: str = "done", seconds: float 
 
 
 def run_embedded(folder: Path, job: Job, rows: Rows, url: str = "", **settings) -> tuple[Database, str]:
-    """Run a job to its end in this process, as `lumos` without a server does; returns its database and id."""
+    """Run a job to its end in this process, as `lumos` without a server does; return its database and id."""
     values = Settings(home=folder, database_url=url, **settings)
     database = open_database(values.database)
     upgrade(database)

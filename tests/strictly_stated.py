@@ -13,6 +13,6 @@ _REFERENCE = re.compile(r"\bsubgoals? \d+(?:(?:,| and|, and) \d+)*|\b(?:result|s
 
 
 def states_strictly(step: AnnotatedSubgoal) -> bool:
-    """Whether any number of the text, but those of labels and references to subgoals, equals a result of the step."""
+    """Return whether a number of the text, except labels and references, equals a result of the step."""
     numbers = numbers_in(_REFERENCE.sub(" ", strip_label(step.subgoal.text)), words=True)
     return any(read_number(result) in numbers for result in step.results)

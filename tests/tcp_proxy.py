@@ -14,7 +14,7 @@ POLL = 0.02  #: seconds between looks at the mode by a connection that may not f
 
 
 class TcpProxy:
-    """Forwards to `target` from a thread of its own; `mode` may change at any time, for all connections.
+    """Forwards to `target` from its own thread; `mode` may change at any time, for all connections.
 
     pass: forward. drop: close every connection, and new ones as soon as they come. delay: forward each piece
     `delay_seconds` later. cut: forward half of the next piece and close. black_hole: read and forward nothing, but keep

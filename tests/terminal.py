@@ -1,4 +1,4 @@
-"""A command at a terminal of its own, 80 columns wide: what it prints, and what a person types."""
+"""A command at its own terminal of 80 columns, with its output and the input of a user."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tests.forked_commands import fork_lumos
 
 
 class Terminal:
-    """`lumos` with these arguments in a session of its own, as it runs at a terminal."""
+    """`lumos` with these arguments in its own session, as at a terminal."""
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]):
         self.text = ""  #: all that it has printed
-        self._position = 0  # what was waited for ends here in the text: more may have come with it
+        self._position = 0  # end of the last match in the text, which may be longer
         self._end, self._theirs = pty.openpty()
         termios.tcsetwinsize(self._theirs, (50, 80))
         variables = {**os.environ, **environment, "TERM": "xterm"}
         self.process = fork_lumos(*arguments, environment=variables, terminal=os.ttyname(self._theirs))
 
     def expect(self, text: str, seconds: float = 60.0) -> None:
-        """Wait until it prints this, after what was waited for before. Raises AssertionError when it does not."""
+        """Wait until the command prints this text after the last match. Raises AssertionError when it does not."""
         start, until = self._position, time.monotonic() + seconds
         while text not in self.text[start:]:
             assert time.monotonic() < until, f"'{text}' was not printed, but:\n{self.text}"
@@ -34,7 +34,7 @@ class Terminal:
         self._position = self.text.index(text, start) + len(text)
 
     def _read(self) -> bool:
-        """Read what it prints in the next moment; returns whether more may come."""
+        """Read the output of the next moment; return whether more may come."""
         has_ended = self.process.poll() is not None
         if not select.select([self._end], [], [], 0 if has_ended else 0.1)[0]:
             return not has_ended
@@ -50,7 +50,7 @@ class Terminal:
         self._close()
 
     def wait(self, seconds: float = 60.0) -> int:
-        """Its exit code, once it has printed the rest."""
+        """Read the rest of the output; return the exit code."""
         until = time.monotonic() + seconds
         while self._read() and time.monotonic() < until:
             pass

@@ -1,4 +1,4 @@
-"""Documents of invented APIs, episodes that call them through the real executor, and what is said there."""
+"""Documents of invented APIs, and episodes that call them through the real executor."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def play(
     journal: MemoryJournal | None = None,
     caller: Any = None,
 ) -> tuple[list[Execution], MemoryJournal, EpisodeRun]:
-    """What an episode's actions gave, one after the other; those of a list are done together."""
+    """Return the executions of an episode's actions, one after the other; actions of a list run together."""
     executions: list[Execution] = []
     journal = journal or MemoryJournal()
 

@@ -1,4 +1,4 @@
-"""Scripted judges of tool agents, by what they are shown, and the tasks they judge. For control flow only."""
+"""Scripted judges of tool agents, which decide by their prompts, and tasks for them. For control flow only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Reply = Callable[[str], str]
 
 
 def kind_of(prompt: str) -> str:
-    """Which of the four questions a prompt asks: the last line that begins as one of them does."""
+    """Return the kind of the question of a prompt, by the last line that begins as one of the four questions."""
     lines = prompt.splitlines()
     return next(kind for line in reversed(lines) for words, kind in _KINDS.items() if words in line)
 

@@ -41,7 +41,7 @@ class Scripted:
         functions: Mapping[str, Callable[..., Any]] | None = None,
         answers: Sequence[Execution | None] = (),
     ):
-        """`answers`: of the person who is shown a plan, in order."""
+        """`answers`: answers of the user who approves plans, in order."""
         self._answers = list(answers)
         self._replies = {role: list(texts) for role, texts in replies.items()}
         self._functions = functions or {}

@@ -21,7 +21,7 @@ _QUESTION = "What colour is the cat?"
 
 
 def decide(request: str, observation: str) -> Call | None:
-    """The next call; None when nothing is missing. `found`: what calls returned so far, in whatever words."""
+    """Return the next call; None when nothing is missing. `observation`: the outputs of the calls so far."""
     inputs = _IMAGE.findall(request)
     outputs = [image for image in _IMAGE.findall(observation) if image not in inputs]
     if request.startswith("Along the outlines"):
@@ -70,7 +70,7 @@ def make_router(choose: Decide = decide) -> Callable[[str], str | None]:
 
 
 def record(prompt: str) -> str:
-    """A state manager that copies what was returned."""
+    """A state manager that copies the outputs."""
     try:
         answer = json.loads(prompt.partition("Returned: ")[2].partition("\n<|")[0].strip().splitlines()[0])
     except ValueError:
@@ -81,7 +81,7 @@ def record(prompt: str) -> str:
 
 
 def write_plan(request: str) -> str:
-    """All calls at once, with references to what earlier ones return."""
+    """Write all calls at once, with references to the outputs of earlier calls."""
     images = _IMAGE.findall(request)
     if request.startswith("Along the outlines"):
         plan = [decide(request, "")]

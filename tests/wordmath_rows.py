@@ -16,5 +16,5 @@ MANY = 100
 
 @cache
 def read_training_rows() -> Rows:
-    """As `lumos convert wordmath` reads them, but for those after the first hundred."""
+    """Read the first hundred rows as `lumos convert wordmath` does."""
     return replace(rows_of(benchmark, generate("train", MANY), "train"), published=GENERATED)
