@@ -83,7 +83,7 @@ def _finish(database: Database, who, item, went: str, text: str) -> None:
     if went != OPEN:
         ending = {BROKEN: "infra_error", FAILED: "action_error"}.get(went, "answered")
         value = 1.0 if went == RIGHT else 0.0
-        done = Finished(
+        finished_item = Finished(
             item.id,
             Outcome(None if went in (BROKEN, FAILED) else text, ending, text if ending != "answered" else ""),
             (Score("accuracy", value),) if went != BROKEN else (),
@@ -91,6 +91,6 @@ def _finish(database: Database, who, item, went: str, text: str) -> None:
             prompt_tokens=150,
             completion_tokens=15,
         )
-        commit(database, who, Batch({item.id: item.claim}, rows, contents, finished=[done]))
+        commit(database, who, Batch({item.id: item.claim}, rows, contents, finished=[finished_item]))
     else:
         commit(database, who, batch)
