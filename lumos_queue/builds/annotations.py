@@ -20,42 +20,42 @@ def annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotati
     answer, or when an action comes before any subgoal or a subgoal has no action: the steps of a one-pass episode do
     not say which action belongs to which.
     """
-    found: list[tuple[Subgoal, list[Action], list[str]]] = []
-    for detail, result in _own(steps):
+    subgoals: list[tuple[Subgoal, list[Action], list[str]]] = []
+    for detail, result in _read_details(steps):
         if isinstance(detail, Subgoal):
-            found.append((detail, [], []))
-        elif not found:
+            subgoals.append((detail, [], []))
+        elif not subgoals:
             return None
         else:
-            found[-1][1].append(detail)
-            found[-1][2].append(result)
-    if answer is None or not found or not all(actions for _, actions, _ in found):
+            subgoals[-1][1].append(detail)
+            subgoals[-1][2].append(result)
+    if answer is None or not subgoals or not all(actions for _, actions, _ in subgoals):
         return None
-    return Annotation(tuple(AnnotatedSubgoal(one, tuple(a), tuple(r)) for one, a, r in found), answer)
+    return Annotation(tuple(AnnotatedSubgoal(subgoal, tuple(a), tuple(r)) for subgoal, a, r in subgoals), answer)
 
 
 def one_pass_annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
     """As `annotation_of`, with every action at the last subgoal: usable for one-pass conversations only."""
-    subgoals = [detail for detail, _ in _own(steps) if isinstance(detail, Subgoal)]
-    done = [(detail, result) for detail, result in _own(steps) if isinstance(detail, Action)]
-    if answer is None or not subgoals or not done:
+    subgoals = [detail for detail, _ in _read_details(steps) if isinstance(detail, Subgoal)]
+    pairs = [(detail, result) for detail, result in _read_details(steps) if isinstance(detail, Action)]
+    if answer is None or not subgoals or not pairs:
         return None
-    actions, results = zip(*done, strict=True)
+    actions, results = zip(*pairs, strict=True)
     bare = [AnnotatedSubgoal(subgoal, (), ()) for subgoal in subgoals[:-1]]
     return Annotation((*bare, AnnotatedSubgoal(subgoals[-1], actions, results)), answer)
 
 
 def annotation_of_runs(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
     """The runs of experts that an episode did, in their order, a subgoal each: the plan that ran."""
-    runs = [(detail, result) for detail, result in _own(steps) if isinstance(detail, Action)]
+    runs = [(detail, result) for detail, result in _read_details(steps) if isinstance(detail, Action)]
     return annotate_runs(runs, answer) if runs and answer is not None else None
 
 
 def failed_actions(steps: Sequence[RecordedStep]) -> int:
     """How many of the annotation's actions did not give a result."""
-    own = annotated_steps(steps)
-    runs = [step.result for step in own if isinstance(step.detail, Action)]
-    return sum(isinstance(done, Execution) and not done.ok for done in runs)
+    own_steps = annotated_steps(steps)
+    runs = [step.result for step in own_steps if isinstance(step.detail, Action)]
+    return sum(isinstance(run, Execution) and not run.ok for run in runs)
 
 
 def planner_only(annotation: Annotation) -> Annotation:
@@ -68,7 +68,7 @@ def _with_placeholder_action(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
     return AnnotatedSubgoal(step.subgoal, (action,), step.results[-1:])
 
 
-def _own(steps: Sequence[RecordedStep]) -> list[tuple[Subgoal | Action, str]]:
+def _read_details(steps: Sequence[RecordedStep]) -> list[tuple[Subgoal | Action, str]]:
     """Subgoals and the actions that a grounder wrote, in order, an action with its result."""
     return [
         (step.detail, _result(step.detail, step.result) if isinstance(step.detail, Action) else "")
@@ -77,8 +77,8 @@ def _own(steps: Sequence[RecordedStep]) -> list[tuple[Subgoal | Action, str]]:
     ]
 
 
-def _result(action: Action, done: Result) -> str:
-    if isinstance(done, Execution) and done.ok:
-        return done.result
+def _result(action: Action, execution: Result) -> str:
+    if isinstance(execution, Execution) and execution.ok:
+        return execution.result
     call = write_action(action)
     return action.raw.removeprefix(call).removeprefix(" = ").strip() if action.raw.startswith(f"{call} = ") else ""

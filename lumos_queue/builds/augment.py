@@ -31,12 +31,12 @@ _TRIES = 40
 
 def replace_names(text: str, random: Random) -> str:
     """The text with each known given name replaced, everywhere, by another of its kind."""
-    found = dict.fromkeys(_NAME.findall(text))
+    names = dict.fromkeys(_NAME.findall(text))
     swap: dict[str, str] = {}
-    for name in found:
+    for name in names:
         for kind in NAMES:
             if name in kind:
-                swap[name] = random.choice(sorted(kind - set(found) - set(swap.values())))
+                swap[name] = random.choice(sorted(kind - set(names) - set(swap.values())))
     return _NAME.sub(lambda match: swap.get(match[0], match[0]), text)
 
 
@@ -74,10 +74,10 @@ def nearby_number(number: Decimal, random: Random) -> Decimal:
     """A number of about the size of this one, with as many decimals. Zero, one and fractions of one stay."""
     if number <= 1:
         return number
-    places = max(0, -int(number.normalize().as_tuple().exponent))
+    decimals = max(0, -int(number.normalize().as_tuple().exponent))
     low, high = (Decimal(2), Decimal(20)) if number <= 12 else (number / 3, number * 2)
-    drawn = math.exp(random.uniform(math.log(low), math.log(high)))
-    return max(round(Decimal(drawn), places), Decimal(2)) if places else Decimal(max(2, round(drawn)))
+    sample = math.exp(random.uniform(math.log(low), math.log(high)))
+    return max(round(Decimal(sample), decimals), Decimal(2)) if decimals else Decimal(max(2, round(sample)))
 
 
 def _evaluate(equation: str, numbers: list[Decimal]) -> list[Fraction] | None:

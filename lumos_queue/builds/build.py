@@ -68,7 +68,7 @@ def build(
     sources: KnownBenchmarks,
     facts: DatabaseFacts | None = None,
     tell: Tell = tell_nobody,
-    expected: str = "",
+    expected_digest: str = "",
 ) -> tuple[dict[str, Any], bool]:
     """Make the build in the folder `target`; returns its manifest and whether it is new.
 
@@ -77,16 +77,16 @@ def build(
     digest of a preview. Raises SpecError when the folder holds anything else, when no episode is usable, when the
     digest is not the expected one, or when the disk fails; nothing is left behind then.
     """
-    with _prepare(episodes, name, target, options, sources, facts, tell) as made:
-        if expected and made.manifest["digest"] != expected:
+    with _prepare(episodes, name, target, options, sources, facts, tell) as draft:
+        if expected_digest and draft.manifest["digest"] != expected_digest:
             raise SpecError(
-                f"The preview was {expected[:12]}; the same query gives {made.manifest['digest'][:12]} now, as other "
-                "episodes are stored: look at a preview again."
+                f"The preview was {expected_digest[:12]}; the same query gives {draft.manifest['digest'][:12]} now, as "
+                "other episodes are stored: look at a preview again."
             )
-        if made.folder is not None:
+        if draft.folder is not None:
             tell(BuildStage.PUBLISHING, 0)
-            publish(made.folder, target)
-    return made.manifest, made.folder is not None
+            publish(draft.folder, target)
+    return draft.manifest, draft.folder is not None
 
 
 def preview_build(
@@ -102,8 +102,8 @@ def preview_build(
 
     Raises SpecError for what `build` would refuse.
     """
-    with _prepare(episodes, name, target, options, sources, facts, tell) as made:
-        return made.manifest, made.folder is not None
+    with _prepare(episodes, name, target, options, sources, facts, tell) as draft:
+        return draft.manifest, draft.folder is not None
 
 
 @contextmanager
@@ -120,28 +120,30 @@ def _prepare(
     tell(BuildStage.TEST_SPLITS, 0)
     splits, facts = TestSplits(options.against, sources), facts or DatabaseFacts()
     labels_asked = any(term.field == "label" for term in parse_where(options.where).terms)
-    options = replace(options, against=tuple(one.name for one in splits.splits))
-    frozen = json.loads(json.dumps(options.as_json() | {"against": {one.name: one.digest for one in splits.splits}}))
-    before = existing_build(target, frozen)
+    options = replace(options, against=tuple(split.name for split in splits.splits))
+    json_options = json.loads(
+        json.dumps(options.as_json() | {"against": {split.name: split.digest for split in splits.splits}})
+    )
+    before = existing_build(target, json_options)
     require_format(options.format)
     try:
-        with staging_folder(target) as scratch, closing(StagingDatabase(scratch / "staging.sqlite")) as staging:
-            staging.insert("corrected", [{"episode": one} for one in facts.corrected])
+        with staging_folder(target) as scratch, closing(StagingDatabase(scratch / "staging.sqlite")) as database:
+            database.insert("corrected", [{"episode": episode} for episode in facts.corrected])
             rules = Rules(options, sources, splits, facts=facts, labels_asked=labels_asked)
-            tally = _gather(staging, episodes, rules, tell)
+            tally = _gather(database, episodes, rules, tell)
             if options.format == "trl-preference":
-                make_pairs(staging)
-                arrange(staging, options)
+                make_pairs(database)
+                arrange(database, options)
             else:
-                choose(staging, options, tell)
+                choose(database, options, tell)
             if options.format == "trl-sft":  # the first replies of two solutions are often the same row
-                tally.repeated = drop_repeated_rows(staging)
+                tally.repeated = drop_repeated_rows(database)
             folder = scratch / "build"
             folder.mkdir()
             tell(BuildStage.WRITING, 0)
-            digest, files = write_rows(staging, options.format, folder, frozen)
+            digest, files = write_rows(database, options.format, folder, json_options)
             if not files:
-                raise SpecError(f"No episode makes a row of this build: {_explain(tally, staging)}.")
+                raise SpecError(f"No episode makes a row of this build: {_explain(tally, database)}.")
             if before is not None:
                 if before["digest"] != digest:
                     raise SpecError(
@@ -150,9 +152,9 @@ def _prepare(
                     )
                 yield Prepared(before, None)
                 return
-            manifest = _manifest(name, digest, frozen, tally, staging, files)
-            manifest["contamination"] = splits.report(*_benchmarks_and_domains(staging)) | facts.report()
-            if own_rows := count_own_rows(staging, facts.files):
+            manifest = _manifest(name, digest, json_options, tally, database, files)
+            manifest["contamination"] = splits.report(*_benchmarks_and_domains(database)) | facts.report()
+            if own_rows := count_own_rows(database, facts.files):
                 manifest["own_files"] = own_rows
             (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             (folder / CARD).write_text(card(manifest), encoding="utf-8")
@@ -161,14 +163,14 @@ def _prepare(
         raise SpecError(f"The build '{target}' cannot be written: {error}.") from None
 
 
-def _gather(staging: StagingDatabase, episodes: Iterable[StoredEpisode], rules: Rules, tell: Tell) -> Tally:
+def _gather(database: StagingDatabase, episodes: Iterable[StoredEpisode], rules: Rules, tell: Tell) -> Tally:
     tally = Tally()
     with closing(ActionChecks(rules.sources)) as action_checks:
-        wanted = {
+        switches = {
             action_checks.check_same_results: rules.options.reexecute,
             action_checks.check_other_numbers: rules.options.perturbed,
         }
-        rules = replace(rules, checks=[check for check, asked in wanted.items() if asked])
+        rules = replace(rules, checks=[check for check, is_on in switches.items() if is_on])
         for episode in episodes:
             if not tally.read % EVERY:
                 tell(BuildStage.EPISODES, tally.read)
@@ -178,108 +180,112 @@ def _gather(staging: StagingDatabase, episodes: Iterable[StoredEpisode], rules: 
                 episode = replace(episode, licence=licence_of_unverified(episode.licence))
             elif episode.task.dataset in rules.facts.stated:
                 tally.stated.add(episode.task.benchmark)
-            tally.verdicts.update((one.module, one.name, one.rejects) for one in episode.verdicts)
+            tally.verdicts.update((verdict.module, verdict.name, verdict.rejects) for verdict in episode.verdicts)
             if rules.options.format == "trl-preference":
-                reason = _keep_try(staging, episode, rules)
+                reason = _keep_try(database, episode, rules)
             else:
-                reason = _keep_rows(staging, examine(episode, rules), rules, tally)
+                reason = _keep_rows(database, examine(episode, rules), rules, tally)
             if reason:
                 tally.left_out[reason] += 1
     tell(BuildStage.EPISODES, tally.read)
     return tally
 
 
-def _keep_rows(staging: StagingDatabase, found: BuildCandidate | str, rules: Rules, tally: Tally) -> str:
+def _keep_rows(database: StagingDatabase, candidate: BuildCandidate | str, rules: Rules, tally: Tally) -> str:
     """Stage a candidate and its rows; returns why it is excluded, '' when it is not."""
-    if isinstance(found, str):
-        return found
-    if found.episode.formulation in TOOL_AGENTS:
-        calls = [{"file": file, "key": key, "json": line, "turns": 1} for file, key, line in call_rows(found.episode)]
-        return _stage(staging, found, calls) if calls else "no reply on the way to its answer"
-    made = []
+    if isinstance(candidate, str):
+        return candidate
+    if candidate.episode.formulation in TOOL_AGENTS:
+        calls = [
+            {"file": file, "key": key, "json": line, "turns": 1} for file, key, line in call_rows(candidate.episode)
+        ]
+        return _stage(database, candidate, calls) if calls else "no reply on the way to its answer"
+    conversations = []
     problem = ""
     for name in rules.options.formulations:
         if name in TOOL_AGENTS:
             continue  # rows of their own episodes alone
         try:
-            made += conversations_of(found, name, rules.sources).items()
+            conversations += conversations_of(candidate, name, rules.sources).items()
         except SpecError as error:
             problem = f"{name}: {error}"
             tally.unwritten[problem] += 1
-    if not made:
+    if not conversations:
         return problem or "no module of it was accepted"
     lines = [
         {"file": file, "key": conversation.id, "json": line, "turns": turns}
-        for file, conversation in made
-        for line, turns in rows_of(conversation, found, rules.options.format)
+        for file, conversation in conversations
+        for line, turns in rows_of(conversation, candidate, rules.options.format)
     ]
-    return _stage(staging, found, lines)
+    return _stage(database, candidate, lines)
 
 
-def _stage(staging: StagingDatabase, found: BuildCandidate, lines: list[dict[str, Any]]) -> str:
-    number = staging.insert("candidate", [found.columns(json.dumps(lines))])
-    staging.insert("line", [{"candidate": number, **line} for line in lines])
+def _stage(database: StagingDatabase, candidate: BuildCandidate, lines: list[dict[str, Any]]) -> str:
+    number = database.insert("candidate", [candidate.columns(json.dumps(lines))])
+    database.insert("line", [{"candidate": number, **line} for line in lines])
     return ""
 
 
-def _keep_try(staging: StagingDatabase, episode: StoredEpisode, rules: Rules) -> str:
-    found = examine_try(episode, rules)
-    if isinstance(found, str):
-        return found
-    keep_try(staging, *found)
+def _keep_try(database: StagingDatabase, episode: StoredEpisode, rules: Rules) -> str:
+    attempt = examine_try(episode, rules)
+    if isinstance(attempt, str):
+        return attempt
+    keep_try(database, *attempt)
     return ""
 
 
-def _benchmarks_and_domains(staging: StagingDatabase) -> tuple[set[str], set[str]]:
+def _benchmarks_and_domains(database: StagingDatabase) -> tuple[set[str], set[str]]:
     """The benchmarks and the domains of the rows."""
-    pairs = set(staging.read("SELECT DISTINCT benchmark, domain FROM kept JOIN candidate ON id = candidate"))
+    pairs = set(database.read("SELECT DISTINCT benchmark, domain FROM kept JOIN candidate ON id = candidate"))
     return {benchmark for benchmark, _ in pairs}, {domain for _, domain in pairs}
 
 
-def _explain(tally: Tally, staging: StagingDatabase) -> str:
+def _explain(tally: Tally, database: StagingDatabase) -> str:
     if not tally.read:
         return "the filter finds none"
-    counts = tally.left_out + Counter(staging.exclusions())
+    counts = tally.left_out + Counter(database.exclusions())
     return f"{tally.read:,} read; " + ", ".join(f"{count:,} {with_flag(why)}" for why, count in counts.most_common(5))
 
 
 def _has_rows(benchmark: str, licences: dict[str, dict[str, int]], *, unknown: bool) -> bool:
     """Whether rows of a benchmark are in the build whose licence is not known, or is known."""
-    return any(benchmark in held for licence, held in licences.items() if licence.startswith(UNKNOWN) == unknown)
+    return any(
+        benchmark in benchmarks for licence, benchmarks in licences.items() if licence.startswith(UNKNOWN) == unknown
+    )
 
 
 def _manifest(
-    name: str, digest: str, options: dict[str, Any], tally: Tally, staging: StagingDatabase, files: list[WrittenFile]
+    name: str, digest: str, options: dict[str, Any], tally: Tally, database: StagingDatabase, files: list[WrittenFile]
 ) -> dict[str, Any]:
     licences: dict[str, dict[str, int]] = {}
     levels: Counter[str] = Counter()
     origins: Counter[str] = Counter()
-    counted = staging.read(
+    groups = database.read(
         "SELECT one.licence, one.benchmark, one.level, one.origin, count(*) FROM kept "
         "JOIN candidate one ON one.id = kept.candidate JOIN line ON line.candidate = one.id "
         "GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
     )
-    for licence, benchmark, level, origin, rows in counted:
-        held = licences.setdefault(licence or UNKNOWN, {})
-        held[benchmark] = held.get(benchmark, 0) + rows
+    for licence, benchmark, level, origin, rows in groups:
+        counts = licences.setdefault(licence or UNKNOWN, {})
+        counts[benchmark] = counts.get(benchmark, 0) + rows
         levels[level] += rows
         origins[origin] += rows
-    left_out = tally.left_out + Counter(staging.exclusions())
+    exclusions = tally.left_out + Counter(database.exclusions())
     verdicts: dict[str, dict[str, int]] = {"planner": {}, "grounder": {}, "noted": {}}
     for (module, verdict, rejects), count in sorted(tally.verdicts.items()):
-        held = verdicts.setdefault(module if rejects else "noted", {})
-        held[verdict] = held.get(verdict, 0) + count
+        counts = verdicts.setdefault(module if rejects else "noted", {})
+        counts[verdict] = counts.get(verdict, 0) + count
     return {
         "name": name,
         "digest": digest,
         "options": options,
-        "rows": sum(one.rows for one in files),
+        "rows": sum(file.rows for file in files),
         "repeated_rows": tally.repeated,
         "files": files_as_json(files),
         "episodes": {
             "read": tally.read,
-            "used": tally.read - left_out.total(),
-            "left_out": dict(sorted(left_out.items())),
+            "used": tally.read - exclusions.total(),
+            "left_out": dict(sorted(exclusions.items())),
             "not_written": dict(sorted(tally.unwritten.items())),
         },
         "verdicts": verdicts,

@@ -27,12 +27,12 @@ def examine_calls(episode: StoredEpisode) -> Annotation | str:
     """What an episode of a tool agent did on its way to the answer, or why no rows are made of it."""
     if episode.ending != Ending.ANSWERED:
         return f"ended {episode.ending}"
-    done = [
+    pairs = [
         (step.detail, step.result.result)
         for step in answer_path(episode.steps)
         if isinstance(step.detail, Action) and isinstance(step.result, Execution)
     ]
-    step = AnnotatedSubgoal(Subgoal(1, ""), tuple(one for one, _ in done), tuple(result for _, result in done))
+    step = AnnotatedSubgoal(Subgoal(1, ""), tuple(action for action, _ in pairs), tuple(result for _, result in pairs))
     return Annotation((step,), episode.answer or "")
 
 
@@ -47,11 +47,11 @@ def call_rows(episode: StoredEpisode) -> Iterator[tuple[str, str, str]]:
 
 def answer_path(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """The formulation's own steps on the path to its answer; without a tree, all of them."""
-    own = [step for step in steps if step.branch < WITHIN]
-    ends = [step for step in own if isinstance(step.result, Execution) and step.result.ends]
+    own_steps = [step for step in steps if step.branch < WITHIN]
+    ends = [step for step in own_steps if isinstance(step.result, Execution) and step.result.ends]
     if not ends or ends[-1].parent is None:
-        return own
-    by_position = {step.position: step for step in own}
+        return own_steps
+    by_position = {step.position: step for step in own_steps}
     step, path = ends[-1], []
     while True:
         path.append(step)

@@ -68,33 +68,33 @@ class BuildCandidate:
 
     def columns(self, content: str, good: bool = True) -> dict[str, Any]:
         """Its row in the staging database; `content` is everything that its rows are made of."""
-        one, told = self.episode, self.solution()
+        episode, solution = self.episode, self.solution()
         return {
-            "episode": one.id,
-            "name": one.name,
-            "job": one.job,
-            "benchmark": one.task.benchmark,
-            "dataset": one.task.dataset,
+            "episode": episode.id,
+            "name": episode.name,
+            "job": episode.job,
+            "benchmark": episode.task.benchmark,
+            "dataset": episode.task.dataset,
             "domain": self.domain,
-            "row": source_row(one.task),
-            "origin": one.origin,
-            "licence": one.licence,
+            "row": source_row(episode.task),
+            "origin": episode.origin,
+            "licence": episode.licence,
             "level": self.level,
             "checked": rank(self.level),
             "subgoals": len(self.annotation.steps),
-            "score": sum(one.scores.values()) / len(one.scores) if one.scores else 0.0,
-            "finished_at": one.finished_at,
-            "parent": one.parent,
+            "score": sum(episode.scores.values()) / len(episode.scores) if episode.scores else 0.0,
+            "finished_at": episode.finished_at,
+            "parent": episode.parent,
             "good": good,
             "completeness": self.completeness,
-            "task": hash_of(normalise(one.task.question)),
-            "source": hash_of(task_key(one.task.question)),
-            "solution": told,
-            "text": hash_of(normalise(told)),
+            "task": hash_of(normalise(episode.task.question)),
+            "source": hash_of(task_key(episode.task.question)),
+            "solution": solution,
+            "text": hash_of(normalise(solution)),
             "content": hash_of(content),
-            "strict": strictness(one.licence),
+            "strict": strictness(episode.licence),
             "given": " ".join(self.prefilled_roles()),
-            "gold": one.task.inputs.get("from", {}).get("gold", ""),
+            "gold": episode.task.inputs.get("from", {}).get("gold", ""),
         }
 
     def prefilled_roles(self) -> list[str]:
@@ -130,10 +130,10 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     if episode.formulation in SOLVERS and episode.origin in RUNS:
         return _examine_solver(episode, rules)
     options = rules.options
-    rejected = {verdict.module: verdict.name for verdict in episode.verdicts if verdict.rejects}
-    modules = tuple(module for module in MODULES if module not in rejected)
+    rejections = {verdict.module: verdict.name for verdict in episode.verdicts if verdict.rejects}
+    modules = tuple(module for module in MODULES if module not in rejections)
     if not modules:
-        return f"rejected: {rejected[MODULES[0]]}"
+        return f"rejected: {rejections[MODULES[0]]}"
     level = episode.level or ("executed" if episode.origin in RUNS else "")  # a run's own tools gave the right answer
     if not level:
         return "no accepted annotation"
@@ -144,37 +144,39 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     answer = episode.answer or ""
     annotation = (annotation_of_runs if episode.formulation == SYNTHESIS else annotation_of)(episode.steps, answer)
     loose = one_pass_annotation_of(episode.steps, answer) if annotation is None else None
-    told = annotation or loose
-    if told is None:
+    row_annotation = annotation or loose
+    if row_annotation is None:
         return "no annotation in its steps"
     if failed_actions(episode.steps):
         # A planner was told what the annotation states, whatever the actions did: its row may still be right.
         if "grounder" in modules or annotation is None or not all(step.results[-1] for step in annotation.steps):
             return "an action failed"
-        told = planner_only(annotation)
+        row_annotation = planner_only(annotation)
     try:
         domain = rules.sources.domain(episode)
     except LookupError:
         return "unknown domain"
     for check in rules.checks:
-        if reason := check(episode, domain, told):
+        if reason := check(episode, domain, row_annotation):
             return reason
-    only = _NO_RESULTS if _lacks_results(domain, told) else ""
-    return BuildCandidate(episode, domain, told, _NO_SUBGOAL_OF_ACTIONS if annotation is None else only, modules, level)
+    only = _NO_RESULTS if _lacks_results(domain, row_annotation) else ""
+    return BuildCandidate(
+        episode, domain, row_annotation, _NO_SUBGOAL_OF_ACTIONS if annotation is None else only, modules, level
+    )
 
 
 def _examine_tool_agent(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     """The candidate made from an episode of a tool agent, whose rows are its calls (calls.py)."""
     if episode.formulation not in rules.options.formulations:
         return f"made by {episode.formulation}, {NOT_ASKED_FOR}"
-    if isinstance(done := examine_calls(episode), str):
-        return done
+    if isinstance(annotation := examine_calls(episode), str):
+        return annotation
     try:
         domain = rules.sources.of_episode(episode).domain
     except SpecError:
         return "unknown domain"
     level = episode.level or ("executed" if episode.origin in RUNS else "format")
-    return BuildCandidate(episode, domain, done, _NO_SUBGOAL_OF_ACTIONS, MODULES, level)
+    return BuildCandidate(episode, domain, annotation, _NO_SUBGOAL_OF_ACTIONS, MODULES, level)
 
 
 def _examine_solver(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
@@ -198,9 +200,11 @@ def _examine_solver(episode: StoredEpisode, rules: Rules) -> BuildCandidate | st
 
 def _lacks_results(domain: str, annotation: Annotation) -> bool:
     """Whether an iterative planner, who is told each subgoal's result, would be shown nothing, as in ReWOO's data."""
-    known = DOMAINS.load(domain)
-    told = known.reports == "result" and known.calls  # where actions are not calls, the text is the result
-    return told and any(step.results and not step.results[-1] for step in annotation.steps)
+    definition = DOMAINS.load(domain)
+    sends_results = (
+        definition.reports == "result" and definition.calls
+    )  # where actions are not calls, the text is the result
+    return sends_results and any(step.results and not step.results[-1] for step in annotation.steps)
 
 
 def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
@@ -208,11 +212,11 @@ def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
     options, question = rules.options, episode.task.question
     if is_test_task(episode.task, episode.split) and not options.allow_test:
         return "of a test split"
-    stored = frozenset() if knows_test_rows(episode.task.benchmark) else rules.facts.tests
-    if stored and not options.allow_test and text_key(question) in stored:
+    test_texts = frozenset() if knows_test_rows(episode.task.benchmark) else rules.facts.tests
+    if test_texts and not options.allow_test and text_key(question) in test_texts:
         return "of a test split stored here"
-    found = None if options.allow_contaminated else rules.splits.find(question)
-    return f"stands in {found[0]}: {found[1]}" if found else ""
+    match = None if options.allow_contaminated else rules.splits.find(question)
+    return f"stands in {match[0]}: {match[1]}" if match else ""
 
 
 def label_exclusion(episode: StoredEpisode, rules: Rules) -> str:

@@ -26,8 +26,8 @@ def card(manifest: Mapping[str, Any]) -> str:
 
 
 def _head(manifest: Mapping[str, Any]) -> list[str]:
-    licence, *others = manifest["licences"]
-    spdx = None if others else {"MIT": "mit", "Apache-2.0": "apache-2.0"}.get(licence)
+    licence, *further_licences = manifest["licences"]
+    spdx = None if further_licences else {"MIT": "mit", "Apache-2.0": "apache-2.0"}.get(licence)
     lines = [f"license: {spdx or 'other'}", f"pretty_name: {json.dumps(manifest['name'])}", "configs:"]
     configs: dict[str, list[dict[str, Any]]] = {}
     for file in manifest["files"]:
@@ -46,12 +46,12 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
         lines += [f"**{manifest['warning']}**", ""]
     turns = summary.has_turns(manifest)
     lines += ["| file | rows | average turns |", "|---|--:|--:|"] if turns else ["| file | rows |", "|---|--:|"]
-    for one in manifest["files"]:
-        lines.append(f"| {one['file']} | {one['rows']:,} |" + (f" {one['average_turns']} |" if turns else ""))
+    for file in manifest["files"]:
+        lines.append(f"| {file['file']} | {file['rows']:,} |" + (f" {file['average_turns']} |" if turns else ""))
     lines += ["", "| benchmark | rows | licence |", "|---|--:|---|"]
     for licence, benchmarks in manifest["licences"].items():
-        named = {name_rows(manifest, name, licence): rows for name, rows in benchmarks.items()}
-        lines += [f"| {_cell(name)} | {rows:,} | {_cell(licence)} |" for name, rows in named.items()]
+        rows_by_name = {name_rows(manifest, name, licence): rows for name, rows in benchmarks.items()}
+        lines += [f"| {_cell(name)} | {rows:,} | {_cell(licence)} |" for name, rows in rows_by_name.items()]
     if own_files := describe_own_files(manifest):
         lines += ["", *(f"- {text}" for text in own_files)]
     lines += ["", "| how a row was checked | rows |", "|---|--:|"]
@@ -60,9 +60,9 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
     lines += [f"- where `{options['where'] or 'any'}`"]
     lines += [f"- left out {count:,}: {why}" for why, count in summary.exclusions(manifest)]
     lines += ["", "Task texts were compared with these test splits (numbers and names masked; equal, or 13 words)", ""]
-    for name, found in manifest["contamination"].items():
-        told = found if isinstance(found, str) else f"{found['rows']:,} rows, {found['unreadable']:,} unreadable"
-        lines.append(f"- {name}: {told}")
+    for name, check in manifest["contamination"].items():
+        description = check if isinstance(check, str) else f"{check['rows']:,} rows, {check['unreadable']:,} unreadable"
+        lines.append(f"- {name}: {description}")
     return [
         *lines,
         "",

@@ -43,8 +43,8 @@ class ActionChecks:
         source, interface = self._sources.to_teach(episode), self._interface(domain)
         if source is None or interface is None:
             return "no program to check it with other numbers"
-        passed = self._loop.run(passes_perturbation(source, episode.task, annotation, interface))
-        return "" if passed else "not right, or unknown, with other numbers"
+        is_right = self._loop.run(passes_perturbation(source, episode.task, annotation, interface))
+        return "" if is_right else "not right, or unknown, with other numbers"
 
     def _interface(self, domain: str) -> StatelessActions | None:
         if domain not in self._interfaces:
@@ -58,11 +58,11 @@ class ActionChecks:
 async def _run_again(annotation: Annotation, interface: StatelessActions) -> str:
     variables = {}
     for step in annotation.steps:
-        for action, stated in zip(step.actions, step.results, strict=True):
-            done = await interface.execute(action, variables)
-            if not done.ok:
+        for action, stated_result in zip(step.actions, step.results, strict=True):
+            execution = await interface.execute(action, variables)
+            if not execution.ok:
                 return "an action fails when run again"
-            if done.result != stated:
+            if execution.result != stated_result:
                 return "another result when run again"
-            variables.update(zip(action.variables, done.values, strict=False))
+            variables.update(zip(action.variables, execution.values, strict=False))
     return ""

@@ -55,14 +55,14 @@ class TestSplits:
 
     __test__ = False
 
-    def __init__(self, given: Iterable[str], sources: KnownBenchmarks):
+    def __init__(self, split_names: Iterable[str], sources: KnownBenchmarks):
         """Each is BENCHMARK:PATH, file:PATH of an own file, or BENCHMARK or BENCHMARK:SPLIT for one that is generated.
 
         Raises SpecError for an unknown benchmark, a missing file or one of another kind.
         """
         self.splits: list[TestSplit] = []
         self._sources = sources
-        for text in dict.fromkeys(given):
+        for text in dict.fromkeys(split_names):
             name, _, rest = text.partition(":")
             if is_file_benchmark(text) and sources.open_file:
                 self.splits.append(_read_own_file(sources.open_file, Path(rest)))
@@ -77,7 +77,7 @@ class TestSplits:
     def find(self, text: str) -> tuple[str, str] | None:
         """(the split's name, how) of the first split that contains the text."""
         words = mask_words(text) if self.splits else []
-        return next(((one.name, how) for one in self.splits if (how := one.find(text, words))), None)
+        return next(((split.name, how) for split in self.splits if (how := split.find(text, words))), None)
 
     def report(self, benchmarks: Iterable[str], domains: Iterable[str]) -> dict[str, Any]:
         """What was compared with, by name; and which benchmarks of the rows and of their domains were not.
@@ -85,10 +85,12 @@ class TestSplits:
         Those whose rows say which of them are tests need no comparison, and own files have no published test split:
         what was stored here as one is compared in any case (database_facts.py).
         """
-        checked = {one.name: {"rows": one.rows, "unreadable": one.unreadable} for one in self.splits}
-        named = {name.partition(":")[0] for name in checked}
-        known = {*filterfalse(is_file_benchmark, benchmarks)}.union(*map(self._sources.of_domain, domains))
-        return checked | {name: NOT_CHECKED for name in sorted(known - named) if not knows_test_rows(name)}
+        checks = {split.name: {"rows": split.rows, "unreadable": split.unreadable} for split in self.splits}
+        benchmark_names = {name.partition(":")[0] for name in checks}
+        known_benchmarks = {*filterfalse(is_file_benchmark, benchmarks)}.union(*map(self._sources.of_domain, domains))
+        return checks | {
+            name: NOT_CHECKED for name in sorted(known_benchmarks - benchmark_names) if not knows_test_rows(name)
+        }
 
 
 def _read_own_file(open_file: OpenFile, path: Path) -> TestSplit:
@@ -107,13 +109,13 @@ def _read_split(reader: Benchmark, benchmark: str, rest: str) -> TestSplit:
     return _read_rows(TestSplit(f"{benchmark}:{path.name if path else split}"), reader, path, split)
 
 
-def _read_rows(found: TestSplit, reader: Benchmark, path: Path | None, split: str) -> TestSplit:
+def _read_rows(test_split: TestSplit, reader: Benchmark, path: Path | None, split: str) -> TestSplit:
     for row in reader.read(path, split):
         if isinstance(row, BadRow):
-            found.unreadable += 1
+            test_split.unreadable += 1
         else:
-            found.add(row.question)
-    return found
+            test_split.add(row.question)
+    return test_split
 
 
 def normalise(text: str) -> str:

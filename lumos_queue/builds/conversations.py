@@ -43,12 +43,19 @@ def conversations_of(candidate: BuildCandidate, name: str, sources: KnownBenchma
         annotation = replace(annotation, answer=_gold_answer(candidate))
     try:
         agent = Agent(roles={}, domain=domain.name, settings=formulation.taught_with)
-        said = {formulation.roles[0]: [candidate.reply]} if candidate.reply else None
-        made = gold_conversations(task, annotation, formulation, agent, rationale, said)
+        replies = {formulation.roles[0]: [candidate.reply]} if candidate.reply else None
+        conversations = gold_conversations(task, annotation, formulation, agent, rationale, replies)
     except SpecError:
         raise SpecError("not the same when written and read again") from None
-    roles = {one.dataset.rpartition("/")[2]: replace(one, id=join_key(task)) for one in made}
-    return {f"{role}_{name}": one for role, one in roles.items() if _can_teach(candidate, role, formulation)}
+    roles = {
+        conversation.dataset.rpartition("/")[2]: replace(conversation, id=join_key(task))
+        for conversation in conversations
+    }
+    return {
+        f"{role}_{name}": conversation
+        for role, conversation in roles.items()
+        if _can_teach(candidate, role, formulation)
+    }
 
 
 def _can_teach(candidate: BuildCandidate, role: str, formulation: Formulation) -> bool:

@@ -47,7 +47,7 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
         return DatabaseFacts(
             _test_texts(connection) if tests else frozenset(),
             tests,
-            _corrected_episodes(connection),
+            _find_corrected_episodes(connection),
             _wrong_episodes(connection),
             *find_unverified(connection),
             _files_of_datasets(connection),
@@ -61,22 +61,22 @@ def _test_texts(connection: Connection) -> frozenset[bytes]:
     of_tests = or_(false(), *(and_(JobRow.benchmark == name, JobRow.split == split) for name, split in tests))
     datasets = select(JobRow.dataset).where(of_tests, JobRow.dataset.is_not(None))
     texts = select(TaskRow.question).where(TaskRow.dataset.in_(datasets)).distinct()
-    found = connection.execute(texts.execution_options(yield_per=BATCH_SIZE)).scalars()
-    return frozenset(text_key(question) for question in found)
+    questions = connection.execute(texts.execution_options(yield_per=BATCH_SIZE)).scalars()
+    return frozenset(text_key(question) for question in questions)
 
 
-def _corrected_episodes(connection: Connection) -> frozenset[int]:
+def _find_corrected_episodes(connection: Connection) -> frozenset[int]:
     """By the jobs of corrections, which have an index: no pass over all episodes."""
     jobs = select(JobRow.id).where(JobRow.origin == "corrected")
-    accepted = (EpisodeRow.level != "", EpisodeRow.ending != "")
-    found = connection.execute(select(EpisodeRow.parent).where(EpisodeRow.job.in_(jobs), *accepted)).scalars()
-    return frozenset(parent for parent in found if parent is not None)
+    conditions = (EpisodeRow.level != "", EpisodeRow.ending != "")
+    parents = connection.execute(select(EpisodeRow.parent).where(EpisodeRow.job.in_(jobs), *conditions)).scalars()
+    return frozenset(parent for parent in parents if parent is not None)
 
 
 def _wrong_episodes(connection: Connection) -> frozenset[int]:
     """One person's label is enough; a later label of the same person for the same thing replaces it."""
     later = aliased(Label)
-    replaced = exists().where(
+    newer_label = exists().where(
         later.episode == Label.episode,
         later.labeller == Label.labeller,
         later.id > Label.id,
@@ -84,7 +84,7 @@ def _wrong_episodes(connection: Connection) -> frozenset[int]:
         later.position.is_not_distinct_from(Label.position),
         later.branch.is_not_distinct_from(Label.branch),
     )
-    wrong = select(Label.episode).where(Label.value == "wrong", not_(replaced)).distinct()
+    wrong = select(Label.episode).where(Label.value == "wrong", not_(newer_label)).distinct()
     return frozenset(connection.execute(wrong).scalars())
 
 

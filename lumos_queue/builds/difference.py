@@ -15,38 +15,42 @@ from lumos_queue.util.regular_file import open_regular_text
 RowKey = tuple[str, str]  #: file without its ending, join key
 
 
-def compare_builds(one: Path, other: Path) -> dict[str, Any]:
+def compare_builds(first_folder: Path, second_folder: Path) -> dict[str, Any]:
     """Rows only in `one` (`only_a`), only in `other` (`only_b`), and with the same key but other content (`changed`).
 
     Each a list of {file, id, rows}. Raises SpecError for a folder that is not a build.
     """
-    manifests = read_manifest(one), read_manifest(other)
-    first, second = _rows(one), _rows(other)
-    only_a, only_b, changed, same = [], [], [], 0
+    manifests = read_manifest(first_folder), read_manifest(second_folder)
+    first, second = _rows(first_folder), _rows(second_folder)
+    only_a, only_b, changes, same = [], [], [], 0
     for key in sorted(first.keys() | second.keys()):
         left, right = first.get(key, Counter()), second.get(key, Counter())
         same += (left & right).total()
-        missing, added = (left - right).total(), (right - left).total()
-        for found, rows in ((changed, min(missing, added)), (only_a, missing - added), (only_b, added - missing)):
+        removals, additions = (left - right).total(), (right - left).total()
+        for target, rows in (
+            (changes, min(removals, additions)),
+            (only_a, removals - additions),
+            (only_b, additions - removals),
+        ):
             if rows > 0:
-                found.append({"file": key[0], "id": key[1], "rows": rows})
+                target.append({"file": key[0], "id": key[1], "rows": rows})
     a, b = manifests[0]["options"], manifests[1]["options"]
-    named = sorted(a.keys() | b.keys())
+    names = sorted(a.keys() | b.keys())
     return {
         "digests": [manifest["digest"] for manifest in manifests],
         "same": same,
-        "changed": changed,
+        "changed": changes,
         "only_a": only_a,
         "only_b": only_b,
-        "options": {name: [a.get(name), b.get(name)] for name in named if a.get(name) != b.get(name)},
+        "options": {name: [a.get(name), b.get(name)] for name in names if a.get(name) != b.get(name)},
     }
 
 
 def _rows(folder: Path) -> dict[RowKey, Counter[bytes]]:
-    found: dict[RowKey, Counter[bytes]] = defaultdict(Counter)
+    rows: dict[RowKey, Counter[bytes]] = defaultdict(Counter)
     for row in _lineage(folder / LINEAGE):
-        found[row["file"].rpartition(".")[0], row["id"]][bytes.fromhex(row["sha256"])] += 1
-    return found
+        rows[row["file"].rpartition(".")[0], row["id"]][bytes.fromhex(row["sha256"])] += 1
+    return rows
 
 
 def _lineage(path: Path) -> Iterator[dict[str, Any]]:

@@ -65,39 +65,39 @@ def find_build(settings: Settings, text: str) -> Path:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What a build says of itself. Raises SpecError when its manifest cannot be read."""
     try:
-        found = read_json(read_regular_text(folder / MANIFEST, folder))
+        manifest = read_json(read_regular_text(folder / MANIFEST, folder))
     except (OSError, ValueError) as error:
         raise SpecError(f"'{folder / MANIFEST}' cannot be read: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(manifest, dict):
         raise SpecError(f"'{folder / MANIFEST}' is not a manifest of a build.")
-    if bad := [name for name, kind in _MANIFEST_FIELDS.items() if not isinstance(found.get(name), kind)]:
+    if bad := [name for name, kind in _MANIFEST_FIELDS.items() if not isinstance(manifest.get(name), kind)]:
         raise SpecError(
             f"'{folder / MANIFEST}' is not a manifest of a build: '{bad[0]}' is missing or has another type."
         )
-    if not all(isinstance(one, dict) and one.keys() >= _FILE_FIELDS for one in found["files"]):
+    if not all(isinstance(file, dict) and file.keys() >= _FILE_FIELDS for file in manifest["files"]):
         raise SpecError(
             f"'{folder / MANIFEST}' is not a manifest of a build: expected objects with "
             f"{', '.join(sorted(_FILE_FIELDS))} in 'files'."
         )
-    return found
+    return manifest
 
 
 def changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
     """What differs from the manifest, a line for each file of rows that is gone or has other bytes than when made."""
-    found = []
-    for one in manifest["files"]:
+    problems = []
+    for file in manifest["files"]:
         try:
-            with open_regular(folder / one["file"], folder) as stream:
-                same = hashlib.file_digest(stream, "sha256").hexdigest() == one["sha256"]
+            with open_regular(folder / file["file"], folder) as stream:
+                same = hashlib.file_digest(stream, "sha256").hexdigest() == file["sha256"]
         except OSError as error:
-            found.append(f"file {one['file']} cannot be read: {error.strerror}")
+            problems.append(f"file {file['file']} cannot be read: {error.strerror}")
             continue
         except UnusableFile as error:
-            found.append(f"file {one['file']} cannot be read: it {error.problem}")
+            problems.append(f"file {file['file']} cannot be read: it {error.problem}")
             continue
         if not same:
-            found.append(f"file {one['file']} differs from its manifest")
-    return found
+            problems.append(f"file {file['file']} differs from its manifest")
+    return problems
 
 
 def all_builds(settings: Settings) -> list[Path]:
@@ -119,14 +119,14 @@ def existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | No
         return None
     if not (target / MANIFEST).is_file():
         raise SpecError(f"The folder '{target}' is not empty: name a new or empty one.")
-    found = read_manifest(target)
-    if found["options"] != options:
-        raise SpecError(f"'{target}' holds another build ({found['digest'][:12]}): take another name, or remove it.")
-    if changed := changed_files(target, found):
+    manifest = read_manifest(target)
+    if manifest["options"] != options:
+        raise SpecError(f"'{target}' holds another build ({manifest['digest'][:12]}): take another name, or remove it.")
+    if changes := changed_files(target, manifest):
         raise SpecError(
-            f"'{target}' was changed since it was made: {changed[0]}. Remove it to make it again, or take another name."
+            f"'{target}' was changed since it was made: {changes[0]}. Remove it to make it again, or take another name."
         )
-    return found
+    return manifest
 
 
 @contextmanager
@@ -136,7 +136,7 @@ def staging_folder(target: Path) -> Iterator[Path]:
     Parent folders that it had to create are removed with it, unless they are no longer empty. What builds of the same
     name left behind when their processes died is removed first. Raises OSError when the disk fails.
     """
-    missing = [folder for folder in target.absolute().parents if not folder.exists()]
+    new_parents = [folder for folder in target.absolute().parents if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         sweep(target)
@@ -147,7 +147,7 @@ def staging_folder(target: Path) -> Iterator[Path]:
             shutil.rmtree(scratch, ignore_errors=True)
             os.close(lock)
     finally:
-        for folder in missing:
+        for folder in new_parents:
             with suppress(OSError):  # it is not empty
                 folder.rmdir()
 

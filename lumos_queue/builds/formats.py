@@ -65,21 +65,21 @@ def rows_of(conversation: Conversation, candidate: BuildCandidate, format: str) 
 
 def _columns(conversation: Conversation, candidate: BuildCandidate) -> dict[str, Any]:
     """One fixed set of columns for every benchmark: what differs between them is JSON text."""
-    one = candidate.episode
+    episode = candidate.episode
     _, formulation, module = conversation.dataset.rsplit("/", 2)
     return {
         "id": conversation.id,
         "dataset": conversation.dataset,
-        "benchmark": one.task.benchmark,
+        "benchmark": episode.task.benchmark,
         "domain": candidate.domain,
         "formulation": formulation,
         "module": module,
-        "question": one.task.question,
+        "question": episode.task.question,
         "answer": candidate.annotation.answer,
-        "gold": json.dumps(one.task.gold, ensure_ascii=False, sort_keys=True),
-        "origin": one.origin,
+        "gold": json.dumps(episode.task.gold, ensure_ascii=False, sort_keys=True),
+        "origin": episode.origin,
         "level": candidate.level,
-        "licence": one.licence,
+        "licence": episode.licence,
         "messages": [{"role": turn.role, "content": turn.content} for turn in conversation.turns],
     }
 

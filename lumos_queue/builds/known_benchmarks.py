@@ -52,8 +52,8 @@ class KnownBenchmarks:
         A module that this process may not import is left out; one that cannot be imported raises SpecError.
         """
         self.open_file = open_file
-        found = [open_source(module) for module in modules if registered_name(module) in BENCHMARKS]
-        self._of_users: Mapping[str, Benchmark] = {one.name: one for one in found}
+        user_benchmarks = [open_source(module) for module in modules if registered_name(module) in BENCHMARKS]
+        self._of_users: Mapping[str, Benchmark] = {benchmark.name: benchmark for benchmark in user_benchmarks}
 
     def to_teach(self, episode: StoredEpisode) -> Benchmark | None:
         """Return the benchmark of the episode's task, if there is one with rationales."""
@@ -89,11 +89,11 @@ class KnownBenchmarks:
 
     def of_domain(self, domain: str) -> set[str]:
         """The names of all benchmarks whose actions are of that domain and which have other splits than `train`."""
-        known = {name: BENCHMARKS.load(name) for name in BENCHMARKS} | dict(self._of_users)
+        benchmarks = {name: BENCHMARKS.load(name) for name in BENCHMARKS} | dict(self._of_users)
         return {
             name
-            for name, one in known.items()
-            if one.domain == domain and not one.formulations and {*one.splits} != {"train"}
+            for name, benchmark in benchmarks.items()
+            if benchmark.domain == domain and not benchmark.formulations and {*benchmark.splits} != {"train"}
         }
 
     def domain(self, episode: StoredEpisode) -> str:

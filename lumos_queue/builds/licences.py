@@ -39,20 +39,20 @@ class RowFilter:
     def __init__(self, allow_test: bool):
         self._allow_test = allow_test
         self._licences: dict[str, dict[str, int]] = {}
-        self._refused = 0
+        self._refusals = 0
 
     def admit(self, split: str, licence: str, benchmark: str) -> bool:
         """Whether to write a row of that split; it is counted as written or as refused."""
         if is_test(benchmark, split) and not self._allow_test:
-            self._refused += 1
+            self._refusals += 1
             return False
-        held = self._licences.setdefault(licence or UNKNOWN, {})
-        held[benchmark] = held.get(benchmark, 0) + 1
+        counts = self._licences.setdefault(licence or UNKNOWN, {})
+        counts[benchmark] = counts.get(benchmark, 0) + 1
         return True
 
     def report(self) -> dict[str, Any]:
         """For a command's result: the number of refused rows, and the warning about the licences of the others."""
-        return {"of_test_split": self._refused, "warning": warning(self._licences)}
+        return {"of_test_split": self._refusals, "warning": warning(self._licences)}
 
 
 def strictness(licence: str) -> int:
@@ -67,14 +67,14 @@ def warning(licences: Mapping[str, Mapping[str, int]]) -> str:
     """
     total = sum(sum(rows.values()) for rows in licences.values())
     bad = {name: rows for name, rows in licences.items() if is_non_commercial(name)}
-    told = []
+    sentences = []
     for verb, are_known in (("are", True), ("may be", False)):
         alike = {name: rows for name, rows in bad.items() if name.startswith(UNKNOWN) != are_known}
         if alike:
-            named = "; ".join(f"{', '.join(sorted(rows))} ({name})" for name, rows in sorted(alike.items()))
+            names = "; ".join(f"{', '.join(sorted(rows))} ({name})" for name, rows in sorted(alike.items()))
             count = sum(sum(rows.values()) for rows in alike.values())
-            told.append(f"{count:,} of {total:,} rows {verb} licensed for non-commercial use only: {named}.")
+            sentences.append(f"{count:,} of {total:,} rows {verb} licensed for non-commercial use only: {names}.")
     unknown = sum(sum(rows.values()) for name, rows in licences.items() if name.startswith(UNKNOWN))
     if unknown:
-        told.append(f"The licence of {unknown:,} of {total:,} rows is unknown.")
-    return " ".join(told)
+        sentences.append(f"The licence of {unknown:,} of {total:,} rows is unknown.")
+    return " ".join(sentences)

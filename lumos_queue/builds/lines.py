@@ -27,11 +27,11 @@ def new_lines(path: Path | None) -> Iterator[Write]:
         raise SpecError(f"'{path}' exists already: name a new file.")
     if not path.parent.is_dir():
         raise SpecError(f"There is no folder '{path.parent}'.")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    partial_path = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+        with partial_path.open("w", encoding="utf-8", newline="\n") as file:
             yield lambda row: print(json.dumps(row, ensure_ascii=False), file=file)
-        unfinished.rename(path)
+        partial_path.rename(path)
     finally:
         with suppress(FileNotFoundError):
-            unfinished.unlink()
+            partial_path.unlink()

@@ -28,14 +28,14 @@ def shingles(text: str) -> frozenset[int]:
     )
 
 
-def similarity(one: frozenset[int], other: frozenset[int]) -> float:
+def similarity(first: frozenset[int], second: frozenset[int]) -> float:
     """Jaccard similarity: shingles in both over shingles in either."""
-    return len(one & other) / len(one | other)
+    return len(first & second) / len(first | second)
 
 
-def bands(found: frozenset[int], threshold: float) -> list[bytes]:
+def bands(hashes: frozenset[int], threshold: float) -> list[bytes]:
     """Keys of which two texts as similar as `threshold` share at least one, in all but 1 % of cases."""
-    smallest = _signature(found)
+    smallest = _signature(hashes)
     width = _width(threshold)
     return [struct.pack(f"<{1 + width}Q", start, *smallest[start : start + width]) for start in range(0, BINS, width)]
 
@@ -44,9 +44,9 @@ def _width(threshold: float) -> int:
     return next(width for width in (8, 4, 2, 1) if width == 1 or (1 - threshold**width) ** (BINS / width) <= 0.01)
 
 
-def _signature(found: frozenset[int]) -> list[int]:
+def _signature(hashes: frozenset[int]) -> list[int]:
     smallest = [_EMPTY] * BINS
-    for value in found:
+    for value in hashes:
         index, rest = value % BINS, value // BINS
         if rest < smallest[index]:
             smallest[index] = rest
@@ -55,13 +55,13 @@ def _signature(found: frozenset[int]) -> list[int]:
 
 def _borrow(smallest: list[int], index: int) -> int:
     """The value of another bin, which depends on the empty bin alone, so that equal texts borrow alike."""
-    return next(smallest[other] for other in _donors(index) if smallest[other] != _EMPTY)
+    return next(smallest[donor] for donor in _donors(index) if smallest[donor] != _EMPTY)
 
 
 @cache
 def _donors(index: int) -> tuple[int, ...]:
     """The bins in the order in which an empty one tries them."""
-    return tuple(sorted(range(BINS), key=lambda other: _hash(f"{index} {other}")))
+    return tuple(sorted(range(BINS), key=lambda donor: _hash(f"{index} {donor}")))
 
 
 def _hash(text: str) -> int:

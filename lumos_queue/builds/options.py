@@ -38,9 +38,9 @@ class BuildOptions:
 
     def __post_init__(self) -> None:
         """Raises SpecError naming the first invalid option."""
-        for what, value, choices in (("format", self.format, FORMATS), ("selection", self.select, SELECTIONS)):
+        for kind, value, choices in (("format", self.format, FORMATS), ("selection", self.select, SELECTIONS)):
             if value not in choices:
-                raise unknown(what, value, choices)
+                raise unknown(kind, value, choices)
         if self.level and self.level not in LEVELS:
             raise unknown("check level", self.level, LEVELS)
         trainable = (*trainable_names(), *TOOL_AGENTS)
@@ -49,16 +49,16 @@ class BuildOptions:
                 raise unknown("formulation", name, trainable)
         if not self.formulations:
             raise SpecError(f"A build needs at least one formulation: {', '.join(trainable)}.")
-        called = [name for name in self.formulations if name in TOOL_AGENTS]
-        if called and (self.format != FORMAT or self.level or self.reexecute or self.perturbed):
+        tool_agents = [name for name in self.formulations if name in TOOL_AGENTS]
+        if tool_agents and (self.format != FORMAT or self.level or self.reexecute or self.perturbed):
             raise SpecError(
-                f"Rows of {called[0]} are single calls, which are not executed again: give --format {FORMAT}, and "
+                f"Rows of {tool_agents[0]} are single calls, which are not executed again: give --format {FORMAT}, and "
                 "leave out --level, --reexecute and --perturbed."
             )
         if self.format == "trl-preference" and self.formulations != ("iterative",):
             raise SpecError("Preference pairs are made of iterative episodes: leave --formulations out.")
-        chosen = (self.per_task, self.level, self.mix, self.rows, self.near, self.reexecute, self.perturbed)
-        if self.format == "trl-preference" and any(chosen):
+        selection_options = (self.per_task, self.level, self.mix, self.rows, self.near, self.reexecute, self.perturbed)
+        if self.format == "trl-preference" and any(selection_options):
             raise SpecError(
                 "Preference pairs are made of all tries at a task: leave out --per-task, --level, --mix, "
                 "--rows, --near-duplicates, --reexecute and --perturbed."

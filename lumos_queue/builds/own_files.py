@@ -14,31 +14,32 @@ _ROWS = (
 )
 
 
-def count_own_rows(staging: StagingDatabase, files: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def count_own_rows(database: StagingDatabase, files: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Return how many rows each benchmark of a file has in a build, and how many of them each dataset of its name has.
 
     Files of one title are different datasets. `files`: the sha256 of the file of each dataset, by the dataset's digest;
     rows that a program gave have none.
     """
     counts: dict[str, dict[str, Any]] = {}
-    for benchmark, dataset, rows in staging.read(_ROWS):
+    for benchmark, dataset, rows in database.read(_ROWS):
         if is_file_benchmark(benchmark):
-            own = counts.setdefault(benchmark, {"rows": 0, "datasets": []})
-            own["rows"] += rows
-            own["datasets"].append({"dataset": dataset, "rows": rows, "sha256": files.get(dataset, "")})
+            own_file = counts.setdefault(benchmark, {"rows": 0, "datasets": []})
+            own_file["rows"] += rows
+            own_file["datasets"].append({"dataset": dataset, "rows": rows, "sha256": files.get(dataset, "")})
     return counts
 
 
 def describe_own_files(manifest: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each own file of a build; none for a build of earlier code."""
     return [
-        f"{name} is your own file '{name.removeprefix(PREFIX)}', and no published benchmark; {_describe_datasets(own)}"
-        for name, own in manifest.get("own_files", {}).items()
+        f"{name} is your own file '{name.removeprefix(PREFIX)}', and no published benchmark; "
+        f"{_describe_datasets(own_file)}"
+        for name, own_file in manifest.get("own_files", {}).items()
     ]
 
 
-def _describe_datasets(own: Mapping[str, Any]) -> str:
-    datasets = own["datasets"]
+def _describe_datasets(own_file: Mapping[str, Any]) -> str:
+    datasets = own_file["datasets"]
     if len(datasets) == 1:
         return f"sha256 of the file: {datasets[0]['sha256'] or 'not known'}"
     parts = [f"{part['rows']:,} rows of a file with the sha256 {part['sha256'] or 'not known'}" for part in datasets]

@@ -59,23 +59,23 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, b
     return BuildCandidate(episode, domain, Annotation((), episode.answer or ""), "", MODULES, level), not problem
 
 
-def keep_try(staging: StagingDatabase, candidate: BuildCandidate, good: bool) -> None:
+def keep_try(database: StagingDatabase, candidate: BuildCandidate, good: bool) -> None:
     """Stage a try with the prompts and replies of its modules."""
     asks = [
-        {"place": place, "role": step.role, "prompt": step.prompt, "reply": step.result.text.strip()}
-        for place, step in enumerate(candidate.episode.steps)
+        {"place": position, "role": step.role, "prompt": step.prompt, "reply": step.result.text.strip()}
+        for position, step in enumerate(candidate.episode.steps)
         if isinstance(step.result, Completion) and step.role in MODULES
     ]
-    number = staging.insert("candidate", [candidate.columns(json.dumps(asks), good)])
-    staging.insert("ask", [{"candidate": number, **one} for one in asks])
+    number = database.insert("candidate", [candidate.columns(json.dumps(asks), good)])
+    database.insert("ask", [{"candidate": number, **ask} for ask in asks])
 
 
-def make_pairs(staging: StagingDatabase) -> None:
+def make_pairs(database: StagingDatabase) -> None:
     """Write the pairs of every task as rows of the successful episode that says the chosen reply."""
-    for tries in _by_task(staging):
+    for tries in _by_task(database):
         for role, pair, good, bad in pairs(tries):
-            name = staging.one("SELECT name FROM candidate WHERE id = ?", bad)
-            benchmark, row = next(staging.read("SELECT benchmark, row FROM candidate WHERE id = ?", good))
+            name = database.one("SELECT name FROM candidate WHERE id = ?", bad)
+            benchmark, row = next(database.read("SELECT benchmark, row FROM candidate WHERE id = ?", good))
             line = {
                 "candidate": good,
                 "file": f"{role}_preference",
@@ -84,8 +84,8 @@ def make_pairs(staging: StagingDatabase) -> None:
                 "turns": 1,
                 "other": name,
             }
-            staging.insert("line", [line])
-    staging.run(
+            database.insert("line", [line])
+    database.run(
         "UPDATE candidate SET why = 'no try of the other kind to compare with' WHERE why IS NULL "
         "AND id NOT IN (SELECT candidate FROM line) AND name NOT IN (SELECT other FROM line)"
     )
@@ -96,37 +96,37 @@ def pairs(tries: list[Try]) -> Iterator[tuple[str, dict[str, str], int, int]]:
 
     A reply that a successful try gave to the same prompt is never rejected; chosen is what most successful ones say.
     """
-    said: dict[tuple[str, str], Counter[str]] = {}
+    replies_by_prompt: dict[tuple[str, str], Counter[str]] = {}
     who: dict[tuple[str, str, str], int] = {}
-    for one in tries:
-        if one.good:
-            for role, prompt, reply in one.asks:
-                said.setdefault((role, prompt), Counter())[reply] += 1
-                who.setdefault((role, prompt, reply), one.candidate)
-    made = set()
-    for one in tries:
-        if one.good:
+    for attempt in tries:
+        if attempt.good:
+            for role, prompt, reply in attempt.asks:
+                replies_by_prompt.setdefault((role, prompt), Counter())[reply] += 1
+                who.setdefault((role, prompt, reply), attempt.candidate)
+    known_pairs = set()
+    for attempt in tries:
+        if attempt.good:
             continue
-        for role, prompt, reply in one.asks:
-            replies = said.get((role, prompt), Counter())
+        for role, prompt, reply in attempt.asks:
+            replies = replies_by_prompt.get((role, prompt), Counter())
             if replies and reply not in replies:
-                chosen = min(replies.items(), key=lambda item: (-item[1], item[0]))[0]
-                if (role, prompt, chosen, reply) not in made:
-                    made.add((role, prompt, chosen, reply))
-                    pair = {"prompt": prompt, "chosen": chosen, "rejected": reply}
-                    yield role, pair, who[role, prompt, chosen], one.candidate
+                best_reply = min(replies.items(), key=lambda item: (-item[1], item[0]))[0]
+                if (role, prompt, best_reply, reply) not in known_pairs:
+                    known_pairs.add((role, prompt, best_reply, reply))
+                    pair = {"prompt": prompt, "chosen": best_reply, "rejected": reply}
+                    yield role, pair, who[role, prompt, best_reply], attempt.candidate
                 break
 
 
-def _by_task(staging: StagingDatabase) -> Iterator[list[Try]]:
+def _by_task(database: StagingDatabase) -> Iterator[list[Try]]:
     """The tries at each task that has some of both kinds, in the order of their content."""
-    tasks = staging.read(
+    tasks = database.read(
         "SELECT benchmark, task FROM candidate GROUP BY benchmark, task "
         "HAVING max(good) = 1 AND min(good) = 0 ORDER BY benchmark, task"
     )
     for benchmark, task in tasks:
-        found = staging.read(
+        rows = database.read(
             f"SELECT id, good FROM candidate WHERE benchmark = ? AND task = ? ORDER BY {CONTENT_ORDER}", benchmark, task
         )
-        wanted = "SELECT role, prompt, reply FROM ask WHERE candidate = ? ORDER BY place"
-        yield [Try(one, bool(good), tuple(staging.read(wanted, one))) for one, good in list(found)]
+        query = "SELECT role, prompt, reply FROM ask WHERE candidate = ? ORDER BY place"
+        yield [Try(candidate, bool(good), tuple(database.read(query, candidate))) for candidate, good in list(rows)]

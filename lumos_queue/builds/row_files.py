@@ -38,27 +38,27 @@ class WrittenFile:
 
 
 def write_rows(
-    staging: StagingDatabase, format: str, folder: Path, options: dict[str, Any]
+    database: StagingDatabase, format: str, folder: Path, options: dict[str, Any]
 ) -> tuple[str, list[WrittenFile]]:
     """Write every file and `lineage.jsonl`; returns the build's digest and the files.
 
     The digest covers the options and every row in order, as JSON text: not the code version, the date or the episodes.
     """
     hasher = hashlib.sha256(json.dumps(options, sort_keys=True, ensure_ascii=False).encode())
-    written = []
+    files = []
     with (folder / LINEAGE).open("w", encoding="utf-8", newline="\n") as lineage:
 
         def trace(row: dict[str, Any]) -> None:
             hasher.update(f"\n{row['file']} {row['sha256']}".encode())
             lineage.write(json.dumps(row, ensure_ascii=False) + "\n")
 
-        for part, file in list(staging.read(_FILES)):
-            written.append(_write_file(staging, format, folder, part, file, trace))
-    return hasher.hexdigest(), written
+        for part, file in list(database.read(_FILES)):
+            files.append(_write_file(database, format, folder, part, file, trace))
+    return hasher.hexdigest(), files
 
 
 def _write_file(
-    staging: StagingDatabase, format: str, folder: Path, part: str, file: str, trace: Callable[[dict[str, Any]], None]
+    database: StagingDatabase, format: str, folder: Path, part: str, file: str, trace: Callable[[dict[str, Any]], None]
 ) -> WrittenFile:
     name = ("" if part == "train" else f"{part}/") + file + suffix(format)
     path = folder / name
@@ -66,12 +66,12 @@ def _write_file(
     rows = replies = 0
     writer = open_writer(path, format)
     try:
-        for key, line, turns, other, episode, job, level, licence, benchmark, origin, given, gold in staging.read(
+        for key, line, turns, bad_name, episode, job, level, licence, benchmark, origin, roles, gold in database.read(
             _LINES, file, part
         ):
             writer.add(line)
             rows, replies = rows + 1, replies + turns
-            traced = {
+            lineage = {
                 "id": key,
                 "file": name,
                 "sha256": hashlib.sha256(line.encode()).hexdigest(),
@@ -82,14 +82,14 @@ def _write_file(
                 "level": level,
                 "licence": licence,
             }
-            helped = {"given": given.split()} | ({"gold": gold} if gold else {}) if given else {}
-            trace(traced | helped | ({"rejected": other} if other else {}))
+            prefill = {"given": roles.split()} | ({"gold": gold} if gold else {}) if roles else {}
+            trace(lineage | prefill | ({"rejected": bad_name} if bad_name else {}))
     finally:
         writer.close()
-    with path.open("rb") as done:
-        sha256 = hashlib.file_digest(done, "sha256").hexdigest()
+    with path.open("rb") as stream:
+        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     return WrittenFile(name, part, rows, round(replies / rows, 2), sha256)
 
 
 def files_as_json(files: list[WrittenFile]) -> list[dict[str, Any]]:
-    return [asdict(one) for one in files]
+    return [asdict(file) for file in files]

@@ -19,93 +19,99 @@ RANKS = {
 }
 
 
-def choose(staging: StagingDatabase, options: BuildOptions, tell: Tell = tell_nobody) -> None:
+def choose(database: StagingDatabase, options: BuildOptions, tell: Tell = tell_nobody) -> None:
     """Exclude candidates, each with a reason, and put those that stay in order and in parts."""
     tell(BuildStage.DUPLICATES, 0)
-    _exclude_corrected(staging)
-    _exclude_repeated(staging)
+    _exclude_corrected(database)
+    _exclude_repeated(database)
     if options.near:
-        _exclude_near(staging, options, tell)
+        _exclude_near(database, options, tell)
     tell(BuildStage.CHOOSING, 0)
     if options.per_task:
-        _limit_per_task(staging, options)
+        _limit_per_task(database, options)
     if options.mix:
-        _apply_mix(staging, options)
+        _apply_mix(database, options)
     if options.rows:
-        _limit_rows(staging, options)
-    arrange(staging, options)
+        _limit_rows(database, options)
+    arrange(database, options)
 
 
-def arrange(staging: StagingDatabase, options: BuildOptions) -> None:
+def arrange(database: StagingDatabase, options: BuildOptions) -> None:
     """Give every candidate that stays its position and its part: a source task is wholly in train or wholly in dev.
 
     Which of them depends on the task alone: it is the same in every build with the same share, and a task in dev stays
     in dev with a larger share.
     """
     if options.dev_share:
-        staging.run("UPDATE candidate SET part = 'dev' WHERE share('dev', source) < ?", options.dev_share)
-    staging.run(
+        database.run("UPDATE candidate SET part = 'dev' WHERE share('dev', source) < ?", options.dev_share)
+    database.run(
         "INSERT INTO kept (candidate, part) "
         f"SELECT id, part FROM candidate WHERE why IS NULL AND good ORDER BY {CONTENT_ORDER}"
     )
 
 
-def drop_repeated_rows(staging: StagingDatabase) -> int:
+def drop_repeated_rows(database: StagingDatabase) -> int:
     """Keep each row once in its file and return how many were dropped: two episodes may begin alike."""
-    return staging.run(
+    return database.run(
         "DELETE FROM line WHERE rowid IN (SELECT rowid FROM (SELECT line.rowid, row_number() OVER "
         "(PARTITION BY kept.part, line.file, hash(line.json) ORDER BY kept.place, line.rowid) AS place "
         "FROM kept JOIN line ON line.candidate = kept.candidate) WHERE place > 1)"
     )
 
 
-def _exclude_corrected(staging: StagingDatabase) -> None:
-    staging.run(
+def _exclude_corrected(database: StagingDatabase) -> None:
+    database.run(
         "UPDATE candidate SET why = 'corrected by a person' WHERE why IS NULL AND episode IN "
         "(SELECT parent FROM candidate WHERE parent IS NOT NULL)"
     )
-    staging.run(
+    database.run(
         "UPDATE candidate SET why = 'corrected by a person, and the correction is not among those that fit' "
         "WHERE why IS NULL AND episode IN (SELECT episode FROM corrected)"
     )
 
 
-def _exclude_repeated(staging: StagingDatabase) -> None:
+def _exclude_repeated(database: StagingDatabase) -> None:
     """Of equal solutions the one under the strictest licence stays: its terms apply to the text in any case."""
     order = f"strict DESC, licence, completeness DESC, checked DESC, origin, {CONTENT_ORDER}"
-    staging.run(
+    database.run(
         "UPDATE candidate SET why = 'duplicate' WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER "
         f"(PARTITION BY text ORDER BY {order}) AS place FROM candidate WHERE why IS NULL) WHERE place > 1)"
     )
 
 
-def _exclude_near(staging: StagingDatabase, options: BuildOptions, tell: Tell) -> None:
+def _exclude_near(database: StagingDatabase, options: BuildOptions, tell: Tell) -> None:
     order = f"SELECT id, solution FROM candidate WHERE why IS NULL ORDER BY {_by_task(options)}"
-    staging.run("CREATE TEMP TABLE ranked AS SELECT id FROM candidate WHERE 0")
-    staging.run(f"INSERT INTO ranked SELECT id FROM ({order})")
+    database.run("CREATE TEMP TABLE ranked AS SELECT id FROM candidate WHERE 0")
+    database.run(f"INSERT INTO ranked SELECT id FROM ({order})")
 
     @lru_cache(maxsize=4096)
     def shingles_of(candidate: int) -> frozenset[int]:
-        return shingles(staging.one("SELECT solution FROM candidate WHERE id = ?", candidate))
+        return shingles(database.one("SELECT solution FROM candidate WHERE id = ?", candidate))
 
-    for done, (candidate,) in enumerate(staging.read("SELECT id FROM ranked ORDER BY rowid")):
-        if not done % EVERY:
-            tell(BuildStage.NEAR_DUPLICATES, done)
-        mine = shingles_of(candidate)
-        keys = bands(mine, options.near)
-        if any(similarity(mine, shingles_of(other)) >= options.near for other in _neighbours(staging, keys)):
-            staging.exclude("near-duplicate", [candidate])
+    for index, (candidate,) in enumerate(database.read("SELECT id FROM ranked ORDER BY rowid")):
+        if not index % EVERY:
+            tell(BuildStage.NEAR_DUPLICATES, index)
+        own_shingles = shingles_of(candidate)
+        keys = bands(own_shingles, options.near)
+        if any(
+            similarity(own_shingles, shingles_of(neighbour)) >= options.near
+            for neighbour in _neighbours(database, keys)
+        ):
+            database.exclude("near-duplicate", [candidate])
         else:
-            staging.insert("band", [{"key": key, "candidate": candidate} for key in dict.fromkeys(keys)])
+            database.insert("band", [{"key": key, "candidate": candidate} for key in dict.fromkeys(keys)])
 
 
-def _neighbours(staging: StagingDatabase, keys: list[bytes]) -> list[int]:
-    wanted = ", ".join("?" * len(keys))
-    return [one for (one,) in staging.read(f"SELECT DISTINCT candidate FROM band WHERE key IN ({wanted})", *keys)]
+def _neighbours(database: StagingDatabase, keys: list[bytes]) -> list[int]:
+    placeholders = ", ".join("?" * len(keys))
+    return [
+        candidate
+        for (candidate,) in database.read(f"SELECT DISTINCT candidate FROM band WHERE key IN ({placeholders})", *keys)
+    ]
 
 
-def _limit_per_task(staging: StagingDatabase, options: BuildOptions) -> None:
-    staging.run(
+def _limit_per_task(database: StagingDatabase, options: BuildOptions) -> None:
+    database.run(
         "UPDATE candidate SET why = 'others of its task come first' WHERE id IN (SELECT id FROM (SELECT id, "
         f"row_number() OVER (PARTITION BY benchmark, task ORDER BY {RANKS[options.select]}) AS place "
         "FROM candidate WHERE why IS NULL) WHERE place > ?)",
@@ -113,20 +119,20 @@ def _limit_per_task(staging: StagingDatabase, options: BuildOptions) -> None:
     )
 
 
-def _apply_mix(staging: StagingDatabase, options: BuildOptions) -> None:
+def _apply_mix(database: StagingDatabase, options: BuildOptions) -> None:
     """The largest mix for which every group can fill its share. Raises SpecError for an empty group."""
     groups = ", ".join("?" * len(options.mix))
     group = f"CASE WHEN benchmark IN ({groups}) THEN benchmark ELSE domain END"
     names = list(options.mix)
-    staging.run(
+    database.run(
         f"UPDATE candidate SET why = 'not in the mix' WHERE why IS NULL AND {group} NOT IN ({groups})", *names, *names
     )
-    held = dict(staging.read(f"SELECT {group}, count(*) FROM candidate WHERE why IS NULL GROUP BY 1", *names))
-    if empty := sorted(set(options.mix) - held.keys()):
+    counts = dict(database.read(f"SELECT {group}, count(*) FROM candidate WHERE why IS NULL GROUP BY 1", *names))
+    if empty := sorted(set(options.mix) - counts.keys()):
         raise SpecError(f"--mix asks for '{empty[0]}', of which no episode is left: leave it out or widen --where.")
-    total = min(held[name] / share for name, share in options.mix.items())
+    total = min(counts[name] / share for name, share in options.mix.items())
     for name, share in options.mix.items():
-        staging.run(
+        database.run(
             "UPDATE candidate SET why = 'beyond its share of the mix' WHERE id IN (SELECT id FROM candidate "
             f"WHERE why IS NULL AND {group} = ? ORDER BY share(?, text), {CONTENT_ORDER} LIMIT -1 OFFSET ?)",
             *names,
@@ -136,9 +142,9 @@ def _apply_mix(staging: StagingDatabase, options: BuildOptions) -> None:
         )
 
 
-def _limit_rows(staging: StagingDatabase, options: BuildOptions) -> None:
+def _limit_rows(database: StagingDatabase, options: BuildOptions) -> None:
     """Which stay depends on their source task and the seed: builds of other annotations of it have the same ones."""
-    staging.run(
+    database.run(
         "UPDATE candidate SET why = 'beyond the number of rows' WHERE id IN (SELECT id FROM candidate "
         f"WHERE why IS NULL ORDER BY share(?, source), {CONTENT_ORDER} LIMIT -1 OFFSET ?)",
         options.seed,

@@ -30,8 +30,8 @@ def read_reply(episode: StoredEpisode, domain: str) -> str:
         return answer
     text = " ".join(replies[-1].split())
     phrase = FORMULATIONS.load(episode.formulation).phrase
-    stated = phrase(text) if phrase else ""
-    return text if stated == answer else write_cot(DOMAINS.load(domain).name, text, answer)
+    answer_in_text = phrase(text) if phrase else ""
+    return text if answer_in_text == answer else write_cot(DOMAINS.load(domain).name, text, answer)
 
 
 def has_marks_of_turns(text: str) -> bool:

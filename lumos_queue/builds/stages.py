@@ -44,8 +44,11 @@ class Stage:
 
     def lines(self) -> str:
         """The subgoal, and below it each action with its result: what a judge of the step is shown."""
-        shown = [f"{write_action(action)}{f' = {ran.result}' if ran.ok else ''}" for action, ran in self.done]
-        return "\n".join([self.subgoal.text, *shown])
+        lines = [
+            f"{write_action(action)}{f' = {execution.result}' if execution.ok else ''}"
+            for action, execution in self.done
+        ]
+        return "\n".join([self.subgoal.text, *lines])
 
 
 def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
@@ -86,21 +89,23 @@ def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
     if not replies:
         stages = stages_of(steps)
         return (
-            [*(one.plan for one in stages), STOP_PLANNING] if role == "planner" else [one.grounding for one in stages]
+            [*(stage.plan for stage in stages), STOP_PLANNING]
+            if role == "planner"
+            else [stage.grounding for stage in stages]
         )
     if role != "planner":
         return [_write_grounding(text, actions) for text, _, actions in replies]
     *earlier, (last, subgoals, _) = replies
-    written = [_write_plan(text, noted) for text, noted, _ in earlier if noted or says_stop(text)]
-    return [*written, _write_plan(last, subgoals) if subgoals else _write_end(last, len(written) + 1)]
+    plans = [_write_plan(text, notes) for text, notes, _ in earlier if notes or says_stop(text)]
+    return [*plans, _write_plan(last, subgoals) if subgoals else _write_end(last, len(plans) + 1)]
 
 
 def _write_plan(reply: str, subgoals: Sequence[Subgoal]) -> str:
     """A planner's reply that reads as these subgoals: its own where it does."""
-    first, *others = subgoals
-    if reply and (tuple(subgoals) == read_plan(reply) if others else read_subgoal(reply, first.number) == first):
+    first, *rest = subgoals
+    if reply and (tuple(subgoals) == read_plan(reply) if rest else read_subgoal(reply, first.number) == first):
         return reply
-    return write_plan(subgoals) if others else write_subgoal(first)
+    return write_plan(subgoals) if rest else write_subgoal(first)
 
 
 def _write_end(reply: str, number: int) -> str:
@@ -112,10 +117,10 @@ def _write_end(reply: str, number: int) -> str:
 
 def _write_grounding(reply: str, actions: Sequence[Action]) -> str:
     """A grounder's reply that reads as these actions: its own where it does, also behind an `R1 = ` that began it."""
-    written = [_essence(action) for action in actions if action.name != TOO_MANY]
+    essences = [_essence(action) for action in actions if action.name != TOO_MANY]
     for text in (reply, f"R1 = {reply.strip()}"):
         for calls in (True, False):
-            if written == [_essence(action) for action in read_actions(text, calls)[: len(written)]]:
+            if essences == [_essence(action) for action in read_actions(text, calls)[: len(essences)]]:
                 return reply
     return "; ".join(action.raw or write_action(action) for action in actions)
 
@@ -126,18 +131,18 @@ def _essence(action: Action) -> tuple[tuple[str, ...], str, str]:
 
 def whole_plan(steps: Sequence[RecordedStep]) -> list[str]:
     """The planner's replies up to the one that stops, which is added where the limit of subgoals came first."""
-    said = replies_of(steps, "planner")
-    return said if said and says_stop(said[-1]) else [*said, STOP_PLANNING]
+    replies = replies_of(steps, "planner")
+    return replies if replies and says_stop(replies[-1]) else [*replies, STOP_PLANNING]
 
 
 def matches_gold_step(stage: Stage, gold: AnnotatedSubgoal) -> bool:
     """Whether a stage did what a gold step does: the same value last, in the same variables, so either may go on."""
     if stage.value is None or not gold.results:
         return False
-    own = [action.variables for action, _ in stage.done]
-    return own == [action.variables for action in gold.actions] and same_value(stage.value, gold.results[-1])
+    variables = [action.variables for action, _ in stage.done]
+    return variables == [action.variables for action in gold.actions] and same_value(stage.value, gold.results[-1])
 
 
-def same_value(one: str, other: str) -> bool:
+def same_value(first: str, second: str) -> bool:
     """The same number however written, or the same text but for capitals and spaces."""
-    return same_number(one, other) or one.casefold().split() == other.casefold().split()
+    return same_number(first, second) or first.casefold().split() == second.casefold().split()

@@ -70,7 +70,7 @@ class StagingDatabase:
         statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
         if len(values) == 1:
             return self._file.execute(statement, list(values[0].values())).lastrowid or 0
-        self._file.executemany(statement, ([one[name] for name in names] for one in values))
+        self._file.executemany(statement, ([row[name] for name in names] for row in values))
         return 0
 
     def run(self, statement: str, *values: Any) -> int:
@@ -82,12 +82,14 @@ class StagingDatabase:
 
     def one(self, statement: str, *values: Any) -> Any:
         """The first column of the first row; None when there is none."""
-        found = self._file.execute(statement, values).fetchone()
-        return found[0] if found else None
+        row = self._file.execute(statement, values).fetchone()
+        return row[0] if row else None
 
     def exclude(self, why: str, candidates: Iterable[int]) -> None:
         """Exclude these candidates for that reason."""
-        self._file.executemany("UPDATE candidate SET why = ? WHERE id = ?", ((why, one) for one in candidates))
+        self._file.executemany(
+            "UPDATE candidate SET why = ? WHERE id = ?", ((why, candidate) for candidate in candidates)
+        )
 
     def exclusions(self) -> dict[str, int]:
         """How many candidates are excluded, by reason."""

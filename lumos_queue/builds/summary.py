@@ -24,7 +24,7 @@ _SWITCHES = {
 def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the build was made from and how: (name, text); unused options are omitted."""
     options = manifest["options"]
-    told = [
+    pairs = [
         ("episodes where", options["where"] or "any"),
         ("format", options["format"]),
         ("formulations", ", ".join(options["formulations"])),
@@ -44,29 +44,27 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("origins", ", ".join(f"{name} {rows:,} rows" for name, rows in manifest.get("origins", {}).items())),
         ("made", f"{manifest['created_at']}, code {manifest['code_version']}"),
     ]
-    return [(name, text) for name, text in told if text]
+    return [(name, text) for name, text in pairs if text]
 
 
 def test_sets(manifest: Mapping[str, Any]) -> str:
     """Which test sets the task texts were compared with, and which not."""
-    compared, others = [], []
-    for key, found in manifest["contamination"].items():
+    checked_splits, other_splits = [], []
+    for key, check in manifest["contamination"].items():
         name = f"test splits {key}" if key == "stored here" else key
-        if isinstance(found, str):
-            others.append(name + found.removeprefix(NOT_CHECKED))
+        if isinstance(check, str):
+            other_splits.append(name + check.removeprefix(NOT_CHECKED))
         else:
-            unreadable = f", {found['unreadable']:,} unreadable" if found["unreadable"] else ""
-            compared.append(f"{name} ({found['rows']:,} rows{unreadable})")
-    told = f"checked: {', '.join(compared) or 'none'}"
-    return f"{told}; {NOT_CHECKED}: {', '.join(others)}" if others else told
+            unreadable = f", {check['unreadable']:,} unreadable" if check["unreadable"] else ""
+            checked_splits.append(f"{name} ({check['rows']:,} rows{unreadable})")
+    text = f"checked: {', '.join(checked_splits) or 'none'}"
+    return f"{text}; {NOT_CHECKED}: {', '.join(other_splits)}" if other_splits else text
 
 
 def found_in_tests(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     """(in which test split and how, episodes) of those left out because their tasks are in one."""
-    left_out = manifest["episodes"]["left_out"]
-    return [
-        (why, count) for why, count in sorted(left_out.items()) if why.startswith(("stands in ", "of a test split"))
-    ]
+    counts = manifest["episodes"]["left_out"]
+    return [(why, count) for why, count in sorted(counts.items()) if why.startswith(("stands in ", "of a test split"))]
 
 
 def with_flag(why: str) -> str:
@@ -83,15 +81,16 @@ def with_flag(why: str) -> str:
 def licences(manifest: Mapping[str, Any]) -> str:
     """Each licence with the rows of each benchmark under it."""
     return "; ".join(
-        f"{name}: " + ", ".join(f"{name_rows(manifest, one, name)} {rows:,} rows" for one, rows in held.items())
-        for name, held in manifest["licences"].items()
+        f"{name}: "
+        + ", ".join(f"{name_rows(manifest, benchmark, name)} {rows:,} rows" for benchmark, rows in counts.items())
+        for name, counts in manifest["licences"].items()
     )
 
 
 def levels(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     """(check level, rows), the weakest first; rows without any check are 'not checked'."""
-    held = manifest["levels"]
-    return [(level or "not checked", held[level]) for level in ("", *LEVELS) if level in held]
+    counts = manifest["levels"]
+    return [(level or "not checked", counts[level]) for level in ("", *LEVELS) if level in counts]
 
 
 def has_turns(manifest: Mapping[str, Any]) -> bool:
@@ -104,22 +103,22 @@ def exclusions(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
 
     Episodes that filters rejected are one line: the filters have their own counts.
     """
-    told: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for why, count in manifest["episodes"]["left_out"].items():
         why = "rejected by filters, planner and grounder" if why.startswith(_REJECTED) else why
-        told[why] = told.get(why, 0) + count
-    return sorted(told.items(), key=lambda one: (-one[1], one[0]))
+        counts[why] = counts.get(why, 0) + count
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def unwritten_formulations(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     """(formulation and reason, episodes) of those used for other formulations."""
     episodes = manifest["episodes"]
-    told = {why: count - episodes["left_out"].get(why, 0) for why, count in episodes["not_written"].items()}
-    return [(why, count) for why, count in told.items() if count > 0]
+    counts = {why: count - episodes["left_out"].get(why, 0) for why, count in episodes["not_written"].items()}
+    return [(why, count) for why, count in counts.items() if count > 0]
 
 
 def rejections(manifest: Mapping[str, Any]) -> list[tuple[str, int, int]]:
     """(filter, rejected planner rows, rejected grounder rows) among the episodes read, the most frequent first."""
     planner, grounder = manifest["verdicts"].get("planner", {}), manifest["verdicts"].get("grounder", {})
-    found = [(name, planner.get(name, 0), grounder.get(name, 0)) for name in planner.keys() | grounder.keys()]
-    return sorted(found, key=lambda one: (-max(one[1:]), one[0]))
+    rows = [(name, planner.get(name, 0), grounder.get(name, 0)) for name in planner.keys() | grounder.keys()]
+    return sorted(rows, key=lambda row: (-max(row[1:]), row[0]))

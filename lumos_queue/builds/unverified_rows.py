@@ -27,24 +27,24 @@ def find_unverified(connection: Connection) -> tuple[frozenset[str], frozenset[s
     origins = read_row_origins(connection, jobs)
     states = {job.id: origins[job.id].state for job in jobs}
     by_state = {state: {job.dataset for job in jobs if states[job.id] == state} for state in RowState}
-    verified, stated = by_state[RowState.VERIFIED], by_state[RowState.STATED]
-    stated = stated - verified
-    unverified = by_state[RowState.UNVERIFIED] - verified - stated
-    derived = by_state[RowState.DERIVED]
-    unverified |= _derived_from(connection, derived, unverified, jobs)
-    stated |= _derived_from(connection, derived - unverified, stated, jobs)
-    return frozenset(unverified), frozenset(stated)
+    verified_datasets, stated_datasets = by_state[RowState.VERIFIED], by_state[RowState.STATED]
+    stated_datasets = stated_datasets - verified_datasets
+    unverified_datasets = by_state[RowState.UNVERIFIED] - verified_datasets - stated_datasets
+    derived_datasets = by_state[RowState.DERIVED]
+    unverified_datasets |= _select_derived(connection, derived_datasets, unverified_datasets, jobs)
+    stated_datasets |= _select_derived(connection, derived_datasets - unverified_datasets, stated_datasets, jobs)
+    return frozenset(unverified_datasets), frozenset(stated_datasets)
 
 
-def _derived_from(
-    connection: Connection, derived: Iterable[str], unverified: Iterable[str], jobs: Iterable[Any]
+def _select_derived(
+    connection: Connection, derived_datasets: Iterable[str], unverified_datasets: Iterable[str], jobs: Iterable[Any]
 ) -> set[str]:
     """Return those of the `derived` datasets that have a task made of an episode on `unverified` rows."""
     dataset_of = {job.id: job.dataset for job in jobs}
-    sources = {digest: _source_datasets(connection, digest, dataset_of) for digest in derived}
-    results, bases = set[str](), set(unverified)
+    sources = {digest: _source_datasets(connection, digest, dataset_of) for digest in derived_datasets}
+    results, bases = set[str](), set(unverified_datasets)
     while additions := {
-        digest for digest, made_of in sources.items() if digest not in results and made_of & (bases | results)
+        digest for digest, datasets in sources.items() if digest not in results and datasets & (bases | results)
     }:
         results |= additions
     return results

@@ -53,13 +53,13 @@ class JoinedAnnotation:
     @property
     def level(self) -> str:
         """`format`, unless the rows of both modules are rejected."""
-        rejected = {verdict.module for verdict in self.verdicts if verdict.rejects}
-        return "" if rejected.issuperset(MODULES) else "format"
+        modules = {verdict.module for verdict in self.verdicts if verdict.rejects}
+        return "" if modules.issuperset(MODULES) else "format"
 
 
-def joined_annotations(joining: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
+def joined_annotations(join: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
     """The annotations of two joined files. A task's row is the id of its planner's row."""
-    for plan, ground in joining.pairs():
+    for plan, ground in join.pairs():
         inputs = {"domain": ground.domain, "plan_id": plan.id, "ground_id": ground.id}
         task = Task(benchmark, dataset, plan.id, plan.task, inputs)
         steps = tuple(_steps(plan, ground))
@@ -71,8 +71,10 @@ def _steps(plan: ReleasedRow, ground: ReleasedRow) -> Iterator[AnnotatedSubgoal]
     groundings = ground.groundings
     if plan.formulation == "onetime":
         groundings = ("",) * (len(plan.subgoals) - 1) + groundings
-    reported = plan.results or ("",) * len(plan.subgoals)
-    for number, (text, grounding, result) in enumerate(zip(plan.subgoals, groundings, reported, strict=True), start=1):
+    reported_results = plan.results or ("",) * len(plan.subgoals)
+    for number, (text, grounding, result) in enumerate(
+        zip(plan.subgoals, groundings, reported_results, strict=True), start=1
+    ):
         actions = read_actions(grounding)
         results = ("",) * (len(actions) - 1) + (result,) if actions else ()
         yield AnnotatedSubgoal(Subgoal(number, text), actions, results)
@@ -110,7 +112,7 @@ def import_job(
     formulation: str,
     split: str,
     licence: str,
-    named: NameAndTags = UNNAMED,
+    name_and_tags: NameAndTags = UNNAMED,
 ) -> NewJob:
     """The job that stored files belong to; `identity` is its digest, by which the same import is found again."""
     return NewJob(
@@ -128,48 +130,52 @@ def import_job(
         submitted_by=settings.user,
         priority=0,
         code_version=code_version(),
-        name=named.name,
-        tags=named.tags,
+        name=name_and_tags.name,
+        tags=name_and_tags.tags,
     )
 
 
 def store_released(
     database: Database,
     settings: Settings,
-    joining: Join,
+    join: Join,
     benchmark: str,
     split: str,
     licence: str,
     again: bool = False,
-    named: NameAndTags = UNNAMED,
+    name_and_tags: NameAndTags = UNNAMED,
 ) -> tuple[str, bool, Counter[str]]:
     """Store every pair as an episode of an import job; returns its id, whether it is new, and the verdicts counted.
 
     Raises SpecError when there is no pair.
     """
-    found = joining.found
-    if not found.pairs:
+    summary = join.found
+    if not summary.pairs:
         raise SpecError(
             "No row of the plan file has the same task and subgoals as a row of the ground file. "
             "Expected two files made from the same annotations."
         )
     hasher = hashlib.sha256(digest("imported", benchmark, split).encode())
-    for identifier, task in joining.tasks():
+    for identifier, task in join.tasks():
         hasher.update(digest(identifier, task).encode())
     dataset, verdicts = hasher.hexdigest(), Counter[str]()
-    spec = {"files": found.sha256, "domains": sorted(found.domains), "rows": found.rows, "pairs": found.pairs}
-    identity = digest("import", benchmark, split, licence, *found.sha256.values())
-    new = import_job(settings, identity, spec, benchmark, FORMULATIONS[found.formulation], split, licence, named)
+    spec = {"files": summary.sha256, "domains": sorted(summary.domains), "rows": summary.rows, "pairs": summary.pairs}
+    identity = digest("import", benchmark, split, licence, *summary.sha256.values())
+    new = import_job(
+        settings, identity, spec, benchmark, FORMULATIONS[summary.formulation], split, licence, name_and_tags
+    )
 
     def episodes() -> Iterator[ImportedEpisode]:
-        for one in joined_annotations(joining, benchmark, dataset):
-            verdicts.update(verdict.name for verdict in one.verdicts)
-            steps = tuple(_as_steps(one.annotation))
-            outcome = Outcome(one.annotation.answer, Ending.ANSWERED)
-            yield ImportedEpisode(one.task, steps, outcome, one.level, one.verdicts)
+        for joined_annotation in joined_annotations(join, benchmark, dataset):
+            verdicts.update(verdict.name for verdict in joined_annotation.verdicts)
+            steps = tuple(_as_steps(joined_annotation.annotation))
+            outcome = Outcome(joined_annotation.annotation.answer, Ending.ANSWERED)
+            yield ImportedEpisode(
+                joined_annotation.task, steps, outcome, joined_annotation.level, joined_annotation.verdicts
+            )
 
-    job, created = store_episodes(database, new, episodes(), "imported", dataset, again)
-    return job, created, verdicts
+    job, is_new = store_episodes(database, new, episodes(), "imported", dataset, again)
+    return job, is_new, verdicts
 
 
 def _as_steps(annotation: Annotation) -> Iterator[Step]:

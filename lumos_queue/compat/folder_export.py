@@ -51,17 +51,17 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    dropped = {
+    dropped_rows = {
         module: rows[_file(domain, module, "onetime")] - rows[_file(domain, module, "iterative")]
         for module in _modules(domain)
     }
-    return ExportSummary(rows, dropped, bad_rows, first_bad)
+    return ExportSummary(rows, dropped_rows, bad_rows, first_bad)
 
 
 def _modules(domain: str) -> tuple[str, ...]:
     """The modules whose instruction was published: some domains have a planner's only."""
-    known = DOMAINS.load(domain).verified_ground_head is not None
-    return tuple(module for module in MODULES if module == "plan" or known)
+    is_published = DOMAINS.load(domain).verified_ground_head is not None
+    return tuple(module for module in MODULES if module == "plan" or is_published)
 
 
 def _file(domain: str, module: str, formulation: str) -> str:
@@ -94,9 +94,9 @@ def _check(raw: Path, skip_bad_rows: bool) -> tuple[int, str]:
         else:
             readable += 1
     if not readable or (bad and not skip_bad_rows):
-        shown = "; ".join(str(row)[:200] for row in bad) + ("; and others" if count > MAX_LISTED else "")
+        preview = "; ".join(str(row)[:200] for row in bad) + ("; and others" if count > MAX_LISTED else "")
         hint = " Fix them, or skip them with --skip-bad-rows." if readable else ""
         raise SpecError(
-            f"{raw}: {count} rows cannot be read ({shown or 'the file has no rows'}), {readable} can.{hint}"
+            f"{raw}: {count} rows cannot be read ({preview or 'the file has no rows'}), {readable} can.{hint}"
         )
     return count, str(bad[0]) if bad else ""

@@ -42,26 +42,26 @@ class ParsedAction:
 
 def parse_line(line: str, has_result: bool = True) -> ParsedAction:
     """`Action 1-1: R1 = F(x) = 3` → (R1), F, x, 3. `has_result` is False in the web domain."""
-    first, last, opening = line.find(" = "), line.rfind(" = "), line.find("(")
+    first, last, start = line.find(" = "), line.rfind(" = "), line.find("(")
     variables = tuple(line[line.find(":") + 2 : first].split(", "))
-    name = line[first + 3 : opening]
+    name = line[first + 3 : start]
     if not has_result:
-        return ParsedAction(variables, name, line[opening + 1 : line.rfind(")")], "")
-    if opening < 0:
+        return ParsedAction(variables, name, line[start + 1 : line.rfind(")")], "")
+    if start < 0:
         return ParsedAction(variables, "", line[first + 3 : last].strip(), line[last + 3 :].strip())
-    closing = _closing(line, opening)
-    if closing + 2 >= len(line):  # nothing follows the call, or it is never closed
-        arguments = line[opening + 1 : line.rfind(")")]
+    end = _find_end(line, start)
+    if end + 2 >= len(line):  # nothing follows the call, or it is never closed
+        arguments = line[start + 1 : line.rfind(")")]
         return ParsedAction(variables, name, arguments, arguments)
-    if line[closing + 2] != "=":
-        return ParsedAction(variables, name, line[opening + 1 : last - 1], line[last + 3 :].strip())
-    return ParsedAction(variables, name, line[opening + 1 : closing], line[closing + 3 :].strip())
+    if line[end + 2] != "=":
+        return ParsedAction(variables, name, line[start + 1 : last - 1], line[last + 3 :].strip())
+    return ParsedAction(variables, name, line[start + 1 : end], line[end + 3 :].strip())
 
 
-def _closing(line: str, opening: int) -> int:
+def _find_end(line: str, start: int) -> int:
     """Where the parenthesis at `opening` closes; the line's length where it does not."""
     depth = 0
-    for position in range(opening, len(line)):
+    for position in range(start, len(line)):
         depth += {"(": 1, ")": -1}.get(line[position], 0)
         if depth == 0:
             return position

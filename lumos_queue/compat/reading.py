@@ -43,7 +43,7 @@ def read_row(line: JsonLine) -> ReleasedRow:
     dataset, identifier, contents = text_field(line, "dataset"), text_field(line, "id"), _contents(line)
     first = contents[0]
     if first.startswith(PLAN_HEAD):
-        domain = _known_domain(line, dataset)
+        domain = _read_domain(line, dataset)
         task, end, rest = first.removeprefix(PLAN_HEAD).removeprefix("Task: ").rpartition(_PLAN_END)
         if not end or rest.strip():
             raise BadRow(line.number, "messages", f"the planner's first message does not end in '{_PLAN_END}'")
@@ -54,12 +54,12 @@ def read_row(line: JsonLine) -> ReleasedRow:
             identifier, domain, "plan", "iterative", task.strip(), *_subgoals_and_results(line, contents)
         )
     separator = _ALL if _ALL in first else _ONE
-    before, found, subgoal = first.rpartition(separator)
+    before, mark, subgoal = first.rpartition(separator)
     head = next((name for name in DOMAINS if _begins(before, DOMAINS.load(name).verified_ground_head)), "")
     task = before.removeprefix(DOMAINS.load(head).ground_head if head else before[: before.find("\nTask: ") + 1])
-    if not found or not task.startswith("Task: "):
+    if not mark or not task.startswith("Task: "):
         raise BadRow(line.number, "messages", "the first message is neither a planner's nor a grounder's instruction")
-    domain, task = _known_domain(line, dataset, head), task.removeprefix("Task: ").strip()
+    domain, task = _read_domain(line, dataset, head), task.removeprefix("Task: ").strip()
     if separator == _ALL:
         if len(contents) != 2:
             raise BadRow(
@@ -93,7 +93,7 @@ def _contents(line: JsonLine) -> list[str]:
     return [message["content"] for message in messages]
 
 
-def _known_domain(line: JsonLine, dataset: str, head: str = "") -> str:
+def _read_domain(line: JsonLine, dataset: str, head: str = "") -> str:
     """The domain that the grounder's instruction belongs to; for a row without one, the dataset's name."""
     if head or dataset in DOMAINS:
         return head or dataset
@@ -110,8 +110,8 @@ def _subgoals_and_results(line: JsonLine, contents: list[str]) -> tuple[tuple[st
         raise BadRow(line.number, "messages", "the planner's last message does not stop planning")
     results = []
     for position in range(2, len(contents), 2):
-        if found := _RESULT_MESSAGE.fullmatch(contents[position].strip()):
-            results.append((found[1] or "").strip())
+        if match := _RESULT_MESSAGE.fullmatch(contents[position].strip()):
+            results.append((match[1] or "").strip())
         elif _DONE_MESSAGE.fullmatch(contents[position].strip()):
             results.append("")
         else:

@@ -67,9 +67,9 @@ class Join:
         for statement in (_RANKED, _RANKED_INDEX, _PAIRS):
             self._index.execute(statement)
         self.found.pairs = self._count("SELECT count(*) FROM pair")
-        for module, other in (("plan", "ground"), ("ground", "plan")):
+        for module, other_module in (("plan", "ground"), ("ground", "plan")):
             self.found.rows[module] = self._count("SELECT count(*) FROM row WHERE module = ?", module)
-            self.found.other_plan[module] = self._count(_TASK_KNOWN, module, other) - self.found.pairs
+            self.found.other_plan[module] = self._count(_TASK_KNOWN, module, other_module) - self.found.pairs
 
     def tasks(self) -> Iterator[tuple[str, str]]:
         """(id of the planner's row, digest of the task) of each pair, in order."""
@@ -78,9 +78,9 @@ class Join:
     def pairs(self) -> Iterator[tuple[ReleasedRow, ReleasedRow]]:
         """(planner's row, grounder's row), in the order of the planner's file."""
         with open_regular(self._paths["plan"]) as plans, open_regular(self._paths["ground"]) as groundings:
-            wanted = "SELECT plan_start, plan_number, ground_start, ground_number FROM pair ORDER BY rowid"
-            for plan, number, ground, other in self._index.execute(wanted):
-                yield _read_at(plans, plan, number), _read_at(groundings, ground, other)
+            query = "SELECT plan_start, plan_number, ground_start, ground_number FROM pair ORDER BY rowid"
+            for plan_start, plan_number, ground_start, ground_number in self._index.execute(query):
+                yield _read_at(plans, plan_start, plan_number), _read_at(groundings, ground_start, ground_number)
 
     def _count(self, query: str, *values: str) -> int:
         return self._index.execute(query, values).fetchone()[0]
@@ -97,22 +97,22 @@ class Join:
         self.found.sha256[module] = lines.sha256
 
     def _add_row(self, module: str, line: JsonLine) -> None:
-        row, found = _read(line), self.found
+        row, summary = _read(line), self.found
         if row.module != module:
             raise BadRow(line.number, "messages", f"is a row of a {row.module} file, and this is the {module} file")
-        found.formulation = found.formulation or row.formulation
-        if row.formulation != found.formulation:
-            raise BadRow(line.number, "messages", f"is {row.formulation}; the rows before it are {found.formulation}")
+        summary.formulation = summary.formulation or row.formulation
+        if row.formulation != summary.formulation:
+            raise BadRow(line.number, "messages", f"is {row.formulation}; the rows before it are {summary.formulation}")
         content = digest(row.domain, row.task, *row.subgoals, *row.results, *row.groundings)
         values = (module, line.start, line.number, row.id, digest(row.task), digest(*row.subgoals), content)
         if not self._index.execute("INSERT OR IGNORE INTO row VALUES (?, ?, ?, ?, ?, ?, ?)", values).rowcount:
-            number, other = self._index.execute(
+            number, known_content = self._index.execute(
                 "SELECT number, content FROM row WHERE module = ? AND id = ?", (module, row.id)
             ).fetchone()
-            if other != content:
+            if known_content != content:
                 raise BadRow(line.number, "id", f"'{row.id}' is also the id of row {number}, which differs")
-            found.duplicates += 1
-        found.domains.add(row.domain)
+            summary.duplicates += 1
+        summary.domains.add(row.domain)
 
 
 @contextmanager

@@ -65,9 +65,9 @@ def export_rows(raws: Iterable[RawAnnotation], domain: str, module: str, formula
         ("module", module, MODULES),
         ("formulation", formulation, FORMULATIONS),
     )
-    for what, name, choices in names:
+    for kind, name, choices in names:
         if name not in choices:
-            raise unknown(what, name, choices)
+            raise unknown(kind, name, choices)
     wording = DOMAINS.load(domain)
     if module == "ground" and wording.verified_ground_head is None:
         raise SpecError(f"The grounder's instruction of domain '{domain}' was never published: export its plans only.")
@@ -107,12 +107,14 @@ def _plan_iterative(domain: Domain, task: str, blocks: list[Block], numbering: _
             raise _Omitted
         if domain.reports == "done":
             text = block.subgoal[block.subgoal.find(": ") + 2 :]
-            told = f"We have already {text[:1].lower()}{text[1:]}".strip(".")
+            message = f"We have already {text[:1].lower()}{text[1:]}".strip(".")
         else:
-            told = f"The executed result for Subgoal {number} is {reported_result(block.lines[-1])}"
-        told = numbering.name_output(reported_variable(block.lines[-1]), f"{told.strip()}. Should we stop planning?")
+            message = f"The executed result for Subgoal {number} is {reported_result(block.lines[-1])}"
+        message = numbering.name_output(
+            reported_variable(block.lines[-1]), f"{message.strip()}. Should we stop planning?"
+        )
         yield block.subgoal if number == 1 else f"{KEEP_PLANNING} {block.subgoal}"
-        yield told
+        yield message
     yield STOP_PLANNING
 
 

@@ -33,35 +33,35 @@ def unify(files: Sequence[Path], out: Path, direct: Sequence[Path] = ()) -> dict
     require_folders(out, "--out")
     out.parent.mkdir(parents=True, exist_ok=True)
     rows: dict[str, int] = {}
-    seen: set[tuple[str, str]] = set()
+    known_ids: set[tuple[str, str]] = set()
     part = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
     try:
-        with part.open("wb") as mixed:
+        with part.open("wb") as output:
             for file in files:
-                rows[str(file)] = _append(file, mixed, seen)
+                rows[str(file)] = _append(file, output, known_ids)
             for file in direct:
-                rows[str(file)] = _append_instructions(file, mixed)
+                rows[str(file)] = _append_instructions(file, output)
         part.replace(out)
     finally:
         part.unlink(missing_ok=True)
     return rows
 
 
-def _append_instructions(file: Path, mixed: BinaryIO) -> int:
+def _append_instructions(file: Path, output: BinaryIO) -> int:
     count = 0
     for row in read_instructions(file):
         if isinstance(row, BadRow):
             if not row.leave_out:
                 raise SpecError(f"{file}: {row}")
             continue
-        asked = without_roles(direct_question(row.instruction, row.input))
-        turns = (Turn("user", asked), Turn("assistant", without_roles(row.output)))
-        mixed.write(f"{Conversation(file.stem, f'{file.stem}_{row.number}', turns).as_json()}\n".encode())
+        question = without_roles(direct_question(row.instruction, row.input))
+        turns = (Turn("user", question), Turn("assistant", without_roles(row.output)))
+        output.write(f"{Conversation(file.stem, f'{file.stem}_{row.number}', turns).as_json()}\n".encode())
         count += 1
     return count
 
 
-def _append(file: Path, mixed: BinaryIO, seen: set[tuple[str, str]]) -> int:
+def _append(file: Path, output: BinaryIO, known_ids: set[tuple[str, str]]) -> int:
     count, lines = 0, JsonLines(file)
     with open_regular(file) as source:
         for line in lines:
@@ -73,10 +73,10 @@ def _append(file: Path, mixed: BinaryIO, seen: set[tuple[str, str]]) -> int:
                 row = read_conversation(data.decode("utf-8-sig"), line.number)
             except BadRow as bad:
                 raise SpecError(f"{file}: {bad}") from None
-            if (row.dataset, row.id) in seen:
+            if (row.dataset, row.id) in known_ids:
                 problem = f"another row of '{row.dataset}' has the id '{row.id}'"
                 raise SpecError(f"{file}: {BadRow(line.number, 'id', problem)}")
-            seen.add((row.dataset, row.id))
-            mixed.write(data + b"\n")
+            known_ids.add((row.dataset, row.id))
+            output.write(data + b"\n")
             count += 1
     return count

@@ -82,53 +82,55 @@ def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[di
     for key in keys:
         if key not in KEYS:
             raise unknown("table of the papers", key, KEYS)
-    stored = EvaluationScores.of(connection)
+    evaluations = EvaluationScores.of(connection)
     has_tools = any(key in TOOL_TABLES for key in keys)
-    tools = ToolFigures(connection, ToolJobs.of(connection if has_tools else None, stored.found))
+    tools = ToolFigures(connection, ToolJobs.of(connection if has_tools else None, evaluations.found))
     has_plans = any(key in PLANNER_TABLES for key in keys)
     plans = PlannerFigures(
-        connection, on_published_rows(stored.found), TunedPlanners.of(connection if has_plans else None)
+        connection, on_published_rows(evaluations.found), TunedPlanners.of(connection if has_plans else None)
     )
-    return [{"table": key, "title": _title(key), "rows": _rows(key, stored, tools, plans)} for key in keys]
+    return [{"table": key, "title": _title(key), "rows": _rows(key, evaluations, tools, plans)} for key in keys]
 
 
 def _title(key: str) -> str:
     return TITLES.get(key) or TABLES[key].title
 
 
-def _rows(key: str, stored: EvaluationScores, tools: ToolFigures, plans: PlannerFigures) -> list[dict[str, Any]]:
+def _rows(key: str, evaluations: EvaluationScores, tools: ToolFigures, plans: PlannerFigures) -> list[dict[str, Any]]:
     if key in TOOL_TABLES:
         return tool_rows(TOOL_TABLES[key], tools)
     if key in PLANNER_TABLES:
         return planner_rows(PLANNER_TABLES[key], plans)
     match key:
         case "4":
-            return conversions(stored.connection)
+            return conversions(evaluations.connection)
         case "5":
             status = "a candidate: converted neither by the papers nor here"
-            return [_published_only(name, f"{rows:,}", "[P]", status) for name, rows in TABLE_5.items()]
+            return [_describe_published(name, f"{rows:,}", "[P]", status) for name, rows in TABLE_5.items()]
         case "6":
-            return [_time(stored, *row, seconds) for row, seconds in TABLE_6.items()]
+            return [_time(evaluations, *row, seconds) for row, seconds in TABLE_6.items()]
         case "8":
             return interfaces()
         case _ if key == VISUAL:
-            return visual_rows(stored.connection, on_published_rows(stored.found))
-    return [one for row in TABLES[key].rows for one in result_rows(TABLES[key], row, stored)]
+            return visual_rows(evaluations.connection, on_published_rows(evaluations.found))
+    return [figure for row in TABLES[key].rows for figure in result_rows(TABLES[key], row, evaluations)]
 
 
-def _published_only(name: str, published: str, source: str, status: str) -> dict[str, Any]:
-    return {"row": name, "column": "", "published": published, "source": source, "status": status}
+def _describe_published(name: str, figure: str, source: str, status: str) -> dict[str, Any]:
+    return {"row": name, "column": "", "published": figure, "source": source, "status": status}
 
 
-def result_rows(table: PaperTable, row: PaperRow, stored: EvaluationScores) -> list[dict[str, Any]]:
+def result_rows(table: PaperTable, row: PaperRow, evaluations: EvaluationScores) -> list[dict[str, Any]]:
     """A row of a table of results: one object for each of its figures."""
-    return [paper_figure(table, row, COLUMNS[key], stored) for key in table.columns if key in row.figures]
+    return [paper_figure(table, row, COLUMNS[key], evaluations) for key in table.columns if key in row.figures]
 
 
-def paper_figure(table: PaperTable, row: PaperRow, column: PaperColumn, stored: EvaluationScores) -> dict[str, Any]:
+def paper_figure(
+    table: PaperTable, row: PaperRow, column: PaperColumn, evaluations: EvaluationScores
+) -> dict[str, Any]:
     """A published figure with that of the stored evaluation that fits it best, or what is needed for one."""
     figure = row.figures[column.key]
-    shown: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "row": row.name,
         "handle": f"{table.key}/{row.handle}",
         "benchmark": column.benchmark,
@@ -142,59 +144,59 @@ def paper_figure(table: PaperTable, row: PaperRow, column: PaperColumn, stored: 
         "note": "; ".join(filter(None, (row.note, column.note))),
     }
     if row.quoted:
-        return shown | {"note": "", "status": f"not run: {QUOTED}"}
+        return fields | {"note": "", "status": f"not run: {QUOTED}"}
     if column.benchmark not in TESTABLE:
-        return shown | {"status": f"not run: no benchmark '{column.benchmark}' here"}
-    found = find_best(row, column, stored.found)
-    if found is None:
-        unverified = remark_on_unverified(row, column, stored.found)
-        return shown | {"status": "; ".join(filter(None, (f"not run: needs {row.needs(column)}", unverified)))}
-    metric = stored.scores(found.job)["metrics"].get(column.metric)
+        return fields | {"status": f"not run: no benchmark '{column.benchmark}' here"}
+    best = find_best(row, column, evaluations.found)
+    if best is None:
+        remark = remark_on_unverified(row, column, evaluations.found)
+        return fields | {"status": "; ".join(filter(None, (f"not run: needs {row.needs(column)}", remark)))}
+    metric = evaluations.scores(best.job)["metrics"].get(column.metric)
     if metric is None:
-        needed = "a judge (--role judge=URL)" if column.metric == "llm_accuracy" else f"the metric {column.metric}"
-        return shown | {"status": f"not run: job {found.job.id} has no score by {needed}"}
-    ours = {
-        "job": found.job.id,
+        requirement = "a judge (--role judge=URL)" if column.metric == "llm_accuracy" else f"the metric {column.metric}"
+        return fields | {"status": f"not run: job {best.job.id} has no score by {requirement}"}
+    own_figure = {
+        "job": best.job.id,
         "value": round(100 * metric["value"], 2),
         "ci95": [round(100 * bound, 2) for bound in metric["ci95"]],
-        "n": found.size,
+        "n": best.size,
         "of": metric["of"],
-        "rows": found.rows.text,
-        "tools": found.tools,
-        "models": dict(found.models),
+        "rows": best.rows.text,
+        "tools": best.tools,
+        "models": dict(best.models),
     }
-    return shown | {"ours": ours, "status": _status(row, column, found, metric)}
+    return fields | {"ours": own_figure, "status": _status(row, column, best, metric)}
 
 
-def _status(row: PaperRow, column: PaperColumn, found: StoredEvaluation, metric: dict[str, Any]) -> str:
+def _status(row: PaperRow, column: PaperColumn, evaluation: StoredEvaluation, metric: dict[str, Any]) -> str:
     remarks = []
     if "bounds" in metric:
         low, high = (100 * bound for bound in metric["bounds"])
         remarks.append(f"incomplete: {low:.1f} to {high:.1f}")
-    remarks += _differences(row, column, found)
-    if column.size and found.size != column.size:
-        remarks.append(f"n differs: {found.size} of {column.size}")
+    remarks += _differences(row, column, evaluation)
+    if column.size and evaluation.size != column.size:
+        remarks.append(f"n differs: {evaluation.size} of {column.size}")
     return "; ".join(remarks) or "run"
 
 
-def _differences(row: PaperRow, column: PaperColumn, found: StoredEvaluation) -> list[str]:
+def _differences(row: PaperRow, column: PaperColumn, evaluation: StoredEvaluation) -> list[str]:
     """What differs from the papers: weights and tools, the judge, settings."""
-    wrong, settings = weight_mismatches(row, found.models), found.departures(column)
+    wrong, settings = weight_mismatches(row, evaluation.models), evaluation.departures(column)
     return [
         *([f"other weights: {'; '.join(wrong)}"] if wrong else []),
-        *other_judge(column, found.models),
+        *other_judge(column, evaluation.models),
         *([f"other settings: {'; '.join(settings)}"] if settings else []),
-        *found.remarks_on_rows,
+        *evaluation.remarks_on_rows,
     ]
 
 
 def _time(
-    stored: EvaluationScores, name: str, formulation: str, domain: str, benchmark: str, seconds: int
+    evaluations: EvaluationScores, name: str, formulation: str, domain: str, benchmark: str, seconds: int
 ) -> dict[str, Any]:
     """A row of Table 6: the wall-clock seconds of an evaluation from its first slice to its end, pauses included."""
     column = replace(COLUMNS[benchmark], judge="")
     row = PaperRow(name, {benchmark: str(seconds)}, formulation, domain)
-    shown: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "row": name,
         "benchmark": benchmark,
         "column": f"{column.label.split()[0]}, s",
@@ -202,17 +204,23 @@ def _time(
         "source": "[P]",
         "note": "the papers: 2 × A6000, batches of 16",
     }
-    done = [one for one in stored.found if one.job.started_at is not None and one.job.finished_at is not None]
-    found = find_best(row, column, [one for one in done if one.job.state == JobState.DONE])
-    if found is None:
-        return shown | {"status": f"not run: needs {row.needs(column)}"}
-    took = 100 * max(0.0, found.job.finished_at - found.job.started_at) / found.job.items
-    ours = {
-        "job": found.job.id,
+    timed_evaluations = [
+        evaluation
+        for evaluation in evaluations.found
+        if evaluation.job.started_at is not None and evaluation.job.finished_at is not None
+    ]
+    best = find_best(
+        row, column, [evaluation for evaluation in timed_evaluations if evaluation.job.state == JobState.DONE]
+    )
+    if best is None:
+        return fields | {"status": f"not run: needs {row.needs(column)}"}
+    took = 100 * max(0.0, best.job.finished_at - best.job.started_at) / best.job.items
+    own_figure = {
+        "job": best.job.id,
         "value": round(took, 2),
-        "n": found.size,
-        "rows": found.rows.text,
-        "tools": found.tools,
-        "models": dict(found.models),
+        "n": best.size,
+        "rows": best.rows.text,
+        "tools": best.tools,
+        "models": dict(best.models),
     }
-    return shown | {"ours": ours, "status": "; ".join(_differences(row, column, found)) or "run"}
+    return fields | {"ours": own_figure, "status": "; ".join(_differences(row, column, best)) or "run"}

@@ -22,30 +22,32 @@ from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.submission.store import Rows
 
 
-def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
+def find_row(text: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
     """The row and benchmark meant by `1b/LUMOS-I/gsm8k`; the benchmark may be left out if the row has only one.
 
     Raises SpecError, listing the choices, if there is no such row, or if it cannot be run.
     """
-    key, _, rest = what.partition("/")
+    key, _, rest = text.partition("/")
     if key in TOOL_TABLES:
         raise SpecError(
-            f"Rows of table {key} take an evaluation and a judge, and are not run with --run: lumos papers {what} "
+            f"Rows of table {key} take an evaluation and a judge, and are not run with --run: lumos papers {text} "
             "names the commands."
         )
     if key not in TABLES:
         raise unknown("table of results", key, TABLES)
     handle, _, benchmark = rest.partition("/")
     rows = {row.handle: row for row in TABLES[key].rows}
-    own = [name for name, row in rows.items() if not row.quoted]
+    runnable_names = [name for name, row in rows.items() if not row.quoted]
     if handle not in rows:
-        raise unknown(f"row of table {key}", handle, own)
+        raise unknown(f"row of table {key}", handle, runnable_names)
     row = rows[handle]
     if row.quoted:
-        raise SpecError(f"'{row.name}' was {QUOTED}: it cannot be run here. Rows that can: {', '.join(own)}.")
-    columns = {COLUMNS[one].benchmark: COLUMNS[one] for one in reversed(list(row.figures))}
+        raise SpecError(
+            f"'{row.name}' was {QUOTED}: it cannot be run here. Rows that can: {', '.join(runnable_names)}."
+        )
+    columns = {COLUMNS[column_key].benchmark: COLUMNS[column_key] for column_key in reversed(list(row.figures))}
     if not benchmark and len(columns) > 1:
-        choices = " or ".join(f"{key}/{handle}/{one}" for one in sorted(columns))
+        choices = " or ".join(f"{key}/{handle}/{name}" for name in sorted(columns))
         raise SpecError(f"The row '{row.name}' has several benchmarks: name one, e.g. {choices}.")
     benchmark = benchmark or next(iter(columns))
     if benchmark not in columns:
@@ -74,8 +76,8 @@ def options_of(
     from lumos_queue.submission.inference_options import InferenceOptions
 
     reader = AnswerReader.PHRASE if FORMULATIONS.load(row.formulation).phrase else ""
-    others = [f"{name}={url}" for name, url in roles.items() if name not in ROLE_OPTIONS]
-    chosen = [*options, *(f"{name}={value}" for name, value in column.options.items())]
+    other_roles = [f"{name}={url}" for name, url in roles.items() if name not in ROLE_OPTIONS]
+    all_options = [*options, *(f"{name}={value}" for name, value in column.options.items())]
     return InferenceOptions(
         benchmark=column.benchmark,
         data=data,
@@ -94,9 +96,9 @@ def options_of(
         max_subgoals=column.max_subgoals,
         framing=protocol.FRAMING,
         skip_bad_rows=skip_bad_rows,
-        roles=others,
+        roles=other_roles,
         tools=tools,
-        options=chosen,
+        options=all_options,
         live=live,
         replay=replay,
         draw=column.draw,
@@ -106,16 +108,18 @@ def options_of(
     )
 
 
-def check_rows(row: PaperRow, rows: Rows, published: bool) -> None:
+def check_rows(row: PaperRow, rows: Rows, is_stated: bool) -> None:
     """Raises SpecError for rows of which neither a file nor a person says that they are the published ones.
 
     `published`: whether a person states it.
     """
-    stored = StoredOrigin(rows.split, rows.published, len(rows.tasks), rows.file_sha256)
-    if published or published_rows(rows.digest, rows.split, stored):
+    origin = StoredOrigin(rows.split, rows.published, len(rows.tasks), rows.file_sha256)
+    if is_stated or published_rows(rows.digest, rows.split, origin):
         return
-    known = can_verify(rows.benchmark.name, rows.split)
-    fetch = f"Fetch the published file with lumos data get {rows.benchmark.name}, or state" if known else "State"
+    is_verifiable = can_verify(rows.benchmark.name, rows.split)
+    fetch = (
+        f"Fetch the published file with lumos data get {rows.benchmark.name}, or state" if is_verifiable else "State"
+    )
     raise SpecError(
         f"This would not be the row '{row.name}': it is not known whether these rows of '{rows.benchmark.name}' are "
         f"the published ones. {fetch} with --published that they are."

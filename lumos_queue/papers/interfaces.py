@@ -13,12 +13,12 @@ from lumos_queue.papers.figures import TABLE_8
 
 def actions_of(domain: str) -> dict[str, str]:
     """The actions that a domain offers here: name to a description in one line."""
-    found = DOMAINS.load(domain)
-    if found.session:
-        session = found.session_class
-        named = {name: _first_line(method) for name, method in public_actions(session).items()}
-        return named or {"any SQL": _first_line(session.alias)}  # InterCode's actions are not calls
-    actions = found.open_stateless()
+    definition = DOMAINS.load(domain)
+    if definition.session:
+        session = definition.session_class
+        descriptions = {name: _first_line(method) for name, method in public_actions(session).items()}
+        return descriptions or {"any SQL": _first_line(session.alias)}  # InterCode's actions are not calls
+    actions = definition.open_stateless()
     assert isinstance(actions, MathsActions), f"the domain '{domain}' has no session"
     return {name: _first_line(method) for name, method in actions.actions.items() if name}
 
@@ -32,19 +32,21 @@ def interfaces() -> list[dict[str, Any]]:
     """A row for each action that the papers or this project offer; functions that tasks bring along are no actions,
     nor are runs of expert models, which are of another paper."""
     rows = []
-    loaded = {name: DOMAINS.load(name) for name in sorted(DOMAINS) if name not in TABLE_8}
-    others = (name for name, one in loaded.items() if not one.functions and not one.experts)
-    for domain in (*TABLE_8, *others):
-        theirs, ours = TABLE_8.get(domain, {}), actions_of(domain) if domain in DOMAINS else {}
-        for name in dict.fromkeys((*theirs, *ours)):
+    domains = {name: DOMAINS.load(name) for name in sorted(DOMAINS) if name not in TABLE_8}
+    other_domains = (
+        name for name, definition in domains.items() if not definition.functions and not definition.experts
+    )
+    for domain in (*TABLE_8, *other_domains):
+        paper_actions, own_actions = TABLE_8.get(domain, {}), actions_of(domain) if domain in DOMAINS else {}
+        for name in dict.fromkeys((*paper_actions, *own_actions)):
             row: dict[str, Any] = {
                 "row": f"{domain}: {name}",
                 "column": "action",
-                "published": theirs.get(name, "–"),
+                "published": paper_actions.get(name, "–"),
                 "source": "[P]",
             }
-            if name in ours:
-                row |= {"ours": {"value": name, "does": ours[name]}, "status": "offered"}
+            if name in own_actions:
+                row |= {"ours": {"value": name, "does": own_actions[name]}, "status": "offered"}
             else:
                 row["status"] = "not offered here"
             rows.append(row)

@@ -94,11 +94,11 @@ class PaperRow:
         tools += [column.data] if column.data else []
         tools += [] if can_verify(column.benchmark, column.split) else ["--published with the benchmark's own file"]
         if not weights:
-            fitted = f" (fit them on {self.fitted})" if self.fitted else ""
-            return " and ".join([f"weights that were never released{fitted}", *tools])
+            hint = f" (fit them on {self.fitted})" if self.fitted else ""
+            return " and ".join([f"weights that were never released{hint}", *tools])
         names = " and ".join(dict.fromkeys(weights.values()))
-        told = f"{names}{'' if self.released else ' (never released)'} at an endpoint"
-        return " and ".join([told, *tools])
+        text = f"{names}{'' if self.released else ' (never released)'} at an endpoint"
+        return " and ".join([text, *tools])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +113,5 @@ class PaperTable:
 
 def number(figure: str) -> float | None:
     """The figure's number; None for a dash."""
-    found = re.search(r"[0-9]+(?:\.[0-9]+)?", figure)
-    return float(found[0]) if found else None
+    match = re.search(r"[0-9]+(?:\.[0-9]+)?", figure)
+    return float(match[0]) if match else None

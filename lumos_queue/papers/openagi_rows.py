@@ -35,47 +35,53 @@ class PlannerFigures:
     connection: Connection | None
     found: Sequence[StoredEvaluation] = ()
     tuned: TunedPlanners = field(default_factory=TunedPlanners)
-    _measured: dict[str, _Measured] = field(default_factory=dict)
+    _measurements: dict[str, _Measurement] = field(default_factory=dict)
 
     def find_best(self, row: PlannerRow) -> StoredEvaluation | None:
         """The newest evaluation with the row's schema; one by the row's planner goes before others."""
-        fitting = [
-            one
-            for one in self.found
-            if one.job.benchmark == BENCHMARK and one.job.formulation == FORMULATION and self._is_as(row, one)
+        candidates = [
+            evaluation
+            for evaluation in self.found
+            if evaluation.job.benchmark == BENCHMARK
+            and evaluation.job.formulation == FORMULATION
+            and self._is_as(row, evaluation)
         ]
-        return min(fitting, key=lambda one: (bool(self.other_planner(row, one)), _is_unfinished(one)), default=None)
+        return min(
+            candidates,
+            key=lambda evaluation: (bool(self.other_planner(row, evaluation)), _is_unfinished(evaluation)),
+            default=None,
+        )
 
-    def _is_as(self, row: PlannerRow, found: StoredEvaluation) -> bool:
+    def _is_as(self, row: PlannerRow, evaluation: StoredEvaluation) -> bool:
         """Whether the planner was asked as in the row and, where weights of its own are needed, was fitted as there."""
         if row.schema not in TUNED:
-            return _schema(found) == row.schema
-        tuned = self.tuned.find(found, PLANNER)
-        return _schema(found) == FINE_TUNING and tuned is not None and tuned.way == row.schema
+            return _schema(evaluation) == row.schema
+        tuned_planner = self.tuned.find(evaluation, PLANNER)
+        return _schema(evaluation) == FINE_TUNING and tuned_planner is not None and tuned_planner.way == row.schema
 
-    def other_planner(self, row: PlannerRow, found: StoredEvaluation) -> list[str]:
+    def other_planner(self, row: PlannerRow, evaluation: StoredEvaluation) -> list[str]:
         """Which other planner it was, as text; of one that was fitted here, what it was fitted from counts."""
-        tuned = self.tuned.find(found, PLANNER) if row.schema in TUNED else None
-        model = tuned.base if tuned else found.models.get(PLANNER, "")
+        planner = self.tuned.find(evaluation, PLANNER) if row.schema in TUNED else None
+        model = planner.base if planner else evaluation.models.get(PLANNER, "")
         if is_tool(model, row.model):
             return []
-        return [f"other weights: {PLANNER} is {'fitted from ' if tuned else ''}{model or 'unknown'}, not {row.model}"]
+        return [f"other weights: {PLANNER} is {'fitted from ' if planner else ''}{model or 'unknown'}, not {row.model}"]
 
-    def measurement(self, job: Any) -> _Measured:
+    def measurement(self, job: Any) -> _Measurement:
         assert self.connection is not None
-        if job.id not in self._measured:
+        if job.id not in self._measurements:
             values, tasks = values_by_metric(self.connection, job.id), keyed_tasks(self.connection, job.id)
             benchmark = open_benchmark(BENCHMARK)
             metrics = scores(job, values, benchmark.metrics, tasks)["metrics"]
             overall = measure_overall(values, tasks, benchmark.overalls["paper"], samples_of(job))
-            generated = any("sources" in task.inputs for task in tasks.values())
+            is_generated = any("sources" in task.inputs for task in tasks.values())
             versions = score_versions(self.connection, job.id)
-            self._measured[job.id] = _Measured(metrics, overall, versions, generated)
-        return self._measured[job.id]
+            self._measurements[job.id] = _Measurement(metrics, overall, versions, is_generated)
+        return self._measurements[job.id]
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _Measurement:
     metrics: dict[str, Any]  #: as in the report
     overall: dict[str, Any]  #: of the paper's metrics, as in the report
     versions: Mapping[str, Mapping[str, int]]  #: of each metric's scorer, which names its weights: scored episodes
@@ -88,7 +94,7 @@ def planner_rows(table: PlannerTable, figures: PlannerFigures) -> list[Row]:
 
 
 def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerFigures) -> Row:
-    published = row.figures[column]
+    figure = row.figures[column]
     blank: Row = {
         "row": row.name,
         "handle": f"{table.key}/{row.slug}",
@@ -96,45 +102,53 @@ def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerF
         "split": column.lower(),
         "metric": METRICS.get(column, OVERALL),
         "column": column,
-        "published": published,
-        "value": float(published),
+        "published": figure,
+        "value": float(figure),
         "source": "[P]",
         "published_n": "",
-        "note": _DISTANCE if column in ("ViT", OVERALL) and float(published) else "",
+        "note": _DISTANCE if column in ("ViT", OVERALL) and float(figure) else "",
     }
-    found = figures.find_best(row)
-    if found is None:
+    best = figures.find_best(row)
+    if best is None:
         return blank | {"status": f"not run: needs {_command(row)}"}
-    measured = figures.measurement(found.job)
-    wanted = tuple(METRICS.values()) if column == OVERALL else (METRICS[column],)
-    if lacking := [
-        name for name in wanted if name not in measured.metrics or name in measured.overall.get("not_run", ())
+    measurement = figures.measurement(best.job)
+    metric_names = tuple(METRICS.values()) if column == OVERALL else (METRICS[column],)
+    if missing_names := [
+        name
+        for name in metric_names
+        if name not in measurement.metrics or name in measurement.overall.get("not_run", ())
     ]:
-        status = f"not run: job {found.job.id} has no {', '.join(lacking)}: needs their weights (docs/experts.md)"
+        status = f"not run: job {best.job.id} has no {', '.join(missing_names)}: needs their weights (docs/experts.md)"
         return blank | {"status": status}
-    metric = measured.overall["over_metrics"] if column == OVERALL else measured.metrics[METRICS[column]]
-    n = sum(sum(measured.versions[name].values()) for name in wanted)
-    ours = {"value": metric["value"], "ci95": metric["ci95"], "n": f"{n:,}"}
-    ours |= {"digits": 4, "job": found.job.id, "rows": found.rows.text}
-    ours |= {"tools": found.tools, "models": dict(found.models)}
-    return blank | {"ours": ours, "status": _status(row, found, measured, wanted, figures)}
+    metric = measurement.overall["over_metrics"] if column == OVERALL else measurement.metrics[METRICS[column]]
+    n = sum(sum(measurement.versions[name].values()) for name in metric_names)
+    own_figure = {"value": metric["value"], "ci95": metric["ci95"], "n": f"{n:,}"}
+    own_figure |= {"digits": 4, "job": best.job.id, "rows": best.rows.text}
+    own_figure |= {"tools": best.tools, "models": dict(best.models)}
+    return blank | {"ours": own_figure, "status": _status(row, best, measurement, metric_names, figures)}
 
 
 def _status(
-    row: PlannerRow, found: StoredEvaluation, measured: _Measured, wanted: Sequence[str], figures: PlannerFigures
+    row: PlannerRow,
+    evaluation: StoredEvaluation,
+    measurement: _Measurement,
+    metric_names: Sequence[str],
+    figures: PlannerFigures,
 ) -> str:
     remarks = []
-    if any("bounds" in measured.metrics[name] for name in wanted) or _is_unfinished(found):
+    if any("bounds" in measurement.metrics[name] for name in metric_names) or _is_unfinished(evaluation):
         remarks.append("incomplete")
-    remarks += figures.other_planner(row, found)
-    if (experts := found.tools.get("experts", PAPER_EXPERTS)) != PAPER_EXPERTS:
+    remarks += figures.other_planner(row, evaluation)
+    if (experts := evaluation.tools.get("experts", PAPER_EXPERTS)) != PAPER_EXPERTS:
         remarks.append(f"other experts: {experts}")
-    if measured.generated:
+    if measurement.generated:
         remarks.append("other data: generated")
-    others = {one for name in wanted for one in measured.versions[name] if not _is_published(name, one)}
-    if others:
-        remarks.append(f"other weights of scores: {', '.join(sorted(others))}")
-    remarks += found.remarks_on_rows
+    other_versions = {
+        version for name in metric_names for version in measurement.versions[name] if not _is_published(name, version)
+    }
+    if other_versions:
+        remarks.append(f"other weights of scores: {', '.join(sorted(other_versions))}")
+    remarks += evaluation.remarks_on_rows
     return "; ".join(remarks) or "run"
 
 
@@ -143,22 +157,24 @@ def _is_published(metric: str, version: str) -> bool:
     return version.partition("@")[0] == SCORES[metric].checkpoint
 
 
-def _schema(found: StoredEvaluation) -> str:
-    agent = Agent.from_json(found.infer["agent"])
+def _schema(evaluation: StoredEvaluation) -> str:
+    agent = Agent.from_json(evaluation.infer["agent"])
     return agent.settings.get("schema", FORMULATIONS.load(FORMULATION).settings["schema"].default)
 
 
-def _is_unfinished(found: StoredEvaluation) -> bool:
-    return found.job.state != JobState.DONE
+def _is_unfinished(evaluation: StoredEvaluation) -> bool:
+    return evaluation.job.state != JobState.DONE
 
 
 def _command(row: PlannerRow) -> str:
     schema, planner = row.schema, f"{row.model} as planner"
     if row.schema in TUNED:
-        fitted = f"lumos train sft --from FOLDER --preset {row.model.lower()}"
+        fit_command = f"lumos train sft --from FOLDER --preset {row.model.lower()}"
         then = ", then lumos train rltf" if row.schema == RLTF else ""
         schema = FINE_TUNING
-        planner = f"{row.model} as fitted by {fitted}{then}, as the paper's weights ({row.schema}) were never released"
+        planner = (
+            f"{row.model} as fitted by {fit_command}{then}, as the paper's weights ({row.schema}) were never released"
+        )
     return (
         f"lumos evaluate {BENCHMARK} --data FOLDER --published --split all --formulation {FORMULATION} --setting "
         f"schema={schema} --planner URL ({planner}; experts and scores with the paper's checkpoints)"

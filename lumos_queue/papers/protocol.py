@@ -28,7 +28,7 @@ def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_O
     """
     from lumos_queue.submission.agents import answer_by
 
-    benchmark, tried = open_benchmark(column.benchmark), FORMULATIONS.load(formulation)
+    benchmark, definition = open_benchmark(column.benchmark), FORMULATIONS.load(formulation)
     settings = {
         "samples": SAMPLES,
         "temperature": TEMPERATURE,
@@ -38,9 +38,9 @@ def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_O
         "shots": DOMAINS.load(benchmark.domain).default_shots.get(formulation, 0),
         "answer_by": answer_by(benchmark),
     }
-    if tried.limited:
+    if definition.limited:
         settings |= {"max_subgoals": column.max_subgoals, "at_limit": DOMAINS.load(benchmark.domain).at_limit}
-    if tried.phrase:
+    if definition.phrase:
         settings["reader"] = AnswerReader.PHRASE.value
     if formulation == "one-pass" and settings["answer_by"] != "last":
         settings["formulation_version"] = max(version, FIRST_ONE_PASS)
@@ -50,15 +50,15 @@ def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_O
 def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) -> list[str]:
     """The settings in which a job (its `spec["infer"]`) differs from the papers, as text."""
     agent = infer["agent"]
-    found = {"at_limit": AtLimit.WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
-    found["reader"] = stored_reader(infer)
-    changed = [
-        f"{name} is {_format_setting(found[name])}, not {_format_setting(value)}"
-        for name, value in paper_settings(column, formulation, found["formulation_version"]).items()
-        if name in found and found[name] != value
+    settings = {"at_limit": AtLimit.WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
+    settings["reader"] = stored_reader(infer)
+    changes = [
+        f"{name} is {_format_setting(settings[name])}, not {_format_setting(value)}"
+        for name, value in paper_settings(column, formulation, settings["formulation_version"]).items()
+        if name in settings and settings[name] != value
     ]
     requests = describe_requests(agent, formulation).items()
-    return changed + [f"{name} is {value}, not as by default" for name, value in requests if _is_chosen(name)]
+    return changes + [f"{name} is {value}, not as by default" for name, value in requests if _is_chosen(name)]
 
 
 def _is_chosen(name: str) -> bool:

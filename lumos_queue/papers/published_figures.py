@@ -43,21 +43,26 @@ def published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple
     None stand beside evaluations of which one is on other rows than the published ones.
     """
     evaluations = [job for job in jobs if job.kind == "evaluate"]
-    told = [one for job in evaluations for one in endpoints_of(connection, job.id)]
+    endpoints = [endpoint for job in evaluations for endpoint in endpoints_of(connection, job.id)]
     origins = read_row_origins(connection, evaluations)
-    stored = EvaluationScores(connection, stored_evaluations(evaluations, told, origins))
+    all_evaluations = EvaluationScores(connection, stored_evaluations(evaluations, endpoints, origins))
     other_rows = {(job.benchmark, job.split) for job in evaluations if not _may_stand_beside(origins.get(job.id), job)}
-    found: dict[tuple[str, str], list[PublishedFigure]] = {}
+    figures: dict[tuple[str, str], list[PublishedFigure]] = {}
     for group in dict.fromkeys((job.benchmark, job.split) for job in evaluations):
-        mine = EvaluationScores(
-            connection, [one for one in stored.found if (one.job.benchmark, one.job.split) == group]
+        group_evaluations = EvaluationScores(
+            connection,
+            [
+                evaluation
+                for evaluation in all_evaluations.found
+                if (evaluation.job.benchmark, evaluation.job.split) == group
+            ],
         )
         if group in other_rows:
-            found[group] = []
+            figures[group] = []
             continue
-        rows = [*_results(group, mine), *_tools(group, stored), *_plans(group, mine)]
-        found[group] = _merge(_describe(table, row, scale) for table, row, scale in rows if row["value"] is not None)
-    return found
+        rows = [*_results(group, group_evaluations), *_tools(group, all_evaluations), *_plans(group, group_evaluations)]
+        figures[group] = _merge(_describe(table, row, scale) for table, row, scale in rows if row["value"] is not None)
+    return figures
 
 
 def _may_stand_beside(origin: RowOrigin | None, job: Any) -> bool:
@@ -68,48 +73,50 @@ def _may_stand_beside(origin: RowOrigin | None, job: Any) -> bool:
 _Row = tuple[str, dict[str, Any], float]  #: table, row, and what of its figures is all
 
 
-def _results(group: tuple[str, str], stored: EvaluationScores) -> Iterator[_Row]:
+def _results(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_Row]:
     for table in TABLES.values():
         for row in table.rows:
             for column in (COLUMNS[key] for key in table.columns if key in row.figures):
                 if (column.benchmark, column.split) == group:
-                    yield table.key, paper_figure(table, row, column, stored), 100.0
+                    yield table.key, paper_figure(table, row, column, evaluations), 100.0
 
 
-def _tools(group: tuple[str, str], stored: EvaluationScores) -> Iterator[_Row]:
+def _tools(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_Row]:
     """Of an evaluation of tool agents those of its subset; of a judge's job those that it gives a figure for."""
     benchmark, split = group
     if benchmark not in (RUNS, VERDICTS):
         return
-    figures = ToolFigures(stored.connection, ToolJobs.of(stored.connection, stored.found))
-    mine = {one.job.id for one in stored.found if one.job.benchmark == VERDICTS}
+    figures = ToolFigures(evaluations.connection, ToolJobs.of(evaluations.connection, evaluations.found))
+    judge_jobs = {evaluation.job.id for evaluation in evaluations.found if evaluation.job.benchmark == VERDICTS}
     for table in TOOL_TABLES.values():
         for row in tool_rows(table, figures):
-            if row["split"] == split if benchmark == RUNS else row.get("ours", {}).get("job") in mine:
+            if row["split"] == split if benchmark == RUNS else row.get("ours", {}).get("job") in judge_jobs:
                 yield table.key, row, 100.0
 
 
-def _plans(group: tuple[str, str], stored: EvaluationScores) -> Iterator[_Row]:
+def _plans(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_Row]:
     if group[0] != OPENAGI:
         return
-    figures = PlannerFigures(stored.connection, on_published_rows(stored.found), TunedPlanners.of(stored.connection))
+    figures = PlannerFigures(
+        evaluations.connection, on_published_rows(evaluations.found), TunedPlanners.of(evaluations.connection)
+    )
     for table in PLANNER_TABLES.values():
         for row in planner_rows(table, figures):
             yield table.key, row, 1.0
 
 
 def _describe(table: str, row: dict[str, Any], scale: float) -> PublishedFigure:
-    ours, status = row.get("ours", {}), row["status"]
-    if "job" in ours:
-        status = f"{ours['job']} is a run of it" + ("" if status == "run" else f", but {status}")
+    own_figure, status = row.get("ours", {}), row["status"]
+    if "job" in own_figure:
+        status = f"{own_figure['job']} is a run of it" + ("" if status == "run" else f", but {status}")
     value, note = row["value"] / scale, row.get("note", "")
     return PublishedFigure(table, row["row"], row["metric"], row["published"], value, row["published_n"], status, note)
 
 
 def _merge(figures: Iterator[PublishedFigure]) -> list[PublishedFigure]:
     """Each once, with all the tables that print it."""
-    found: dict[tuple[str, str, str], list[PublishedFigure]] = {}
-    for one in figures:
-        found.setdefault((one.row, one.metric, one.published), []).append(one)
-    tables = [", ".join(dict.fromkeys(one.table for one in alike)) for alike in found.values()]
-    return [replace(alike[0], table=table) for table, alike in zip(tables, found.values(), strict=True)]
+    groups: dict[tuple[str, str, str], list[PublishedFigure]] = {}
+    for figure in figures:
+        groups.setdefault((figure.row, figure.metric, figure.published), []).append(figure)
+    tables = [", ".join(dict.fromkeys(figure.table for figure in alike)) for alike in groups.values()]
+    return [replace(alike[0], table=table) for table, alike in zip(tables, groups.values(), strict=True)]

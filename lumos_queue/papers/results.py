@@ -230,10 +230,14 @@ def _by_domain(name: str, formulation: str, source: str, **figures: str) -> tupl
     )
     rows = []
     for domain, columns, how, tools in parts:
-        if found := {key: figures[key] for key in columns if key in figures}:
+        if domain_figures := {key: figures[key] for key in columns if key in figures}:
             solver = {"cot": {"solver": f"{domain}_cot"}, "direct": {"solver": f"{domain}_direct"}}.get(how, {})
-            used = {} if how in ("cot", "direct") else tools
-            rows.append(PaperRow(f"{name}, {domain}", found, how, domain, weights=solver, tools=used, source=source))
+            row_tools = {} if how in ("cot", "direct") else tools
+            rows.append(
+                PaperRow(
+                    f"{name}, {domain}", domain_figures, how, domain, weights=solver, tools=row_tools, source=source
+                )
+            )
     return tuple(rows)
 
 
@@ -295,7 +299,7 @@ TABLE_3 = PaperTable(
 _SEVEN = ("mind2web", "strategyqa", "hotpotqa", "hotpotqa_em", "aokvqa", "scienceqa", "gsm8k", "svamp")
 
 
-def _thirteen(name: str, unified: bool, **figures: str) -> tuple[PaperRow, ...]:
+def _thirteen(name: str, is_unified: bool, **figures: str) -> tuple[PaperRow, ...]:
     """A row of Table 7 for each domain: one agent each for LUMOS-I_X, the same for all of LUMOS-I_All."""
     parts = (
         ("web_agent", _WEB, "teacher-forced", {}),
@@ -308,7 +312,7 @@ def _thirteen(name: str, unified: bool, **figures: str) -> tuple[PaperRow, ...]:
             f"{name}, {domain}",
             {key: figures[key] for key in columns},
             how,
-            "unified" if unified else domain,
+            "unified" if is_unified else domain,
             "-13B",
             tools=tools,
         )

@@ -69,8 +69,8 @@ def stored_evaluations(
     stored request is damaged.
     """
     models: dict[str, dict[str, str]] = {}
-    for one in endpoints:
-        models.setdefault(one.job, {})[one.role] = model_of(one.identity)
+    for endpoint in endpoints:
+        models.setdefault(endpoint.job, {})[endpoint.role] = model_of(endpoint.identity)
     return [
         StoredEvaluation(job, models.get(job.id, {}), origins.get(job.id, UNVERIFIED))
         for job in jobs
@@ -80,24 +80,27 @@ def stored_evaluations(
 
 def model_of(identity: Mapping[str, Any]) -> str:
     """The model that an endpoint reports; several if replicas differ, empty if it reports none."""
-    named = identity.get("model_id") or identity.get("model") or ""
-    return ", ".join(map(str, named)) if isinstance(named, list) else str(named)
+    names = identity.get("model_id") or identity.get("model") or ""
+    return ", ".join(map(str, names)) if isinstance(names, list) else str(names)
 
 
 def is_weights(model: str, name: str) -> bool:
     """Whether a model's name is that of the weights, with or without an owner or folder before it."""
-    return all(one.lower() == name.lower() for one in _names(model))
+    return all(model_name.lower() == name.lower() for model_name in _names(model))
 
 
 def is_tool(model: str, name: str) -> bool:
     """Whether a model's name is the paper's, or a dated version: `gpt-4-0613` is `gpt-4`, but not `gpt-4o-mini`."""
     plain = _normalize(name)
-    return all(one.startswith(plain) and _SUFFIX.fullmatch(one, len(plain)) for one in map(_normalize, _names(model)))
+    return all(
+        model_name.startswith(plain) and _SUFFIX.fullmatch(model_name, len(plain))
+        for model_name in map(_normalize, _names(model))
+    )
 
 
 def _names(model: str) -> list[str]:
     """The name without owner or folder; several if replicas differ."""
-    return [re.split(r"[/\\]", one)[-1] for one in model.split(", ")]
+    return [re.split(r"[/\\]", path)[-1] for path in model.split(", ")]
 
 
 def _normalize(name: str) -> str:
@@ -137,40 +140,42 @@ def on_published_rows(evaluations: Iterable[StoredEvaluation]) -> list[StoredEva
 
 def remark_on_unverified(row: PaperRow, column: PaperColumn, evaluations: Iterable[StoredEvaluation]) -> str:
     """Return what is said of the evaluation that would be shown if its rows were the published ones; '' for none."""
-    unverified = [evaluation for evaluation in evaluations if evaluation.rows.state == RowState.UNVERIFIED]
-    best = _find_closest(row, column, unverified)
+    unverified_evaluations = [evaluation for evaluation in evaluations if evaluation.rows.state == RowState.UNVERIFIED]
+    best = _find_closest(row, column, unverified_evaluations)
     if best is None:
         return ""
     return f"the rows of job {best.job.id} are not verified (--published states that they are the published ones)"
 
 
-def find_best(row: PaperRow, column: PaperColumn, found: Iterable[StoredEvaluation]) -> StoredEvaluation | None:
+def find_best(row: PaperRow, column: PaperColumn, evaluations: Iterable[StoredEvaluation]) -> StoredEvaluation | None:
     """The best evaluation for the figure, among those given from the newest to the oldest.
 
     Only those on the published rows are considered. Preferred are, in this order: the named weights, votes of a judge
     if they are counted, as many tasks as the papers', the fewest departures from their settings and judge, the newest.
     """
-    return None if row.quoted else _find_closest(row, column, on_published_rows(found))
+    return None if row.quoted else _find_closest(row, column, on_published_rows(evaluations))
 
 
-def _find_closest(row: PaperRow, column: PaperColumn, found: Iterable[StoredEvaluation]) -> StoredEvaluation | None:
-    fitting = [
-        one
-        for one in found
-        if one.job.benchmark == column.benchmark
-        and one.job.split == column.split
-        and one.job.formulation == row.formulation
+def _find_closest(
+    row: PaperRow, column: PaperColumn, evaluations: Iterable[StoredEvaluation]
+) -> StoredEvaluation | None:
+    candidates = [
+        evaluation
+        for evaluation in evaluations
+        if evaluation.job.benchmark == column.benchmark
+        and evaluation.job.split == column.split
+        and evaluation.job.formulation == row.formulation
         # The rows' options are not stored with a job: the same number of rows is taken as evidence of the same options.
-        and (not column.options or one.size == column.size)
-        and set(column.tools) <= set(one.tools)
+        and (not column.options or evaluation.size == column.size)
+        and set(column.tools) <= set(evaluation.tools)
     ]
 
-    def rank(one: StoredEvaluation) -> tuple[bool, bool, bool, int]:
+    def rank(evaluation: StoredEvaluation) -> tuple[bool, bool, bool, int]:
         return (
-            bool(weight_mismatches(row, one.models)),
-            bool(column.judge) and JUDGE not in one.models,
-            bool(column.size) and one.size != column.size,
-            len(other_judge(column, one.models) + one.departures(column)),
+            bool(weight_mismatches(row, evaluation.models)),
+            bool(column.judge) and JUDGE not in evaluation.models,
+            bool(column.size) and evaluation.size != column.size,
+            len(other_judge(column, evaluation.models) + evaluation.departures(column)),
         )
 
-    return min(fitting, key=rank, default=None)
+    return min(candidates, key=rank, default=None)

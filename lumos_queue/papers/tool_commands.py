@@ -19,12 +19,12 @@ def needs(table: ToolTable, row: ToolRow, subset: str, jobs: ToolJobs) -> tuple[
 
 
 def _own_words(
-    table: ToolTable, method: ToolMethod, subset: str, own: ToolEvaluation | None
+    table: ToolTable, method: ToolMethod, subset: str, evaluation: ToolEvaluation | None
 ) -> tuple[list[str], list[str]]:
     """What is to be waited for, as text, and the commands."""
-    if own is None:
+    if evaluation is None:
         return [], [_evaluate(table, method, subset), _judge(table, "JOB")]
-    return _waits(own), [_judge(table, own.job.id)]
+    return _waits(evaluation), [_judge(table, evaluation.job.id)]
 
 
 def _pair_words(
@@ -32,17 +32,27 @@ def _pair_words(
 ) -> tuple[list[str], list[str]]:
     """The same for two evaluations that are compared."""
     if pair := jobs.find_pair(table, method, against, subset):
-        own, other = pair
-        return [*_waits(own), *_waits(other)], [_judge(table, own.job.id, other.job.id)]
-    found = [jobs.find_evaluation(table, one, subset) for one in (method, against)]
-    lacking = [one for one, has in zip((method, against), found, strict=True) if has is None]
-    names = [name if one is None else one.job.id for one, name in zip(found, ("JOB", "OTHER_JOB"), strict=True)]
-    if not lacking:  # both are there, of other rows
-        lacking, names = [method, against], ["JOB", "OTHER_JOB"]
-        words = [f"the same rows in both, which jobs {' and '.join(one.job.id for one in found if one)} have not"]
+        first, second = pair
+        return [*_waits(first), *_waits(second)], [_judge(table, first.job.id, second.job.id)]
+    evaluations = [jobs.find_evaluation(table, tool_method, subset) for tool_method in (method, against)]
+    missing_methods = [
+        tool_method
+        for tool_method, evaluation in zip((method, against), evaluations, strict=True)
+        if evaluation is None
+    ]
+    names = [
+        name if evaluation is None else evaluation.job.id
+        for evaluation, name in zip(evaluations, ("JOB", "OTHER_JOB"), strict=True)
+    ]
+    if not missing_methods:  # both are there, of other rows
+        missing_methods, names = [method, against], ["JOB", "OTHER_JOB"]
+        words = [
+            "the same rows in both, which jobs "
+            f"{' and '.join(evaluation.job.id for evaluation in evaluations if evaluation)} have not"
+        ]
     else:
-        words = [word for one in found if one is not None for word in _waits(one)]
-    return words, [*(_evaluate(table, one, subset) for one in lacking), _judge(table, *names)]
+        words = [word for evaluation in evaluations if evaluation is not None for word in _waits(evaluation)]
+    return words, [*(_evaluate(table, tool_method, subset) for tool_method in missing_methods), _judge(table, *names)]
 
 
 def _waits(evaluation: ToolEvaluation) -> list[str]:

@@ -50,16 +50,16 @@ class ToolEvaluation:
     @cached_property
     def settings(self) -> dict[str, str]:
         """The formulation's own, as written, defaults included."""
-        defaults = {name: one.default for name, one in self.formulation.settings.items()}
+        defaults = {name: setting.default for name, setting in self.formulation.settings.items()}
         return defaults | dict(self.agent.settings)
 
     @property
     def tools(self) -> dict[str, str]:
         """How tools answered and what was shown of it, defaults included."""
-        found = dict(DOMAINS.load(self.agent.domain).default_tools) | self.stored.tools
+        tools = dict(DOMAINS.load(self.agent.domain).default_tools) | self.stored.tools
         if "observation" in self.settings:
-            found["state manager's observation"] = self.settings["observation"]
-        return found | ({"tools": f"retrieved:{self.retrieved}"} if self.retrieved else {})
+            tools["state manager's observation"] = self.settings["observation"]
+        return tools | ({"tools": f"retrieved:{self.retrieved}"} if self.retrieved else {})
 
     def fits(self, method: ToolMethod, subset: str) -> bool:
         if self.job.formulation != method.formulation or self.job.split != subset:
@@ -77,38 +77,42 @@ class ToolEvaluation:
 
     def departures(self, method: ToolMethod) -> list[str]:
         """The settings in which it departs from the method as it was published, as text."""
-        found = _differences(asdict(self.agent.limits), asdict(self.formulation.limits))
-        defaults = {name: one.default for name, one in self.formulation.settings.items() if name not in method.settings}
-        found += _differences(self.settings, defaults)
+        lines = _differences(asdict(self.agent.limits), asdict(self.formulation.limits))
+        defaults = {
+            name: setting.default for name, setting in self.formulation.settings.items() if name not in method.settings
+        }
+        lines += _differences(self.settings, defaults)
         for role, sampling in self.formulation.samplings.items():
-            most = (self.agent.samplings.get(role) or self.agent.sampling).max_tokens
-            if most != sampling.max_tokens:
-                found.append(f"{role}.max_tokens is {most}, not {sampling.max_tokens}")
+            max_tokens = (self.agent.samplings.get(role) or self.agent.sampling).max_tokens
+            if max_tokens != sampling.max_tokens:
+                lines.append(f"{role}.max_tokens is {max_tokens}, not {sampling.max_tokens}")
         tools = self.agent.tools
-        shown = dict(DOMAINS.load(self.agent.domain).default_tools)["observation"]
-        if tools.get("observation", shown) != shown:
-            found.append(f"observation is {tools['observation']}, not {shown}")
+        observation = dict(DOMAINS.load(self.agent.domain).default_tools)["observation"]
+        if tools.get("observation", observation) != observation:
+            lines.append(f"observation is {tools['observation']}, not {observation}")
         if tools.get("answers") == "nearest":
-            found.append("answers is nearest, not strict")
+            lines.append("answers is nearest, not strict")
         if (samples := self.stored.infer.get("samples", 1)) != 1:
-            found.append(f"samples is {samples}, not 1")
-        return found + ([f"tools is retrieved:{self.retrieved}, not oracle"] if self.retrieved else [])
+            lines.append(f"samples is {samples}, not 1")
+        return lines + ([f"tools is retrieved:{self.retrieved}, not oracle"] if self.retrieved else [])
 
     def other_size(self, table: ToolTable) -> bool:
         """Whether other than the published number of queries was taken, where that is known."""
-        published = table.queries.get(self.job.split)
-        return published is not None and self.stored.size != f"{published:,}"
+        published_size = table.queries.get(self.job.split)
+        return published_size is not None and self.stored.size != f"{published_size:,}"
 
     def rank(self, table: ToolTable, method: ToolMethod) -> tuple[bool, bool, bool, bool, int]:
         """The smaller the closer to what was published."""
         is_made_up = self.agent.tools.get("answers", REAL_MODES[0]) not in REAL_MODES
         departures = len(self.departures(method))
-        unfinished = self.job.state != JobState.DONE
-        return bool(self.other_models(table)), unfinished, self.other_size(table), is_made_up, departures
+        is_unfinished = self.job.state != JobState.DONE
+        return bool(self.other_models(table)), is_unfinished, self.other_size(table), is_made_up, departures
 
 
-def _differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
-    return [f"{name} is {found[name]}, not {value}" for name, value in expected.items() if found[name] != value]
+def _differences(settings: Mapping[str, Any], expectation: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{name} is {settings[name]}, not {value}" for name, value in expectation.items() if settings[name] != value
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,21 +132,21 @@ class JudgedEvaluation:
         agent = Agent.from_json(self.judge.infer["agent"])
         votes = FORMULATIONS.load(VERDICTS).read_settings(agent)["votes"]
         temperature = (agent.samplings.get(JUDGE) or agent.sampling).temperature
-        found = [f"votes is {votes}, not {table.votes} or more"] if votes < table.votes else []
+        lines = [f"votes is {votes}, not {table.votes} or more"] if votes < table.votes else []
         if temperature != JUDGE_TEMPERATURE:
-            found.append(f"judge.temperature is {temperature:g}, not {JUDGE_TEMPERATURE:g}")
-        return found
+            lines.append(f"judge.temperature is {temperature:g}, not {JUDGE_TEMPERATURE:g}")
+        return lines
 
     def rank(self, table: ToolTable, row: ToolRow) -> tuple[Any, ...]:
         parts = [self.own.rank(table, row.method)]
         if row.against is not None and self.against is not None:
             parts.append(self.against.rank(table, row.against))
-        unfinished = self.judge.job.state != JobState.DONE
-        return _join(parts), unfinished, bool(self.other_judge(table)), len(self.departures(table))
+        is_unfinished = self.judge.job.state != JobState.DONE
+        return _join(parts), is_unfinished, bool(self.other_judge(table)), len(self.departures(table))
 
 
 def _join(ranks: list[tuple[bool, bool, bool, bool, int]]) -> tuple[int, ...]:
-    return tuple(sum(places) for places in zip(*ranks, strict=True))
+    return tuple(sum(parts) for parts in zip(*ranks, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,53 +157,63 @@ class ToolJobs:
     judged: tuple[JudgedEvaluation, ...] = ()
 
     @classmethod
-    def of(cls, connection: Connection | None, found: Iterable[StoredEvaluation]) -> ToolJobs:
+    def of(cls, connection: Connection | None, evaluations: Iterable[StoredEvaluation]) -> ToolJobs:
         if connection is None:
             return cls()
-        told, found = origins(connection, (RUNS, VERDICTS)), list(found)
-        published = [one for one in _of(on_published_rows(found), RUNS) if one.job.id in told]
-        runs = [ToolEvaluation(one, told[one.job.id].retrieved) for one in published]
-        by_job = {one.job.id: one for one in runs}
-        judged = [
-            JudgedEvaluation(one, by_job[origin.judged], by_job.get(origin.against))
-            for one in _of(found, VERDICTS)
-            if (origin := told.get(one.job.id)) is not None and origin.judged in by_job
+        origins_by_job, evaluations = origins(connection, (RUNS, VERDICTS)), list(evaluations)
+        published_runs = [
+            evaluation
+            for evaluation in _of(on_published_rows(evaluations), RUNS)
+            if evaluation.job.id in origins_by_job
         ]
-        return cls(tuple(runs), tuple(judged))
+        runs = [
+            ToolEvaluation(evaluation, origins_by_job[evaluation.job.id].retrieved) for evaluation in published_runs
+        ]
+        by_job = {run.job.id: run for run in runs}
+        judged_evaluations = [
+            JudgedEvaluation(evaluation, by_job[origin.judged], by_job.get(origin.against))
+            for evaluation in _of(evaluations, VERDICTS)
+            if (origin := origins_by_job.get(evaluation.job.id)) is not None and origin.judged in by_job
+        ]
+        return cls(tuple(runs), tuple(judged_evaluations))
 
     def find_evaluation(self, table: ToolTable, method: ToolMethod, subset: str) -> ToolEvaluation | None:
         """The evaluation that is closest to what was published, the newest of several."""
-        fitting = [one for one in self.evaluations if one.fits(method, subset)]
-        return min(fitting, key=lambda one: one.rank(table, method), default=None)
+        candidates = [evaluation for evaluation in self.evaluations if evaluation.fits(method, subset)]
+        return min(candidates, key=lambda evaluation: evaluation.rank(table, method), default=None)
 
     def find_pair(
         self, table: ToolTable, method: ToolMethod, against: ToolMethod, subset: str
     ) -> tuple[ToolEvaluation, ToolEvaluation] | None:
         """The closest evaluations that a judge can compare: of the same rows, as many times."""
         pairs = [
-            (own, other)
-            for own in self.evaluations
-            if own.fits(method, subset)
-            for other in self.evaluations
-            if other.fits(against, subset) and _is_comparable(own, other)
+            (first, second)
+            for first in self.evaluations
+            if first.fits(method, subset)
+            for second in self.evaluations
+            if second.fits(against, subset) and _is_comparable(first, second)
         ]
         return min(
             pairs, key=lambda pair: _join([pair[0].rank(table, method), pair[1].rank(table, against)]), default=None
         )
 
     def find_judged(self, table: ToolTable, row: ToolRow, subset: str) -> JudgedEvaluation | None:
-        fitting = [one for one in self.judged if one.own.fits(row.method, subset)]
+        candidates = [evaluation for evaluation in self.judged if evaluation.own.fits(row.method, subset)]
         if (against := row.against) is not None:
-            fitting = [one for one in fitting if one.against is not None and one.against.fits(against, subset)]
-        return min(fitting, key=lambda one: one.rank(table, row), default=None)
+            candidates = [
+                evaluation
+                for evaluation in candidates
+                if evaluation.against is not None and evaluation.against.fits(against, subset)
+            ]
+        return min(candidates, key=lambda evaluation: evaluation.rank(table, row), default=None)
 
 
-def _of(found: Iterable[StoredEvaluation], benchmark: str) -> list[StoredEvaluation]:
-    return [one for one in found if one.job.benchmark == benchmark]
+def _of(evaluations: Iterable[StoredEvaluation], benchmark: str) -> list[StoredEvaluation]:
+    return [evaluation for evaluation in evaluations if evaluation.job.benchmark == benchmark]
 
 
-def _is_comparable(own: ToolEvaluation, other: ToolEvaluation) -> bool:
+def _is_comparable(first: ToolEvaluation, second: ToolEvaluation) -> bool:
     names = ("samples", "limit")
-    return own.job.dataset == other.job.dataset and all(
-        own.stored.infer.get(name) == other.stored.infer.get(name) for name in names
+    return first.job.dataset == second.job.dataset and all(
+        first.stored.infer.get(name) == second.stored.infer.get(name) for name in names
     )

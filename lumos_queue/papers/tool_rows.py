@@ -38,19 +38,19 @@ class ToolFigures:
 
     connection: Connection | None
     jobs: ToolJobs
-    _judged: dict[str, Judgements] = field(default_factory=dict)
+    _judgements: dict[str, Judgements] = field(default_factory=dict)
     _calls: dict[str, list[tuple[str, str, int]]] = field(default_factory=dict)
 
     def judgements(self, job: Any) -> Judgements:
         assert self.connection is not None
-        if job.id not in self._judged:
+        if job.id not in self._judgements:
             values, tasks = values_by_metric(self.connection, job.id), keyed_tasks(self.connection, job.id)
             metrics = scores(job, values, open_benchmark(VERDICTS).metrics, tasks)["metrics"]
             by_row = {
-                name: [(source_row(tasks[task]), value) for task, value, _ in found] for name, found in values.items()
+                name: [(source_row(tasks[task]), value) for task, value, _ in rows] for name, rows in values.items()
             }
-            self._judged[job.id] = Judgements(metrics, by_row)
-        return self._judged[job.id]
+            self._judgements[job.id] = Judgements(metrics, by_row)
+        return self._judgements[job.id]
 
     def calls(self, job: Any) -> list[tuple[str, str, int]]:
         assert self.connection is not None
@@ -58,32 +58,41 @@ class ToolFigures:
             self._calls[job.id] = tool_calls(self.connection, job.id)
         return self._calls[job.id]
 
-    def sum_costs(self, judged: JudgedEvaluation, metric: str) -> Row:
+    def sum_costs(self, evaluation: JudgedEvaluation, metric: str) -> Row:
         """What all runs of the evaluation used together, and how many of them passed (ties count 1/2)."""
         assert self.connection is not None
-        used = costs(self.connection, judged.own.job.id, judged.own.formulation.roles)
-        passed = sum(value for _, value in self.judgements(judged.judge.job).values.get(metric, ()))
+        usage = costs(self.connection, evaluation.own.job.id, evaluation.own.formulation.roles)
+        pass_count = sum(value for _, value in self.judgements(evaluation.judge.job).values.get(metric, ()))
         return {
-            "passed": passed,
-            "model_calls": used.model_calls,
-            "tokens": used.tokens,
-            "tool_calls": used.tool_calls,
+            "passed": pass_count,
+            "model_calls": usage.model_calls,
+            "tokens": usage.tokens,
+            "tool_calls": usage.tool_calls,
         }
 
 
 def tool_rows(table: ToolTable, figures: ToolFigures) -> list[Row]:
     """A row for each figure of a table: those of the six subsets, and their mean."""
-    return [one for row in table.rows for one in _method_rows(table, row, figures)]
+    return [figure for row in table.rows for figure in _method_rows(table, row, figures)]
 
 
 def _method_rows(table: ToolTable, row: ToolRow, figures: ToolFigures) -> list[Row]:
-    found = {subset: figures.jobs.find_judged(table, row, subset) for subset in SUBSETS}
-    shown = [_figure(table, row, subset, judged, figures) for subset, judged in found.items()]
-    return [*shown, _mean(table, row, shown, [one for one in found.values() if one is not None], figures)]
+    evaluations = {subset: figures.jobs.find_judged(table, row, subset) for subset in SUBSETS}
+    subset_rows = [_figure(table, row, subset, evaluation, figures) for subset, evaluation in evaluations.items()]
+    return [
+        *subset_rows,
+        _mean(
+            table,
+            row,
+            subset_rows,
+            [evaluation for evaluation in evaluations.values() if evaluation is not None],
+            figures,
+        ),
+    ]
 
 
 def _blank(table: ToolTable, row: ToolRow, column: str) -> Row:
-    published = row.figures[column]
+    figure = row.figures[column]
     return {
         "row": row.name,
         "handle": f"{table.key}/{row.slug}",
@@ -91,64 +100,66 @@ def _blank(table: ToolTable, row: ToolRow, column: str) -> Row:
         "split": column,
         "metric": table.metric,
         "column": column,
-        "published": published,
-        "value": number(published),
+        "published": figure,
+        "value": number(figure),
         "source": table.source,
         "published_n": f"{table.queries[column]:,}" if column in table.queries else "",
         "note": table.note,
     }
 
 
-def _figure(table: ToolTable, row: ToolRow, subset: str, judged: JudgedEvaluation | None, figures: ToolFigures) -> Row:
+def _figure(
+    table: ToolTable, row: ToolRow, subset: str, evaluation: JudgedEvaluation | None, figures: ToolFigures
+) -> Row:
     blank = _blank(table, row, subset)
-    metric = None if judged is None else figures.judgements(judged.judge.job).metrics.get(table.metric)
-    if judged is None or metric is None:
+    metric = None if evaluation is None else figures.judgements(evaluation.judge.job).metrics.get(table.metric)
+    if evaluation is None or metric is None:
         status, commands = needs(table, row, subset, figures.jobs)
         return blank | {"status": f"not run: {status}", "commands": commands}
-    ours = _measured(metric) | {
-        "n": judged.own.stored.size,
+    own_figure = _format_measurement(metric) | {
+        "n": evaluation.own.stored.size,
         "of": metric["of"],
-        "rows": judged.own.stored.rows.text,
-        "job": judged.judge.job.id,
-        "runs": judged.own.job.id,
-        "tools": judged.own.tools,
-        "models": {**judged.own.stored.models, JUDGE: judged.judge.models.get(JUDGE, "")},
+        "rows": evaluation.own.stored.rows.text,
+        "job": evaluation.judge.job.id,
+        "runs": evaluation.own.job.id,
+        "tools": evaluation.own.tools,
+        "models": {**evaluation.own.stored.models, JUDGE: evaluation.judge.models.get(JUDGE, "")},
     }
-    if row.against is not None and judged.against is not None:
-        ours |= {"against": judged.against.job.id}
+    if row.against is not None and evaluation.against is not None:
+        own_figure |= {"against": evaluation.against.job.id}
     elif "bounds" not in metric:
-        ours |= {"spent": figures.sum_costs(judged, table.metric)}
-    return blank | {"ours": ours, "status": _status(table, row, judged, metric, figures)}
+        own_figure |= {"spent": figures.sum_costs(evaluation, table.metric)}
+    return blank | {"ours": own_figure, "status": _status(table, row, evaluation, metric, figures)}
 
 
-def _measured(metric: Row) -> Row:
+def _format_measurement(metric: Row) -> Row:
     return {"value": round(100 * metric["value"], 2), "ci95": [round(100 * bound, 2) for bound in metric["ci95"]]}
 
 
-def _status(table: ToolTable, row: ToolRow, judged: JudgedEvaluation, metric: Row, figures: ToolFigures) -> str:
+def _status(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, metric: Row, figures: ToolFigures) -> str:
     remarks = []
     if "bounds" in metric:
         low, high = (100 * bound for bound in metric["bounds"])
         remarks.append(f"incomplete: {low:.1f} to {high:.1f}")
-    remarks += _departures(table, row, judged, figures)
-    if judged.own.other_size(table):
-        remarks.append(f"n differs: {judged.own.stored.size} of {table.queries[judged.own.job.split]:,}")
+    remarks += _departures(table, row, evaluation, figures)
+    if evaluation.own.other_size(table):
+        remarks.append(f"n differs: {evaluation.own.stored.size} of {table.queries[evaluation.own.job.split]:,}")
     return "; ".join(remarks) or "run"
 
 
-def _departures(table: ToolTable, row: ToolRow, judged: JudgedEvaluation, figures: ToolFigures) -> list[str]:
+def _departures(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, figures: ToolFigures) -> list[str]:
     """What differs from the published measurement: weights, judge, settings, where answers came from."""
-    sides = [("", judged.own, row.method)]
-    if row.against is not None and judged.against is not None:
-        sides.append(("against: ", judged.against, row.against))
-    weights = [f"{who}{one}" for who, side, _ in sides for one in side.other_models(table)]
-    settings = [f"{who}{one}" for who, side, method in sides for one in side.departures(method)]
-    settings += judged.departures(table)
-    answers = [f"{who}{one}" for who, side, _ in sides for one in _other_answers(table, side, figures)]
-    rows = dict.fromkeys(one for _, side, _ in sides for one in side.stored.remarks_on_rows)
+    sides = [("", evaluation.own, row.method)]
+    if row.against is not None and evaluation.against is not None:
+        sides.append(("against: ", evaluation.against, row.against))
+    weights = [f"{who}{line}" for who, side, _ in sides for line in side.other_models(table)]
+    settings = [f"{who}{line}" for who, side, method in sides for line in side.departures(method)]
+    settings += evaluation.departures(table)
+    answers = [f"{who}{line}" for who, side, _ in sides for line in _other_answers(table, side, figures)]
+    rows = dict.fromkeys(remark for _, side, _ in sides for remark in side.stored.remarks_on_rows)
     return [
         *([f"other weights: {'; '.join(weights)}"] if weights else []),
-        *judged.other_judge(table),
+        *evaluation.other_judge(table),
         *([f"other settings: {'; '.join(settings)}"] if settings else []),
         *([f"other answers: {'; '.join(answers)}"] if answers else []),
         *rows,
@@ -168,30 +179,40 @@ def _other_answers(table: ToolTable, run: ToolEvaluation, figures: ToolFigures) 
 
 
 def _mean(
-    table: ToolTable, row: ToolRow, shown: Sequence[Row], judged: Sequence[JudgedEvaluation], figures: ToolFigures
+    table: ToolTable,
+    row: ToolRow,
+    subset_rows: Sequence[Row],
+    evaluations: Sequence[JudgedEvaluation],
+    figures: ToolFigures,
 ) -> Row:
     """The unweighted mean of the six subsets, if all are there, complete, and by the same models."""
     blank = _blank(table, row, MEAN)
-    lacking = [one["split"] for one in shown if "ours" not in one or one["status"].startswith("incomplete")]
-    if lacking:
-        named = f": {', '.join(lacking)}" if len(lacking) < len(SUBSETS) else ""
-        return blank | {"status": f"not run: needs all six subsets, complete{named}"}
-    if len({tuple(sorted(one["ours"]["models"].items())) for one in shown}) > 1:
+    missing_subsets = [
+        subset_row["split"]
+        for subset_row in subset_rows
+        if "ours" not in subset_row or subset_row["status"].startswith("incomplete")
+    ]
+    if missing_subsets:
+        names = f": {', '.join(missing_subsets)}" if len(missing_subsets) < len(SUBSETS) else ""
+        return blank | {"status": f"not run: needs all six subsets, complete{names}"}
+    if len({tuple(sorted(subset_row["ours"]["models"].items())) for subset_row in subset_rows}) > 1:
         return blank | {"status": "not run: needs all six subsets by the same models"}
     triples = []
-    for one in judged:
-        values = figures.judgements(one.judge.job).values[table.metric]
-        triples += [((one.own.job.split, task), value, 1 / len(values)) for task, value in values]
+    for evaluation in evaluations:
+        values = figures.judgements(evaluation.judge.job).values[table.metric]
+        triples += [((evaluation.own.job.split, task), value, 1 / len(values)) for task, value in values]
     interval = weighted_interval(triples)
     assert interval is not None, "each of the six has values"
-    jobs = [one["ours"]["job"] for one in shown]
-    ours = _measured({"value": interval[0], "ci95": interval[1:]}) | {
-        "n": f"{sum(one['ours']['of'] for one in shown):,}",
+    jobs = [subset_row["ours"]["job"] for subset_row in subset_rows]
+    own_figure = _format_measurement({"value": interval[0], "ci95": interval[1:]}) | {
+        "n": f"{sum(subset_row['ours']['of'] for subset_row in subset_rows):,}",
         "job": ", ".join(dict.fromkeys(jobs)),
-        "models": shown[0]["ours"]["models"],
+        "models": subset_rows[0]["ours"]["models"],
     }
     if row.against is None:
-        spent = [one["ours"]["spent"] for one in shown]
-        ours["spent"] = {name: sum(one[name] for one in spent) for name in spent[0]}
-    remarks = dict.fromkeys(part for one in shown for part in one["status"].split("; ") if part != "run")
-    return blank | {"ours": ours, "status": "; ".join(remarks) or "run"}
+        usages = [subset_row["ours"]["spent"] for subset_row in subset_rows]
+        own_figure["spent"] = {name: sum(usage[name] for usage in usages) for name in usages[0]}
+    remarks = dict.fromkeys(
+        part for subset_row in subset_rows for part in subset_row["status"].split("; ") if part != "run"
+    )
+    return blank | {"ours": own_figure, "status": "; ".join(remarks) or "run"}

@@ -50,9 +50,9 @@ class TunedPlanners:
             return cls()
         return cls(list_models(connection), {job.id: job.spec for job in jobs_of_kind(connection, "train")})
 
-    def find(self, found: StoredEvaluation, role: str) -> TunedPlanner | None:
+    def find(self, evaluation: StoredEvaluation, role: str) -> TunedPlanner | None:
         """How the model in that role was fitted; None where it was not, or by another recipe, or elsewhere."""
-        agent = found.infer["agent"]
+        agent = evaluation.infer["agent"]
         model = self._by_digest.get(agent.get("weights", {}).get(role, ""))
         if model is None:
             model = self._by_path.get(agent["roles"].get(role, "").removeprefix("local:"))
@@ -61,10 +61,10 @@ class TunedPlanners:
         return TunedPlanner(way, self._first_base(model)) if way else None
 
     def _first_base(self, model: Any) -> str:
-        seen: set[int] = set()
+        known_ids: set[int] = set()
         start = ""
-        while model is not None and model.id not in seen:
-            seen.add(model.id)
+        while model is not None and model.id not in known_ids:
+            known_ids.add(model.id)
             start = str(self._specs[model.job].get("start", ""))
             model = self._by_path.get(start)
         return Path(start).name if start else SCRATCH

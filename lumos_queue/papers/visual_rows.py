@@ -37,13 +37,17 @@ _COMMAND = (
 Row = dict[str, Any]
 
 
-def visual_rows(connection: Connection | None, found: Sequence[StoredEvaluation]) -> list[Row]:
+def visual_rows(connection: Connection | None, evaluations: Sequence[StoredEvaluation]) -> list[Row]:
     """A row for each case.
 
     `found`: the stored evaluations on the published rows, the newest first; one that has ended goes before others.
     """
-    fitting = [one for one in found if one.job.benchmark == NAME and one.job.formulation == FORMULATION]
-    best = min(fitting, key=_is_unfinished, default=None)
+    candidates = [
+        evaluation
+        for evaluation in evaluations
+        if evaluation.job.benchmark == NAME and evaluation.job.formulation == FORMULATION
+    ]
+    best = min(candidates, key=_is_unfinished, default=None)
     values = _values_by_case(connection, best.job.id) if connection is not None and best is not None else {}
     return [_row(case, best, values.get(case, ())) for case in PAPER_MODELS]
 
@@ -51,10 +55,10 @@ def visual_rows(connection: Connection | None, found: Sequence[StoredEvaluation]
 def _values_by_case(connection: Connection, job: str) -> dict[str, list[tuple[int, float, float]]]:
     """Case to (task, value, weight) of each judged episode."""
     tasks = keyed_tasks(connection, job)
-    found: dict[str, list[tuple[int, float, float]]] = {}
+    by_case: dict[str, list[tuple[int, float, float]]] = {}
     for task, value, _ in values_by_metric(connection, job).get(METRIC, ()):
-        found.setdefault(tasks[task].gold["case"], []).append((task, value, 1.0))
-    return found
+        by_case.setdefault(tasks[task].gold["case"], []).append((task, value, 1.0))
+    return by_case
 
 
 def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, float, float]]) -> Row:
@@ -69,8 +73,8 @@ def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, f
     interval = weighted_interval(values)
     if best is None or interval is None:
         return blank | {"status": f"not run: needs {_COMMAND} (the paper's experts: {PAPER_MODELS[case]})"}
-    value, low, high = (round(100 * one, 2) for one in interval)
-    ours = {
+    value, low, high = (round(100 * bound, 2) for bound in interval)
+    own_figure = {
         "value": value,
         "ci95": [low, high],
         "n": f"{len(values):,}",
@@ -79,19 +83,19 @@ def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, f
         "tools": best.tools,
         "models": dict(best.models),
     }
-    told = [*(["incomplete"] if _is_unfinished(best) else []), *best.remarks_on_rows]
-    told.append(f"experts: {_tell_experts(best.tools)}")
-    told.append(f"router: {best.models.get('router') or 'unknown'}")
-    return blank | {"ours": ours, "status": "; ".join(told)}
+    remarks = [*(["incomplete"] if _is_unfinished(best) else []), *best.remarks_on_rows]
+    remarks.append(f"experts: {_format_experts(best.tools)}")
+    remarks.append(f"router: {best.models.get('router') or 'unknown'}")
+    return blank | {"ours": own_figure, "status": "; ".join(remarks)}
 
 
-def _tell_experts(tools: Mapping[str, str]) -> str:
+def _format_experts(tools: Mapping[str, str]) -> str:
     """What ran the experts, and that none of it is the paper's: 'own (substitute)'."""
-    chosen = [tools.get(ALL, DEFAULT)]
-    chosen += [f"{name}={value}" for name, value in tools.items() if name != ALL and ":" in value]
-    oracle = any(one.rpartition("=")[2].rstrip(":") == Fidelity.ORACLE for one in chosen)
-    return f"{', '.join(chosen)} ({Fidelity.ORACLE if oracle else Fidelity.SUBSTITUTE})"
+    experts = [tools.get(ALL, DEFAULT)]
+    experts += [f"{name}={value}" for name, value in tools.items() if name != ALL and ":" in value]
+    oracle = any(expert.rpartition("=")[2].rstrip(":") == Fidelity.ORACLE for expert in experts)
+    return f"{', '.join(experts)} ({Fidelity.ORACLE if oracle else Fidelity.SUBSTITUTE})"
 
 
-def _is_unfinished(found: StoredEvaluation) -> bool:
-    return found.job.state != JobState.DONE
+def _is_unfinished(evaluation: StoredEvaluation) -> bool:
+    return evaluation.job.state != JobState.DONE

@@ -70,23 +70,25 @@ def conversions(connection: Connection | None) -> list[dict[str, Any]]:
 def _rows(
     connection: Connection | None, jobs: Sequence[Any], origins: Mapping[str, RowOrigin], domain: Converted
 ) -> list[dict[str, Any]]:
-    found = {source: _yield(connection, jobs, origins, source) for source in domain.sources}
+    yields = {source: _yield(connection, jobs, origins, source) for source in domain.sources}
     rows = []
-    for source, published in domain.sources.items():
+    for source, published_rows in domain.sources.items():
         row: dict[str, Any] = {
             "row": f"{domain.domain}: {source}",
             "column": "rows",
-            "published": f"{published:,}",
+            "published": f"{published_rows:,}",
             "source": "[P]",
         }
-        one = found[source]
-        if one.jobs:
-            row["ours"] = one.figures()
-        status = _status(len(one.rows), published) if one.jobs else f"not run: {_command(source)}"
-        left_out = [f"left out: {'; '.join(one.left_out)}"] if one.left_out else []
-        row["status"] = "; ".join([status, *one.remarks, *left_out])
+        source_yield = yields[source]
+        if source_yield.jobs:
+            row["ours"] = source_yield.figures()
+        status = (
+            _status(len(source_yield.rows), published_rows) if source_yield.jobs else f"not run: {_command(source)}"
+        )
+        omissions = [f"left out: {'; '.join(source_yield.left_out)}"] if source_yield.left_out else []
+        row["status"] = "; ".join([status, *source_yield.remarks, *omissions])
         rows.append(row)
-    return [*rows, _total(domain, found)]
+    return [*rows, _total(domain, yields)]
 
 
 def _command(source: str) -> str:
@@ -95,22 +97,22 @@ def _command(source: str) -> str:
 
 
 def _yield(connection: Connection | None, jobs: Sequence[Any], origins: Mapping[str, RowOrigin], source: str) -> Yield:
-    found, rows = Yield(), {}
+    source_yield, rows = Yield(), {}
     for job in jobs:
         if connection is None or job.spec.get("source") != source:
             continue
         origin = origins.get(job.id, UNVERIFIED)
         if departures := _departures(job, origin):
-            found.left_out.append(f"{job.id} ({', '.join(departures)})")
+            source_yield.left_out.append(f"{job.id} ({', '.join(departures)})")
             continue
-        found.jobs.append(job)
-        found.origins.add(origin.state)
+        source_yield.jobs.append(job)
+        source_yield.origins.add(origin.state)
         for row in converted_rows(connection, job.id):
             key = (row.row, row.question if row.row.isdecimal() else "")
-            if not (known := rows.get(key)) or (row.judged and not known.judged):
+            if not (known_row := rows.get(key)) or (row.judged and not known_row.judged):
                 rows[key] = row
-    found.rows = list(rows.values())
-    return found
+    source_yield.rows = list(rows.values())
+    return source_yield
 
 
 def _departures(job: Any, origin: RowOrigin) -> list[str]:
@@ -125,7 +127,7 @@ def _departures(job: Any, origin: RowOrigin) -> list[str]:
     ]
 
 
-def _total(domain: Converted, found: Mapping[str, Yield]) -> dict[str, Any]:
+def _total(domain: Converted, yields: Mapping[str, Yield]) -> dict[str, Any]:
     row: dict[str, Any] = {
         "row": f"{domain.domain}: annotations",
         "column": "plan / ground",
@@ -133,15 +135,15 @@ def _total(domain: Converted, found: Mapping[str, Yield]) -> dict[str, Any]:
         "source": "[P]",
         "note": "; ".join(filter(None, (f"{domain.turns} turns on average", domain.note))),
     }
-    if lacking := [source for source, one in found.items() if not one.jobs]:
-        return row | {"status": f"not run: no conversion of {', '.join(lacking)}"}
-    rows = sum(len(one.rows) for one in found.values())
-    counts = {name: sum(one.count_accepted(name) for one in found.values()) for name in MODULES}
-    ours = {"n": f"{rows:,}", "plan": counts["planner"], "ground": counts["grounder"]}
-    remarks = dict.fromkeys(remark for one in found.values() for remark in one.remarks)
-    return row | {"ours": ours, "status": "; ".join([_status(rows, sum(domain.sources.values())), *remarks])}
+    if missing_sources := [source for source, source_yield in yields.items() if not source_yield.jobs]:
+        return row | {"status": f"not run: no conversion of {', '.join(missing_sources)}"}
+    rows = sum(len(source_yield.rows) for source_yield in yields.values())
+    counts = {name: sum(source_yield.count_accepted(name) for source_yield in yields.values()) for name in MODULES}
+    own_figure = {"n": f"{rows:,}", "plan": counts["planner"], "ground": counts["grounder"]}
+    remarks = dict.fromkeys(remark for source_yield in yields.values() for remark in source_yield.remarks)
+    return row | {"ours": own_figure, "status": "; ".join([_status(rows, sum(domain.sources.values())), *remarks])}
 
 
-def _status(rows: int, published: int) -> str:
+def _status(rows: int, published_rows: int) -> str:
     """The papers count a source's rows after leaving out some: the source as published has at least as many."""
-    return "run" if rows >= published else f"n differs: {rows:,} of {published:,}"
+    return "run" if rows >= published_rows else f"n differs: {rows:,} of {published_rows:,}"

@@ -50,9 +50,9 @@ def formulation_of(file: AnswerFile) -> str:
 def task_of(file: AnswerFile, dataset: str, **inputs: Any) -> Task:
     """The file's query with its functions and the answers that they gave. Raises SpecError for a name of a function
     that could not be shown as it is."""
-    if differing := differing_names(file.functions):
+    if invalid_names := differing_names(file.functions):
         raise SpecError(
-            f"'{file.name}': the function's name '{differing[0][:80]}' is no name, or not the only one: expected "
+            f"'{file.name}': the function's name '{invalid_names[0][:80]}' is no name, or not the only one: expected "
             "different names of at most 64 letters, digits and underscores."
         )
     entries = entries_of(file.functions)
@@ -72,8 +72,8 @@ def recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], 
     """The file as an episode. Raises SpecError where its replies cannot be told from each other as three lines."""
     task = task_of(file, dataset)
     steps = list(_steps(file, task))
-    kept = decisions_of(formulation_of(file), [_as_stored(step) for step in steps], VERSION)
-    again = replace(file, decisions=kept, changes=())
+    decisions = decisions_of(formulation_of(file), [_as_stored(step) for step in steps], VERSION)
+    again = replace(file, decisions=decisions, changes=())
     header = header_of(replace(again, changes=find_changes(again.content(), file.content())))
     return replace(task, inputs={**task.inputs, KEPT: header}), steps, _outcome(file)
 
@@ -134,18 +134,18 @@ def _answer(decision: RecordedDecision) -> str:
         return decision.arguments
 
 
-def _call(decision: RecordedDecision, done: Execution, function: Function | None, position: int) -> Step:
+def _call(decision: RecordedDecision, execution: Execution, function: Function | None, position: int) -> Step:
     """The request that the call made. One that this project would refuse is kept as it was written."""
     try:
-        given = read_object(decision.arguments)
-        arguments = read_arguments(function, decision.arguments) if function else given
+        raw_arguments = read_object(decision.arguments)
+        arguments = read_arguments(function, decision.arguments) if function else raw_arguments
     except ActionError:
         arguments = {"text": decision.arguments}
     names = ("", "", decision.name) if function is None else (function.category, function.tool, function.api)
     request = dict(zip(("category", "tool", "api"), names, strict=True)) | {"arguments": arguments}
     call = Call(API, request)  # which of equal requests it is can be seen from the steps: it is not stored
     value = {"kind": "response", "text": decision.observation, "code": decision.code}
-    result = Execution(done.status, done.result[:SHOWN], (value,), done.message, provenance="recorded")
+    result = Execution(execution.status, execution.result[:SHOWN], (value,), execution.message, provenance="recorded")
     return Step(position, WITHIN, call, result)
 
 
@@ -168,13 +168,13 @@ def _outcome(file: AnswerFile) -> Outcome:
 
 def told_of(decisions: Sequence[RecordedDecision]) -> dict[int, str]:
     """What this project's search tells at each decision of the earlier ones at the same point."""
-    root, nodes, told = Decision(), [], {}
+    root, nodes, texts = Decision(), [], {}
     for number, decision in enumerate(decisions):
         above = nodes[decision.before] if decision.before != ROOT else root
         if text := tell_tried(above):
-            told[number] = text
-        done = Execution("", decision.observation) if decision.name else None
-        node = Decision(above, Reply(decision.thought, decision.name, decision.arguments), execution=done)
+            texts[number] = text
+        execution = Execution("", decision.observation) if decision.name else None
+        node = Decision(above, Reply(decision.thought, decision.name, decision.arguments), execution=execution)
         above.children.append(node)
         nodes.append(node)
-    return told
+    return texts

@@ -48,15 +48,15 @@ def export_answer_files(database: Database, job: str, folder: Path, kind: str = 
     with database.engine.connect() as connection:
         row = get_job(connection, job)
     if row.formulation not in _HEADS:
-        expected = ", ".join(_HEADS)
-        raise SpecError(f"Job {row.id} is of the formulation '{row.formulation}': expected one of {expected}.")
+        formulations = ", ".join(_HEADS)
+        raise SpecError(f"Job {row.id} is of the formulation '{row.formulation}': expected one of {formulations}.")
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
     part.mkdir()
     try:
         episodes = stream_episodes(database, Filter((Term("job", "=", row.id),)))
-        files = (answer_file_of_episode(one, row.spec) for one in episodes)
+        files = (answer_file_of_episode(episode, row.spec) for episode in episodes)
         count = _write_files(part, files) if kind == "answers" else _write_tooleval(part / TOOLEVAL, files)
         if not count:
             raise SpecError(f"Job {row.id} has no finished episode with a decision: there is nothing to write.")
@@ -70,20 +70,20 @@ def export_answer_files(database: Database, job: str, folder: Path, kind: str = 
 def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> AnswerFile:
     """The file of an episode; `spec`: its job's."""
     decisions = decisions_of(episode.formulation, episode.steps, version_of(spec))
-    if (kept := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
-        return with_decisions(kept, episode.task.question, decisions)
-    told = told_of(decisions) if episode.formulation == "dfsdt" else {}
+    if (header := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
+        return with_decisions(header, episode.task.question, decisions)
+    texts = told_of(decisions) if episode.formulation == "dfsdt" else {}
     agent = Agent.from_json(spec.get("infer", spec)["agent"])
-    ends = [number for number, one in enumerate(decisions) if one.code == ANSWERED]
-    given_up = [number for number, one in enumerate(decisions) if one.code == GAVE_UP]
+    ends = [number for number, decision in enumerate(decisions) if decision.code == ANSWERED]
+    give_ups = [number for number, decision in enumerate(decisions) if decision.code == GAVE_UP]
     return AnswerFile(
         f"{_name(episode)}_{_method(episode.formulation, agent)}.json",
         TREE if episode.formulation == "dfsdt" else CHAINS,
         episode.task.question,
-        [one.schema() for one in open_functions(episode.task)],
+        [function.schema() for function in open_functions(episode.task)],
         decisions,
-        (ends or given_up or [None])[0],
-        Wording(_HEADS[episode.formulation], episode.task.question, told),
+        (ends or give_ups or [None])[0],
+        Wording(_HEADS[episode.formulation], episode.task.question, texts),
         NodeStyle(),
         _arguments(episode.formulation, agent),
         episode.prompt_tokens + episode.completion_tokens,
@@ -95,18 +95,18 @@ def _arguments(formulation: str, agent: Agent) -> dict[str, Any]:
     if formulation not in ("react", "dfsdt"):
         return {"max_step": agent.limits.steps}
     settings = FORMULATIONS.load(formulation).read_settings(agent)
-    found: dict[str, Any] = {"single_chain_max_step": agent.limits.depth}
+    arguments: dict[str, Any] = {"single_chain_max_step": agent.limits.depth}
     if formulation == "react":
-        return found | {"pass_at": settings["tries"], "answer": 1}
-    more = {"tree_beam_size": settings["width"], "max_query_count": agent.limits.calls}
-    return found | more | {"answer": 1, "with_filter": False}
+        return arguments | {"pass_at": settings["tries"], "answer": 1}
+    tree_limits = {"tree_beam_size": settings["width"], "max_query_count": agent.limits.calls}
+    return arguments | tree_limits | {"answer": 1, "with_filter": False}
 
 
 def _method(formulation: str, agent: Agent) -> str:
     """As ToolBench names methods: its converter tells trees from chains by 'DFS' and 'CoT' in the name."""
     settings = FORMULATIONS.load(formulation).read_settings(agent)
-    own = {"react": f"CoT@{settings.get('tries')}", "dfsdt": f"DFS_woFilter_w{settings.get('width')}"}
-    return own.get(formulation, f"{formulation}_CoT@1")
+    names = {"react": f"CoT@{settings.get('tries')}", "dfsdt": f"DFS_woFilter_w{settings.get('width')}"}
+    return names.get(formulation, f"{formulation}_CoT@1")
 
 
 def _name(episode: StoredEpisode) -> str:
@@ -117,7 +117,7 @@ def _name(episode: StoredEpisode) -> str:
 
 def _write_files(folder: Path, files: Iterator[AnswerFile]) -> int:
     count = 0
-    for file in _told(files):
+    for file in _skip_empty(files):
         path = folder / Path(file.name).name
         if path.exists():
             raise SpecError(f"Two episodes would both be written as '{path.name}': their tasks have the same number.")
@@ -134,7 +134,7 @@ def _write_files(folder: Path, files: Iterator[AnswerFile]) -> int:
 
 def _write_tooleval(path: Path, files: Iterator[AnswerFile]) -> int:
     entries: dict[str, Any] = {}
-    for file in _told(files):
+    for file in _skip_empty(files):
         if file.query_id in entries:
             raise SpecError(f"Two episodes are of the query '{file.query_id}': ToolEval's format has one of each.")
         entries[file.query_id] = tooleval_of(file)
@@ -142,7 +142,7 @@ def _write_tooleval(path: Path, files: Iterator[AnswerFile]) -> int:
     return len(entries)
 
 
-def _told(files: Iterator[AnswerFile]) -> Iterator[AnswerFile]:
+def _skip_empty(files: Iterator[AnswerFile]) -> Iterator[AnswerFile]:
     """Those with a decision: an episode that failed before its first has nothing to tell."""
     return (file for file in files if file.decisions)
 

@@ -43,7 +43,7 @@ def import_answer_files(
     split: str,
     licence: str,
     again: bool = False,
-    named: NameAndTags = UNNAMED,
+    name_and_tags: NameAndTags = UNNAMED,
 ) -> ImportSummary:
     """Store each file as an episode. Raises SpecError for a file that is none, two of one name, trees beside chains."""
     if len(paths) > MAX_FILES:
@@ -52,36 +52,38 @@ def import_answer_files(
     identity = [text for name in sorted(digests) for text in (name, digests[name])]
     dataset = digest("answer files", *identity)
     key = digest("import answer files", split, licence, *identity)
-    new = import_job(settings, key, {"files": digests}, "toolbench", formulation, split, licence, named)
-    job, created = store_episodes(database, new, _episodes(paths, dataset), "imported", dataset, again)
-    return ImportSummary(job, created, formulation, len(paths), *counts)
+    new = import_job(settings, key, {"files": digests}, "toolbench", formulation, split, licence, name_and_tags)
+    job, is_new = store_episodes(database, new, _episodes(paths, dataset), "imported", dataset, again)
+    return ImportSummary(job, is_new, formulation, len(paths), *counts)
 
 
 def _look(paths: Sequence[Path]) -> tuple[str, dict[str, str], tuple[int, int, int]]:
     """The formulation of all files, the digest of each by its name, and how many calls, actions and nodes they have."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     kinds: dict[str, str] = {}  # formulation to the first file of it
     calls = actions = nodes = 0
     for path in paths:
         file = read_answer_file(path)
-        if file.name in found:
+        if file.name in digests:
             raise SpecError(f"Two files have the name '{file.name}': give each episode a name of its own.")
         content = file.content()
-        found[file.name] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        digests[file.name] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         kinds.setdefault(formulation_of(file), file.name)
         calls += len(file.decisions)
-        actions += sum(bool(one.name) for one in file.decisions)
+        actions += sum(bool(decision.name) for decision in file.decisions)
         nodes += _count(content)
     if len(kinds) != 1:
-        shown = ", ".join(f"'{name}' is of {formulation}" for formulation, name in kinds.items()) or "there is no file"
-        raise SpecError(f"One import has files of one formulation, but {shown}: import them separately.")
-    return next(iter(kinds)), found, (calls, actions, nodes)
+        description = (
+            ", ".join(f"'{name}' is of {formulation}" for formulation, name in kinds.items()) or "there is no file"
+        )
+        raise SpecError(f"One import has files of one formulation, but {description}: import them separately.")
+    return next(iter(kinds)), digests, (calls, actions, nodes)
 
 
 def _count(content: dict) -> int:
     if "tree" in content:
         return count_nodes(content["tree"]["tree"])
-    return sum(len(one["chain"]) for one in content["trys"])
+    return sum(len(attempt["chain"]) for attempt in content["trys"])
 
 
 def _episodes(paths: Sequence[Path], dataset: str) -> Iterator[ImportedEpisode]:

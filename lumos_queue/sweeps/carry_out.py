@@ -69,8 +69,8 @@ def carry_out(
     for benchmark in plan.benchmarks:
         able = [fit for fit in fits if not fit.failed]
         say(f"evaluating {len(able)} agents on {benchmark.label}")
-        wanted = [_evaluation(fit, benchmark, data, settings, say) for fit in able]
-        for fit, (job, _) in zip(able, work(wanted), strict=True):
+        submissions = [_evaluation(fit, benchmark, data, settings, say) for fit in able]
+        for fit, (job, _) in zip(able, work(submissions), strict=True):
             fit.evaluated[benchmark.label] = job
     return fits, sizes
 
@@ -79,16 +79,16 @@ def _make_builds(
     plan: SweepPlan, data: Path, folder: Path, settings: Settings, work: Work, say: Callable[[str], None]
 ) -> tuple[dict[str, Path], dict[str, int]]:
     say(f"annotating: {', '.join(plan.annotations)}")
-    wanted = [_annotation(source, data, settings, say) for source in plan.annotations.values()]
+    submissions = [_annotation(source, data, settings, say) for source in plan.annotations.values()]
     builds, sizes = {}, {}
-    for (name, source), (job, state) in zip(plan.annotations.items(), work(wanted), strict=True):
+    for (name, source), (job, state) in zip(plan.annotations.items(), work(submissions), strict=True):
         if state != JobState.DONE:
             raise SpecError(f"The job {job}, which annotates '{name}', is {state}: see lumos job {job}")
         where = f"job={job} level>=executed" if source.convert else f"job={job} score=1"
         options = BuildOptions(where=where, formulations=tuple(plan.formulations), rows=plan.rows)
         builds[name] = folder / "builds" / name
-        with database(settings) as opened:
-            manifest, _ = make_build(opened, name, builds[name], options)
+        with database(settings) as build_database:
+            manifest, _ = make_build(build_database, name, builds[name], options)
         sizes[name] = manifest["episodes"]["used"]
         if sizes[name] < plan.rows:
             raise SpecError(f"The annotation '{name}' has {sizes[name]} rows, and rows = {plan.rows}: raise its limit.")
@@ -121,8 +121,8 @@ def _annotation(source: AnnotationSource, data: Path, settings: Settings, say: C
             vision="",
         )
         return Submission(*make_conversion_job(options, settings, say))
-    wanted = _inference(source.evaluate, source.split, path, source.limit, "iterative", 128)
-    return Submission(*make_inference_job("evaluate", wanted(agent=source.agent), settings, say))
+    make_options = _inference(source.evaluate, source.split, path, source.limit, "iterative", 128)
+    return Submission(*make_inference_job("evaluate", make_options(agent=source.agent), settings, say))
 
 
 def _train(
@@ -142,7 +142,7 @@ def _train(
 
         values["lora"] = LoraShape(rank=plan.fit.lora)
     values["cpu_precision"] = choose_cpu_precision(settings, plan.fit.device)
-    wanted = []
+    submissions = []
     for fit, module in parts:
         name = "-".join((fit.arm.annotation, fit.arm.formulation, module, str(fit.seed)))
         recipe = sft(
@@ -156,8 +156,8 @@ def _train(
             **values,
         )
         job = Train(recipe)
-        wanted.append(Submission(job, windows=len(job.windows())))
-    for (fit, module), (job, state) in zip(parts, work(wanted), strict=True):
+        submissions.append(Submission(job, windows=len(job.windows())))
+    for (fit, module), (job, state) in zip(parts, work(submissions), strict=True):
         fit.trained[module] = job
         if state != JobState.DONE:
             fit.failed[module] = state
@@ -183,9 +183,9 @@ def evaluation_options(
 ) -> InferenceOptions:
     """Return what a fit is evaluated with; `models`: role to address. Raises SpecError for a file that is not read."""
     path = data / benchmark.data if benchmark.data else None
-    wanted = _inference(benchmark.name, benchmark.split, path, benchmark.limit, formulation, benchmark.max_tokens)
+    make_options = _inference(benchmark.name, benchmark.split, path, benchmark.limit, formulation, benchmark.max_tokens)
     return replace(
-        wanted(**models),
+        make_options(**models),
         stop=benchmark.stop,
         system=read_system(benchmark.system),
         prompt=read_template(data / benchmark.prompt if benchmark.prompt else "") or "",

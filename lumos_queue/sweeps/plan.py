@@ -96,7 +96,7 @@ class SweepPlan(_Table):
     order_from: str = ""  #: who expects it
 
     @model_validator(mode="after")
-    def _known_order(self) -> SweepPlan:
+    def _check_order(self) -> SweepPlan:
         labels = [self.label(arm) for arm in self.arms()]
         for name in self.order:
             if name not in labels:
@@ -109,8 +109,12 @@ class SweepPlan(_Table):
 
     def label(self, arm: Arm) -> str:
         """What tells this arm from the others."""
-        varied = ((arm.annotation, self.annotations), (arm.formulation, self.formulations), (arm.modules, self.modules))
-        return ", ".join(name for name, choices in varied if len(choices) > 1) or arm.formulation
+        dimensions = (
+            (arm.annotation, self.annotations),
+            (arm.formulation, self.formulations),
+            (arm.modules, self.modules),
+        )
+        return ", ".join(name for name, choices in dimensions if len(choices) > 1) or arm.formulation
 
 
 def read_plan(path: Path) -> SweepPlan:
@@ -130,5 +134,5 @@ def first_problem(error: ValueError) -> str:
     if not isinstance(error, ValidationError):  # no TOML, or no UTF-8
         return str(error)
     first: Any = error.errors()[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}" if place else first["msg"]
+    path = ".".join(map(str, first["loc"]))
+    return f"{path}: {first['msg']}" if path else first["msg"]

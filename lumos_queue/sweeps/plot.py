@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any
 
 
-def write_plot(found: dict[str, Any], path: Path) -> None:
+def write_plot(report: dict[str, Any], path: Path) -> None:
     """Write the report (report.py) as SVG: means with their intervals, the seeds' scores as small marks."""
     import matplotlib
 
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    rows, benchmarks = found["rows"], list(found["benchmarks"])
+    rows, benchmarks = report["rows"], list(report["benchmarks"])
     style: dict[Any, Any] = {"svg.hashsalt": "sweep", "svg.fonttype": "none", "font.size": 9}
     with matplotlib.rc_context(style):
         size = (1.6 + 3.6 * len(benchmarks), 1.5 + 0.42 * len(rows))
         figure, panels = pyplot.subplots(1, len(benchmarks), figsize=size, sharex=True, sharey=True, squeeze=False)
         for panel, name in zip(panels[0], benchmarks, strict=True):
             _draw(panel, [row["scores"].get(name) for row in rows])
-            rule = found["benchmarks"][name]["rule"]
+            rule = report["benchmarks"][name]["rule"]
             if rule:
                 panel.axvline(100 * rule["value"], color="0.6", linestyle=":")
             panel.set_title(name)
@@ -28,19 +28,19 @@ def write_plot(found: dict[str, Any], path: Path) -> None:
         panels[0][0].set_xlim(left=0)
         panels[0][0].set_yticks(range(len(rows)), [row["label"] for row in rows])
         panels[0][0].invert_yaxis()
-        figure.suptitle(found["title"])
+        figure.suptitle(report["title"])
         figure.tight_layout()
         figure.savefig(path, format="svg", metadata={"Date": None})
         pyplot.close(figure)
 
 
 def _draw(panel: Any, scores: list[dict[str, Any] | None]) -> None:
-    for place, score in enumerate(scores):
+    for position, score in enumerate(scores):
         if score is None:
-            panel.annotate("not run", (0, place), color="0.5", va="center")
+            panel.annotate("not run", (0, position), color="0.5", va="center")
             continue
         value, (low, high) = score["value"], score["ci95"]
         error = [[100 * max(0.0, value - low)], [100 * max(0.0, high - value)]]
-        panel.errorbar(100 * value, place, xerr=error, fmt="o", color="C0", capsize=3)
+        panel.errorbar(100 * value, position, xerr=error, fmt="o", color="C0", capsize=3)
         for seed in score["by_seed"].values():
-            panel.plot(100 * seed, place + 0.22, marker="|", color="C1", markersize=6)
+            panel.plot(100 * seed, position + 0.22, marker="|", color="C1", markersize=6)

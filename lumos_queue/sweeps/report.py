@@ -28,9 +28,9 @@ def report_sweep(
     """
     rows = []
     for arm in plan.arms():
-        mine = [fit for fit in fits if fit.arm == arm]
-        trained = [job for fit in mine for job in fit.trained.values()]
-        tokens = [one["tokens"] or 0 for job in trained for one in summarize_fits(connection, job)]
+        arm_fits = [fit for fit in fits if fit.arm == arm]
+        train_jobs = [job for fit in arm_fits for job in fit.trained.values()]
+        tokens = [summary["tokens"] or 0 for job in train_jobs for summary in summarize_fits(connection, job)]
         rows.append(
             {
                 "label": plan.label(arm),
@@ -38,27 +38,31 @@ def report_sweep(
                 "rows": sizes[arm.annotation],
                 "fits": [
                     {"seed": fit.seed, "trained": fit.trained, "evaluated": fit.evaluated, "failed": fit.failed}
-                    for fit in mine
+                    for fit in arm_fits
                 ],
                 "tokens": max(tokens, default=None),
                 "scores": {
-                    one.label: score
-                    for one in plan.benchmarks
+                    benchmark.label: score
+                    for benchmark in plan.benchmarks
                     if (
                         score := _score(
                             connection,
-                            {fit.seed: fit.evaluated[one.label] for fit in mine if one.label in fit.evaluated},
+                            {
+                                fit.seed: fit.evaluated[benchmark.label]
+                                for fit in arm_fits
+                                if benchmark.label in fit.evaluated
+                            },
                         )
                     )
                 },
             }
         )
     whole = all(
-        one.label in row["scores"]
-        and row["scores"][one.label]["complete"]
-        and len(row["scores"][one.label]["by_seed"]) == len(plan.seeds)
+        benchmark.label in row["scores"]
+        and row["scores"][benchmark.label]["complete"]
+        and len(row["scores"][benchmark.label]["by_seed"]) == len(plan.seeds)
         for row in rows
-        for one in plan.benchmarks
+        for benchmark in plan.benchmarks
     )
     remarks = [f"{name}: {size} episodes to train on" for name, size in sizes.items()]
     for fit in fits:
@@ -67,8 +71,10 @@ def report_sweep(
             remarks.append(
                 f"{plan.label(fit.arm)}, seed {fit.seed}: its training job {job} is {state}: lumos job {job}"
             )
-    benchmarks = {one.label: {"rule": _best_rule(connection, fits, one.label)} for one in plan.benchmarks}
-    remarks += [line for one in plan.benchmarks for line in _order(plan, rows, one.label)]
+    benchmarks = {
+        benchmark.label: {"rule": _best_rule(connection, fits, benchmark.label)} for benchmark in plan.benchmarks
+    }
+    remarks += [line for benchmark in plan.benchmarks for line in _order(plan, rows, benchmark.label)]
     return {
         "title": plan.title,
         "seeds": plan.seeds,
@@ -81,25 +87,25 @@ def report_sweep(
 
 def _score(connection: Connection, jobs: dict[int, str]) -> dict[str, Any] | None:
     """`jobs`: the evaluation of each seed's models."""
-    triples, by_seed, judged, items = [], {}, 0, 0
+    triples, by_seed, judged_items, items = [], {}, 0, 0
     for seed, identifier in jobs.items():
         job = get_job(connection, identifier)
         values = values_by_metric(connection, job.id).get(job.main_metric, [])
         triples += [(task, value, 1.0) for task, value, _ in values]
         triples += [((identifier, number), 0.0, 1.0) for number in range(job.items - len(values))]
         by_seed[seed] = round(sum(value for _, value, _ in values) / job.items, 6)
-        judged, items = judged + len(values), items + job.items
-    found = weighted_interval(triples)
-    if found is None:
+        judged_items, items = judged_items + len(values), items + job.items
+    interval = weighted_interval(triples)
+    if interval is None:
         return None
-    value, low, high = (round(one, 6) for one in found)
+    value, low, high = (round(bound, 6) for bound in interval)
     return {
         "value": value,
         "ci95": [low, high],
         "by_seed": by_seed,
-        "judged": judged,
+        "judged": judged_items,
         "of": items,
-        "complete": judged == items,
+        "complete": judged_items == items,
     }
 
 
@@ -112,20 +118,22 @@ def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> 
     rules = kept_baselines(connection, job, open_benchmark_of(job))
     if not rules:
         return None
-    name = max(rules, key=lambda one: rules[one]["value"])
+    name = max(rules, key=lambda rule: rules[rule]["value"])
     return {"name": name, **rules[name]}
 
 
 def _order(plan: SweepPlan, rows: Sequence[dict[str, Any]], benchmark: str) -> list[str]:
     """Where the order of two arms is not the expected one."""
     scores = {row["label"]: row["scores"].get(benchmark) for row in rows}
-    said = []
+    lines = []
     for lower, higher in combinations(plan.order, 2):
         low, high = scores[lower], scores[higher]
         if low is None or high is None or low["value"] <= high["value"]:
             continue
         sure = "the intervals are apart" if low["ci95"][0] > high["ci95"][1] else "the intervals overlap"
-        said.append(f"{benchmark}: {lower} is above {higher}, unlike in {plan.order_from or 'the order given'}; {sure}")
-    if plan.order and not said and all(scores[name] for name in plan.order):
-        said.append(f"{benchmark}: the order is that of {plan.order_from or 'the file'}")
-    return said
+        lines.append(
+            f"{benchmark}: {lower} is above {higher}, unlike in {plan.order_from or 'the order given'}; {sure}"
+        )
+    if plan.order and not lines and all(scores[name] for name in plan.order):
+        lines.append(f"{benchmark}: the order is that of {plan.order_from or 'the file'}")
+    return lines

@@ -77,35 +77,35 @@ class AnswerFile:
 def _write(file: AnswerFile) -> dict[str, Any]:
     """The file as its parts make it."""
     end = file.decisions[file.chosen] if file.chosen is not None else None
-    won = end is not None and end.code == ANSWERED
-    told: dict[str, Any] = {
+    is_answered = end is not None and end.code == ANSWERED
+    generation: dict[str, Any] = {
         "valid_data": end is not None,
         "query_count": len(file.decisions),
         "total_tokens": file.total_tokens,
         "final_answer": end.arguments if end else "",
-        "function": [dict(one) for one in file.functions],
+        "function": [dict(function) for function in file.functions],
         "chain": [],
         "query": file.query,
     }
     if file.kind == TREE:
-        told["finish_type"] = "give_up" if end and not won else "give_answer"
+        generation["finish_type"] = "give_up" if end and not is_answered else "give_answer"
     if end is not None or file.kind == CHAINS:
-        told["train_messages"] = file.messages()
+        generation["train_messages"] = file.messages()
     nodes: Any
     if file.kind == TREE:
-        nodes, more = write_tree(file.decisions, file.style), {}
+        nodes, extra_fields = write_tree(file.decisions, file.style), {}
         candidates = answered_chains(nodes["tree"])
     else:
         nodes = write_chains(file.decisions, file.style)
-        more = {"try_count": len(nodes)}
-        candidates = [one["chain"] for one in nodes if one["win"]]
+        extra_fields = {"try_count": len(nodes)}
+        candidates = [attempt["chain"] for attempt in nodes if attempt["win"]]
     return {
-        "win": won,
-        **more,
+        "win": is_answered,
+        **extra_fields,
         file.kind: nodes,
         "forward_args": dict(file.forward_args),
         "compare_candidates": candidates,
-        "answer_generation": told,
+        "answer_generation": generation,
     }
 
 
@@ -114,7 +114,7 @@ def header_of(file: AnswerFile) -> dict[str, Any]:
     return {
         "name": file.name,
         "kind": file.kind,
-        "functions": [dict(one) for one in file.functions],
+        "functions": [dict(function) for function in file.functions],
         "chosen": file.chosen,
         "system": file.wording.system,
         "user": file.wording.user,

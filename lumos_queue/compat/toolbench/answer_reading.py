@@ -49,26 +49,26 @@ def answer_file_of(name: str, content: Any) -> AnswerFile:
     """The file with this content. Raises BadRow for content that is something else."""
     content = storable_json(content)
     node = Node(1, "", content)
-    told = node["answer_generation"]
-    functions = told["function"].items()
-    for one in functions[:MAX_FUNCTIONS]:
-        one["name"].raw_text()
+    generation = node["answer_generation"]
+    functions = generation["function"].items()
+    for function in functions[:MAX_FUNCTIONS]:
+        function["name"].raw_text()
     if len(functions) > MAX_FUNCTIONS:
-        raise told["function"].bad(f"more than {MAX_FUNCTIONS:,} functions")
+        raise generation["function"].bad(f"more than {MAX_FUNCTIONS:,} functions")
     kind, decisions, nodes = _read_nodes(node)
-    lists = _read_lists(told)
-    chosen = _find_chosen(decisions, told, lists)
+    lists = _read_lists(generation)
+    chosen_index = _find_chosen(decisions, generation, lists)
     bare = AnswerFile(
         storable_json(name),
         kind,
-        told["query"].raw_text(),
-        [one.value for one in functions],
+        generation["query"].raw_text(),
+        [function.value for function in functions],
         decisions,
-        chosen,
-        read_wording(decisions, chosen, lists) if kind == TREE else read_wording(decisions[:1], 0, lists),
+        chosen_index,
+        read_wording(decisions, chosen_index, lists) if kind == TREE else read_wording(decisions[:1], 0, lists),
         _read_style(nodes),
         _object(node, "forward_args"),
-        told["total_tokens"].whole() if "total_tokens" in told else 0,
+        generation["total_tokens"].whole() if "total_tokens" in generation else 0,
     )
     return replace(bare, changes=find_changes(bare.content(), content))
 
@@ -82,30 +82,32 @@ def _read_nodes(node: Node) -> tuple[str, list[RecordedDecision], list[Mapping[s
         kind, nodes = TREE, [root.value]
     else:
         kind, nodes = CHAINS, []
-        for one in node[CHAINS].items():
-            check_chain(one["chain"])
-            decisions += read_chain(one["chain"].value, len(decisions))
-            nodes += one["chain"].value
+        for attempt in node[CHAINS].items():
+            check_chain(attempt["chain"])
+            decisions += read_chain(attempt["chain"].value, len(decisions))
+            nodes += attempt["chain"].value
     if not decisions:
         raise node[kind].bad("has no decision")
     return kind, mark_pruned(decisions), nodes
 
 
-def _read_lists(told: Node) -> list[list[Message]]:
-    listed = told["train_messages"].items() if "train_messages" in told else []
-    for one in listed:
-        for message in one.items():
+def _read_lists(generation: Node) -> list[list[Message]]:
+    nodes = generation["train_messages"].items() if "train_messages" in generation else []
+    for node in nodes:
+        for message in node.items():
             message["role"].raw_text()
-    return [one.value for one in listed]
+    return [node.value for node in nodes]
 
 
-def _find_chosen(decisions: Sequence[RecordedDecision], told: Node, lists: Sequence[Sequence[Message]]) -> int | None:
+def _find_chosen(
+    decisions: Sequence[RecordedDecision], generation: Node, lists: Sequence[Sequence[Message]]
+) -> int | None:
     """The decision whose arguments are the file's final answer: the first answer, else the one the lists lead to."""
-    final = told["final_answer"].value if "final_answer" in told else ""
+    final = generation["final_answer"].value if "final_answer" in generation else ""
     ends = [
         number
-        for number, one in enumerate(decisions)
-        if one.name == FINISH and one.code in (ANSWERED, GAVE_UP) and one.arguments == final
+        for number, decision in enumerate(decisions)
+        if decision.name == FINISH and decision.code in (ANSWERED, GAVE_UP) and decision.arguments == final
     ]
     answers = [number for number in ends if decisions[number].code == ANSWERED]
     if answers or not ends:
@@ -115,7 +117,7 @@ def _find_chosen(decisions: Sequence[RecordedDecision], told: Node, lists: Seque
 
 
 def _replies_to(decisions: Sequence[RecordedDecision], last: int) -> list[Message]:
-    return [one for one in messages_of(decisions, last, Wording())[-1] if one["role"] == "assistant"]
+    return [message for message in messages_of(decisions, last, Wording())[-1] if message["role"] == "assistant"]
 
 
 def _read_style(nodes: Sequence[Mapping[str, Any]]) -> NodeStyle:
@@ -124,7 +126,7 @@ def _read_style(nodes: Sequence[Mapping[str, Any]]) -> NodeStyle:
         elo if isinstance(elo, float) else 1000.0,
         "matching_time" in nodes[0],
         False,
-        any(one["expand_num"] for one in nodes),
+        any(node["expand_num"] for node in nodes),
     )
 
 

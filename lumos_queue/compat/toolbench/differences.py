@@ -12,34 +12,34 @@ from typing import Any
 Change = Sequence[Any]  #: [path, value] or [path]; JSON
 
 
-def find_changes(made: Any, wanted: Any) -> list[list[Any]]:
+def find_changes(source: Any, target: Any) -> list[list[Any]]:
     """The changes that make `wanted` of `made`. Lists of other lengths, and values of other types, are named whole."""
-    found: list[list[Any]] = []
-    waiting: list[tuple[list[str | int], Any, Any]] = [([], made, wanted)]
-    while waiting:
-        path, one, other = waiting.pop()
-        if isinstance(one, dict) and isinstance(other, dict):
-            found += [[[*path, name]] for name in one if name not in other]
-            found += [[[*path, name], value] for name, value in other.items() if name not in one]
-            waiting += [([*path, name], value, other[name]) for name, value in one.items() if name in other]
-        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-            pairs = enumerate(zip(one, other, strict=True))
-            waiting += [([*path, place], first, second) for place, (first, second) in pairs]
-        elif type(one) is not type(other) or one != other:  # 1, 1.0 and true are different in a file
-            found.append([path, other])
-    return found
+    changes: list[list[Any]] = []
+    pending: list[tuple[list[str | int], Any, Any]] = [([], source, target)]
+    while pending:
+        path, left, right = pending.pop()
+        if isinstance(left, dict) and isinstance(right, dict):
+            changes += [[[*path, name]] for name in left if name not in right]
+            changes += [[[*path, name], value] for name, value in right.items() if name not in left]
+            pending += [([*path, name], value, right[name]) for name, value in left.items() if name in right]
+        elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+            pairs = enumerate(zip(left, right, strict=True))
+            pending += [([*path, index], first, second) for index, (first, second) in pairs]
+        elif type(left) is not type(right) or left != right:  # 1, 1.0 and true are different in a file
+            changes.append([path, right])
+    return changes
 
 
-def make_changes(made: Any, changes: Iterable[Change]) -> Any:
+def make_changes(source: Any, changes: Iterable[Change]) -> Any:
     """A copy with the changes made. Raises LookupError and TypeError for changes of another value."""
-    whole = {"": json.loads(json.dumps(made))}  # as JSON: a part that occurs twice is changed where it is named alone
+    whole = {"": json.loads(json.dumps(source))}  # as JSON: a part that occurs twice is changed where it is named alone
     for path, *value in changes:
         *way, last = ("", *path)
-        place: Any = whole
+        container: Any = whole
         for name in way:
-            place = place[name]
+            container = container[name]
         if value:
-            place[last] = value[0]
+            container[last] = value[0]
         else:
-            del place[last]
+            del container[last]
     return whole[""]

@@ -51,46 +51,46 @@ def read_wording(
     """What the lists of a file say that cannot be known from its decisions."""
     if last is None or not lists or len(lists[0]) < 2:
         return Wording()
-    told: dict[int, str] = {}
-    own = iter(lists)
+    texts: dict[int, str] = {}
+    list_iterator = iter(lists)
     for number in path_to(decisions, last):
-        if len(messages := list(next(own, ()))) >= 2 and was_tried(decisions, number):
-            told[number] = _content(messages[-2])
-    return Wording(_content(lists[0][0]), _content(lists[0][1]), told)
+        if len(messages := list(next(list_iterator, ()))) >= 2 and was_tried(decisions, number):
+            texts[number] = _content(messages[-2])
+    return Wording(_content(lists[0][0]), _content(lists[0][1]), texts)
 
 
 def was_tried(decisions: Sequence[RecordedDecision], number: int) -> bool:
     """Whether an earlier decision at the same point has led to a call, so that the model was told of it."""
-    siblings = (place for place in range(number) if decisions[place].before == decisions[number].before)
-    return any(_leads_to_call(decisions, place) for place in siblings)
+    siblings = (index for index in range(number) if decisions[index].before == decisions[number].before)
+    return any(_leads_to_call(decisions, index) for index in siblings)
 
 
 def alone(decisions: Sequence[RecordedDecision], last: int) -> list[RecordedDecision]:
     """The decisions of a path without those beside it: of a try, which is told nothing of other tries."""
-    return [replace(decisions[number], before=place) for place, number in enumerate(path_to(decisions, last), start=-1)]
+    return [replace(decisions[number], before=index) for index, number in enumerate(path_to(decisions, last), start=-1)]
 
 
 def _leads_to_call(decisions: Sequence[RecordedDecision], number: int) -> bool:
     """Whether there is a call on the way from a decision along the first ones that follow."""
     while not decisions[number].name:
-        following = next((place for place in range(number + 1, len(decisions)) if decisions[place].before == number), 0)
-        if not following:
+        successor = next((index for index in range(number + 1, len(decisions)) if decisions[index].before == number), 0)
+        if not successor:
             return False
-        number = following
+        number = successor
     return True
 
 
 def _visible_messages(history: Sequence[Message]) -> list[Message]:
     """The messages with the last of those that were sent once alone."""
-    once = [place for place, message in enumerate(history) if message.get("valid") is False]
-    return [dict(message) for place, message in enumerate(history) if place not in once[:-1]]
+    once = [index for index, message in enumerate(history) if message.get("valid") is False]
+    return [dict(message) for index, message in enumerate(history) if index not in once[:-1]]
 
 
 def _reply(decision: RecordedDecision) -> Message:
-    said: Message = {"role": "assistant", "content": decision.thought or None}
+    message: Message = {"role": "assistant", "content": decision.thought or None}
     if not decision.name:
-        return said | {"content": decision.thought}
-    return said | {"function_call": {"name": shown_name(decision), "arguments": decision.arguments}}
+        return message | {"content": decision.thought}
+    return message | {"function_call": {"name": shown_name(decision), "arguments": decision.arguments}}
 
 
 def shown_name(decision: RecordedDecision) -> str:
@@ -102,5 +102,5 @@ def _say(role: str, content: str) -> Message:
 
 
 def _content(message: Mapping[str, Any]) -> str:
-    said = message.get("content")
-    return said if isinstance(said, str) else ""
+    content = message.get("content")
+    return content if isinstance(content, str) else ""

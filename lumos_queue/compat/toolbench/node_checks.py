@@ -12,9 +12,9 @@ _AFTER = {THOUGHT: (THOUGHT, ACTION, INPUT), ACTION: (INPUT,), INPUT: (THOUGHT, 
 def check_tree(root: Node) -> None:
     """Raises BadRow for a node that is none, or that cannot follow its parent."""
     root["description"]
-    waiting, count = [(child, INPUT) for child in root["children"].items()], 0
-    while waiting:
-        node, before = waiting.pop()
+    pending, count = [(child, INPUT) for child in root["children"].items()], 0
+    while pending:
+        node, before = pending.pop()
         count += 1
         if count > MAX_NODES:
             raise node.bad(f"more than {MAX_NODES:,} nodes")
@@ -24,7 +24,7 @@ def check_tree(root: Node) -> None:
             raise node["children"].bad(f"an action has one input, here are {len(children)}")
         if kind == THOUGHT and len(children) > 1 and not node["expand_num"].value and _is_action(children[0]):
             raise node["children"].bad(f"a thought before an action has one child, here are {len(children)}")
-        waiting += [(child, kind) for child in children]
+        pending += [(child, kind) for child in children]
 
 
 def check_chain(chain: Node) -> None:

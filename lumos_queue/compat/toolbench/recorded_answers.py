@@ -25,10 +25,10 @@ _HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
 
 def answers_of(decisions: Iterable[RecordedDecision], functions: Sequence[Function]) -> list[dict[str, Any]]:
     """An entry for each call of one of the functions, in the order of the search: that of equal requests, too."""
-    known = {one.name: one for one in functions}
-    found = []
+    functions_by_name = {function.name: function for function in functions}
+    answers = []
     for decision in decisions:
-        function = known.get(decision.name)
+        function = functions_by_name.get(decision.name)
         if function is None or decision.name == FINISH_NAME or decision.code == UNKNOWN_FUNCTION:
             continue
         try:
@@ -37,31 +37,31 @@ def answers_of(decisions: Iterable[RecordedDecision], functions: Sequence[Functi
             continue  # a request that is refused before it is made
         error, response = read_observation(decision.observation)
         names = {"category": function.category, "tool": function.tool, "api": function.api}
-        told = {"error": error, "response": response, "code": decision.code, "provenance": "recorded"}
-        found.append({**names, "arguments": arguments, **told})
-    return found
+        answer_fields = {"error": error, "response": response, "code": decision.code, "provenance": "recorded"}
+        answers.append({**names, "arguments": arguments, **answer_fields})
+    return answers
 
 
 def read_observation(text: str) -> tuple[str, Any]:
     """The error and the response of an envelope; a text that is none is a response itself."""
     try:
-        found = json.loads(text)
+        envelope = json.loads(text)
     except (ValueError, RecursionError):
         return _read_cut(text)
-    if isinstance(found, dict) and isinstance(found.get("error"), str) and "response" in found:
-        return found["error"], found["response"]
+    if isinstance(envelope, dict) and isinstance(envelope.get("error"), str) and "response" in envelope:
+        return envelope["error"], envelope["response"]
     return "", text
 
 
 def _read_cut(text: str) -> tuple[str, Any]:
-    begun = _BEGIN.match(text)
-    if begun is None or not text.endswith(CUT):
+    match = _BEGIN.match(text)
+    if match is None or not text.endswith(CUT):
         return "", text
-    rest = text[begun.end() : -len(CUT)]
+    rest = text[match.end() : -len(CUT)]
     half = _HALF_ESCAPE.search(rest)
     if half and not (len(rest[: half.start()]) - len(rest[: half.start()].rstrip("\\"))) % 2:
         rest = rest[: half.start()]
     try:
-        return json.loads(f'"{begun[1]}"'), json.loads(f'"{rest}"', strict=False)
+        return json.loads(f'"{match[1]}"'), json.loads(f'"{rest}"', strict=False)
     except (ValueError, RecursionError):
         return "", text

@@ -19,30 +19,32 @@ _TYPES = {"number": "NUMBER", "integer": "NUMBER", "boolean": "BOOLEAN"}
 
 def entries_of(schemas: Iterable[Any]) -> list[dict[str, Any]]:
     """An entry for each schema but that of Finish; what is no schema is passed over."""
-    found = [one for one in schemas if isinstance(one, Mapping) and isinstance(one.get("name"), str)]
-    return [_entry(one) for one in found if one["name"] != FINISH_NAME]
+    valid_schemas = [
+        schema for schema in schemas if isinstance(schema, Mapping) and isinstance(schema.get("name"), str)
+    ]
+    return [_entry(schema) for schema in valid_schemas if schema["name"] != FINISH_NAME]
 
 
 def differing_names(schemas: Iterable[Any]) -> list[str]:
     """The names that functions would not keep: there should be none."""
     entries = entries_of(schemas)
-    kept = {one.name for one in functions_of(entries)}
-    return [name for one in entries if (name := one["function_name"]) not in kept]
+    function_names = {function.name for function in functions_of(entries)}
+    return [name for api in entries if (name := api["function_name"]) not in function_names]
 
 
 def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
     name, description = schema["name"], schema.get("description")
     api, _, tool = name.rpartition("_for_")
     parameters = schema.get("parameters")
-    required, optional = _parameters(parameters if isinstance(parameters, Mapping) else {})
+    required_parameters, optional_parameters = _parameters(parameters if isinstance(parameters, Mapping) else {})
     return {
         "function_name": name,
         "category_name": "",
         "tool_name": tool if api else "",
         "api_name": api or name,
         "api_description": _read_description(description) if isinstance(description, str) else "",
-        "required_parameters": required,
-        "optional_parameters": optional,
+        "required_parameters": required_parameters,
+        "optional_parameters": optional_parameters,
     }
 
 
@@ -50,18 +52,18 @@ def _read_description(text: str) -> str:
     """Return what is quoted at the end of a description; "" where it has another form."""
     text = text.rstrip()
     begin = _DESCRIPTION.search(text)
-    quoted = text[begin.end() :] if begin else ""
-    return quoted[:-1] if quoted.endswith('"') else ""
+    quotation = text[begin.end() :] if begin else ""
+    return quotation[:-1] if quotation.endswith('"') else ""
 
 
 def _parameters(schema: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The required ones and the others."""
-    properties, required = schema.get("properties"), schema.get("required")
-    needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    properties, requirement = schema.get("properties"), schema.get("required")
+    required_names = [name for name in requirement if isinstance(name, str)] if isinstance(requirement, list) else []
     both: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
-    for name, one in properties.items() if isinstance(properties, Mapping) else ():
-        if isinstance(one, Mapping):
-            both[name not in needed].append(_parameter(name, one))
+    for name, parameter in properties.items() if isinstance(properties, Mapping) else ():
+        if isinstance(parameter, Mapping):
+            both[name not in required_names].append(_parameter(name, parameter))
     return both
 
 

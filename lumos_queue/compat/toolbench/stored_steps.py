@@ -29,10 +29,10 @@ def decisions_of(formulation: str, steps: Sequence[RecordedStep], version: int) 
 
     `version`: of the formulation of the episode's job, which decides how replies are read.
     """
-    own = [step for step in steps if step.branch < WITHIN]
+    own_steps = [step for step in steps if step.branch < WITHIN]
     if formulation == "rewoo":
-        return mark_pruned(list(_read_plan(own, version)))
-    return mark_pruned((_read_route if formulation == "sum2act" else _read_search)(own, version))
+        return mark_pruned(list(_read_plan(own_steps, version)))
+    return mark_pruned((_read_route if formulation == "sum2act" else _read_search)(own_steps, version))
 
 
 def _read(completion: Completion, version: int) -> Reply:
@@ -40,29 +40,31 @@ def _read(completion: Completion, version: int) -> Reply:
 
 
 def _read_search(steps: Iterable[RecordedStep], version: int) -> list[RecordedDecision]:
-    found: list[RecordedDecision] = []
-    places = {ROOT: ROOT}  # position of a command to its decision
-    left = False  # whether the last reply names a call that was not made
+    decisions: list[RecordedDecision] = []
+    decision_indexes = {ROOT: ROOT}  # position of a command to its decision
+    has_open_call = False  # whether the last reply names a call that was not made
     for step in steps:
-        before = places[ROOT if step.parent is None else step.parent]
+        before = decision_indexes[ROOT if step.parent is None else step.parent]
         if isinstance(step.result, Completion):
             reply = _read(step.result, version)
-            places[step.position], left = len(found), bool(reply.action)
-            found.append(RecordedDecision(before, reply.thought))
+            decision_indexes[step.position], has_open_call = len(decisions), bool(reply.action)
+            decisions.append(RecordedDecision(before, reply.thought))
         elif isinstance(step.detail, Action) and isinstance(step.result, Execution):
-            places[step.position], left = before, False
-            found[before] = _with_call(found[before], step.detail, step.result)
-    return found[:-1] if left else found  # ToolBench, too, leaves out the reply to the last call that is allowed
+            decision_indexes[step.position], has_open_call = before, False
+            decisions[before] = _with_call(decisions[before], step.detail, step.result)
+    return (
+        decisions[:-1] if has_open_call else decisions
+    )  # ToolBench, too, leaves out the reply to the last call that is allowed
 
 
 def _read_route(steps: Iterable[RecordedStep], version: int) -> list[RecordedDecision]:
-    found: list[RecordedDecision] = []
+    decisions: list[RecordedDecision] = []
     for step in steps:
         if isinstance(step.result, Completion) and step.role == "router":
-            found.append(RecordedDecision(len(found) - 1, _read(step.result, version).thought))
+            decisions.append(RecordedDecision(len(decisions) - 1, _read(step.result, version).thought))
         elif isinstance(step.detail, Action) and isinstance(step.result, Execution):
-            found[-1] = _with_call(found[-1], step.detail, step.result)
-    return found
+            decisions[-1] = _with_call(decisions[-1], step.detail, step.result)
+    return decisions
 
 
 def _read_plan(steps: Iterable[RecordedStep], version: int) -> Iterator[RecordedDecision]:
@@ -83,8 +85,8 @@ def _read_plan(steps: Iterable[RecordedStep], version: int) -> Iterator[Recorded
         count += 1
 
 
-def _with_call(decision: RecordedDecision, action: Action, done: Execution) -> RecordedDecision:
+def _with_call(decision: RecordedDecision, action: Action, execution: Execution) -> RecordedDecision:
     name = action.raw if action.name == REPEATED else action.name
-    value = done.values[0] if done.values else {}
-    code = value.get("code", code_of(done.status))
-    return replace(decision, name=name, arguments=action.arguments, observation=done.result, code=code)
+    value = execution.values[0] if execution.values else {}
+    code = value.get("code", code_of(execution.status))
+    return replace(decision, name=name, arguments=action.arguments, observation=execution.result, code=code)

@@ -19,11 +19,11 @@ Node = dict[str, Any]
 def tooleval_of(file: AnswerFile) -> dict[str, Any]:
     """The entry of one file. `total_steps` counts all nodes, those of the system and the user included."""
     nodes = [_node("system", ""), _node("user", file.query), *_nodes(file)]
-    for one, following in pairwise(nodes):
-        one["next"].append(following)
+    for node, next_node in pairwise(nodes):
+        node["next"].append(next_node)
     return {
         "query": file.query,
-        "available_tools": [dict(one) for one in file.functions],
+        "available_tools": [dict(function) for function in file.functions],
         "answer": {
             "method": file.method,
             "total_steps": len(nodes),
@@ -34,14 +34,14 @@ def tooleval_of(file: AnswerFile) -> dict[str, Any]:
 
 
 def _nodes(file: AnswerFile) -> Iterator[Node]:
-    ended = file.chosen is not None
-    for one in final_path(file):
-        if not one.name or (one.thought and not ended):
-            yield _node("assistant", one.thought)
-        if one.name:
-            seen = "" if ended and one.name == FINISH else one.observation
-            name = shown_name(one) if ended else one.name
-            yield _node("tool", {"name": name, "arguments": one.arguments, "response": seen})
+    has_end = file.chosen is not None
+    for decision in final_path(file):
+        if not decision.name or (decision.thought and not has_end):
+            yield _node("assistant", decision.thought)
+        if decision.name:
+            response = "" if has_end and decision.name == FINISH else decision.observation
+            name = shown_name(decision) if has_end else decision.name
+            yield _node("tool", {"name": name, "arguments": decision.arguments, "response": response})
 
 
 def _node(role: str, message: Any) -> Node:

@@ -51,39 +51,42 @@ def write_tree(decisions: Sequence[RecordedDecision], style: NodeStyle) -> dict[
 
 def write_chains(decisions: Sequence[RecordedDecision], style: NodeStyle) -> list[dict[str, Any]]:
     """The chains of tries, each from a decision that follows none up to the next such one."""
-    found: list[dict[str, Any]] = []
+    attempts: list[dict[str, Any]] = []
     for number, decision in enumerate(decisions, start=1):
-        if decision.before == ROOT or not found:
-            found.append({"chain": [], "win": False})
-        chain = found[-1]["chain"]
+        if decision.before == ROOT or not attempts:
+            attempts.append({"chain": [], "win": False})
+        chain = attempts[-1]["chain"]
         nodes = list(_nodes_of(decision, len(chain) + 1, style))
         nodes[-1] |= {"pruned": decision.pruned, "expand_num": number if style.numbered else 0}
         chain += nodes
-        found[-1]["win"] = decision.code == ANSWERED
-    for one in found:
-        for place, node in enumerate(one["chain"], start=1):
+        attempts[-1]["win"] = decision.code == ANSWERED
+    for attempt in attempts:
+        for position, node in enumerate(attempt["chain"], start=1):
             del node["children"]
-            node["child_count"] = int(place < len(one["chain"]))
-    return found
+            node["child_count"] = int(position < len(attempt["chain"]))
+    return attempts
 
 
 def answered_chains(root: Node) -> list[list[Node]]:
     """The nodes of each path of a tree that ends with an answer, without their children."""
-    found: list[list[Node]] = []
-    waiting: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
-    while waiting:
-        node, path = waiting.pop()
+    chains: list[list[Node]] = []
+    pending: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
+    while pending:
+        node, path = pending.pop()
         if node.get("observation_code") == ANSWERED:
-            found.append([{name: value for name, value in one.items() if name != "children"} for one in path])
-        waiting += [(child, (*path, child)) for child in reversed(node["children"])]
-    return found
+            chains.append(
+                [{name: value for name, value in path_node.items() if name != "children"} for path_node in path]
+            )
+        pending += [(child, (*path, child)) for child in reversed(node["children"])]
+    return chains
 
 
 def mark_pruned(decisions: Sequence[RecordedDecision]) -> list[RecordedDecision]:
     """The decisions, those as pruned at which a path ends without an answer."""
-    followed = {one.before for one in decisions}
+    parents = {decision.before for decision in decisions}
     return [
-        replace(one, pruned=number not in followed and one.code != ANSWERED) for number, one in enumerate(decisions)
+        replace(decision, pruned=number not in parents and decision.code != ANSWERED)
+        for number, decision in enumerate(decisions)
     ]
 
 
@@ -94,14 +97,14 @@ def _nodes_of(decision: RecordedDecision, depth: int, style: NodeStyle) -> Itera
         depth += 1
     if decision.name:
         yield _node(ACTION, decision.name, depth, style)
-        seen: dict[str, Any] = {"observation": decision.observation} if decision.observation else {}
-        seen |= {} if decision.code is None else {"observation_code": decision.code}
-        last = _node(INPUT, decision.arguments, depth + 1, style, **seen, io_state={})
+        observation: dict[str, Any] = {"observation": decision.observation} if decision.observation else {}
+        observation |= {} if decision.code is None else {"observation_code": decision.code}
+        last = _node(INPUT, decision.arguments, depth + 1, style, **observation, io_state={})
         last["is_terminal"] = style.terminals and decision.code == ANSWERED
         yield last
 
 
-def _node(kind: str, description: str, depth: int, style: NodeStyle, **more: Any) -> Node:
+def _node(kind: str, description: str, depth: int, style: NodeStyle, **extra_fields: Any) -> Node:
     return {
         "is_terminal": False,
         "pruned": False,
@@ -111,7 +114,7 @@ def _node(kind: str, description: str, depth: int, style: NodeStyle, **more: Any
         "description": description,
         "Elo": style.elo,
         **({"matching_time": 0} if style.matching_time else {}),
-        **more,
+        **extra_fields,
         "child_count": 0,
         "expand_num": 0,
         "children": [],
@@ -121,8 +124,8 @@ def _node(kind: str, description: str, depth: int, style: NodeStyle, **more: Any
 def _finish(last: Node, parents: dict[int, Node | None]) -> None:
     """Mark an answer, and what is above it up to FINISHED_LEVELS actions, as finished."""
     node: Node | None = last
-    left = FINISHED_LEVELS
-    while node is not None and left >= 0:
+    remaining_levels = FINISHED_LEVELS
+    while node is not None and remaining_levels >= 0:
         node["finished"] = True
-        left -= node["node_type"] == INPUT
+        remaining_levels -= node["node_type"] == INPUT
         node = parents[id(node)]

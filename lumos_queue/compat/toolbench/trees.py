@@ -29,14 +29,14 @@ class RecordedDecision:
 
 def read_decisions(tree: Mapping[str, Any]) -> list[RecordedDecision]:
     """The decisions below a tree's root, in the order in which they were made."""
-    found: list[RecordedDecision] = []
-    waiting: list[tuple[Mapping[str, Any], int]] = [(child, ROOT) for child in reversed(tree["children"])]
-    while waiting:
-        node, before = waiting.pop()
+    decisions: list[RecordedDecision] = []
+    pending: list[tuple[Mapping[str, Any], int]] = [(child, ROOT) for child in reversed(tree["children"])]
+    while pending:
+        node, before = pending.pop()
         last, decision = _read_decision(node, before)
-        waiting += [(child, len(found)) for child in reversed(last["children"])]
-        found.append(decision)
-    return found
+        pending += [(child, len(decisions)) for child in reversed(last["children"])]
+        decisions.append(decision)
+    return decisions
 
 
 def read_chain(chain: Sequence[Mapping[str, Any]], first: int = 0) -> list[RecordedDecision]:
@@ -44,16 +44,19 @@ def read_chain(chain: Sequence[Mapping[str, Any]], first: int = 0) -> list[Recor
     tree: dict[str, Any] = {"children": []}
     for node in reversed(chain):
         tree = {"children": [{**node, **tree}]}
-    return [replace(one, before=one.before + first if one.before != ROOT else ROOT) for one in read_decisions(tree)]
+    return [
+        replace(decision, before=decision.before + first if decision.before != ROOT else ROOT)
+        for decision in read_decisions(tree)
+    ]
 
 
 def path_to(decisions: Sequence[RecordedDecision], last: int) -> list[int]:
     """The numbers of the decisions from the first one to this one."""
-    found = []
+    path = []
     while last != ROOT:
-        found.append(last)
+        path.append(last)
         last = decisions[last].before
-    return found[::-1]
+    return path[::-1]
 
 
 def _read_decision(node: Mapping[str, Any], before: int) -> tuple[Mapping[str, Any], RecordedDecision]:
@@ -65,8 +68,8 @@ def _read_decision(node: Mapping[str, Any], before: int) -> tuple[Mapping[str, A
             return node, RecordedDecision(before, thought, pruned=node["pruned"])
         node = node["children"][0]
     name, last = node["description"], node["children"][0]
-    seen, code = last.get("observation") or "", last.get("observation_code")
-    return last, RecordedDecision(before, thought, name, last["description"], seen, code, last["pruned"])
+    observation, code = last.get("observation") or "", last.get("observation_code")
+    return last, RecordedDecision(before, thought, name, last["description"], observation, code, last["pruned"])
 
 
 def count_nodes(tree: Mapping[str, Any]) -> int:
@@ -76,8 +79,8 @@ def count_nodes(tree: Mapping[str, Any]) -> int:
 
 def walk(tree: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Every node, parents before their children, children in order."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
+    pending = [tree]
+    while pending:
+        node = pending.pop()
         yield node
-        waiting += reversed(node["children"])
+        pending += reversed(node["children"])
