@@ -76,7 +76,7 @@ def make_app(site: Site, origins: Collection[str]) -> FastAPI:
     for kind, status in _STATUS.items():
         app.add_exception_handler(kind, _tell(status))
     app.add_exception_handler(Exception, _apologize)
-    app.add_middleware(Guard, origins=origins, scripts=[static_path(one) for one in SCRIPTS])
+    app.add_middleware(Guard, origins=origins, scripts=[static_path(script) for script in SCRIPTS])
     return app
 
 
@@ -102,8 +102,8 @@ async def _ask_login(request: Request, _: Exception) -> Response:
 
 def _tell(status: int):
     async def tell(request: Request, error: Exception) -> Response:
-        found = error.status_code if isinstance(error, HTTPException) else status
-        return _answer(request, found, _words(request, error))
+        code = error.status_code if isinstance(error, HTTPException) else status
+        return _answer(request, code, _words(request, error))
 
     return tell
 

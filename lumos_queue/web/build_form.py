@@ -111,8 +111,8 @@ def read_form(
     splits = [*(fetched or ()), *against.splitlines()]
     return BuildForm(
         **texts,
-        formulations=[storable(one)[0] for one in formulations or ()],
-        against=tuple(dict.fromkeys(storable(one.strip())[0] for one in splits if one.strip())),
+        formulations=[storable(formulation)[0] for formulation in formulations or ()],
+        against=tuple(dict.fromkeys(storable(split.strip())[0] for split in splits if split.strip())),
         allow_test=allow_test,
         allow_contaminated=allow_contaminated,
         reexecute=reexecute,

@@ -67,26 +67,26 @@ class Drafts:
     """All drafts of one explorer. May be used from any thread."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._found: dict[str, Draft] = {}  # the oldest first
+        self._condition = threading.Condition()
+        self._drafts: dict[str, Draft] = {}  # the oldest first
         self._queue: deque[tuple[Draft, Work]] = deque()
         self._thread: threading.Thread | None = None
-        self._ended = False
+        self._is_ended = False
 
     def add(self, draft: Draft, work: Work) -> None:
         """Preview a build. Raises SpecError when too many wait."""
-        with self._changed:
-            if len(self._found) >= MAX_DRAFTS:
-                oldest = next((one for one in self._found.values() if one.state not in MOVING), None)
+        with self._condition:
+            if len(self._drafts) >= MAX_DRAFTS:
+                oldest = next((candidate for candidate in self._drafts.values() if candidate.state not in MOVING), None)
                 if oldest is None:
                     raise SpecError(f"{MAX_DRAFTS} drafts of builds wait: stop one of them.")
-                del self._found[oldest.id]
-            self._found[draft.id] = draft
+                del self._drafts[oldest.id]
+            self._drafts[draft.id] = draft
             self._enqueue(draft, work)
 
     def build(self, draft: Draft, work: Work) -> None:
         """Make a build that was previewed. Raises SpecError in any other state."""
-        with self._changed:
+        with self._condition:
             if draft.state is not DraftState.PREVIEWED:
                 raise SpecError(f"The draft is {draft.state}: it can be built once it is previewed.")
             draft.is_preview, draft.stopped = False, False
@@ -94,35 +94,35 @@ class Drafts:
 
     def stop_draft(self, draft: Draft) -> None:
         """Stop what is done for it, as soon as that tells how far it is."""
-        with self._changed:
+        with self._condition:
             draft.stopped = draft.state in MOVING
             if draft.state is DraftState.WAITING:
-                self._queue = deque(one for one in self._queue if one[0] is not draft)
+                self._queue = deque(pending for pending in self._queue if pending[0] is not draft)
                 draft.state = DraftState.STOPPED
 
     def find(self, identifier: str) -> Draft | None:
-        with self._changed:
-            return self._found.get(identifier)
+        with self._condition:
+            return self._drafts.get(identifier)
 
     def copy(self, identifier: str) -> Draft | None:
         """The draft as it is now: it does not change while a page is made of it."""
-        with self._changed:
-            draft = self._found.get(identifier)
+        with self._condition:
+            draft = self._drafts.get(identifier)
             return replace(draft) if draft else None
 
     def list(self) -> list[Draft]:
         """The newest first."""
-        with self._changed:
-            return list(reversed(self._found.values()))
+        with self._condition:
+            return list(reversed(self._drafts.values()))
 
     def stop(self) -> None:
         """End the thread, with what it works on."""
-        with self._changed:
-            self._ended = True
+        with self._condition:
+            self._is_ended = True
             self._queue.clear()
-            for draft in self._found.values():
+            for draft in self._drafts.values():
                 draft.stopped = True
-            self._changed.notify()
+            self._condition.notify()
             thread = self._thread
         if thread is not None:
             thread.join(10)
@@ -133,24 +133,24 @@ class Drafts:
         if self._thread is None:
             self._thread = threading.Thread(target=self._work_on, name="builds", daemon=True)
             self._thread.start()
-        self._changed.notify()
+        self._condition.notify()
 
     def _work_on(self) -> None:
         while True:
-            with self._changed:
-                while not self._queue and not self._ended:
-                    self._changed.wait()
-                if self._ended:
+            with self._condition:
+                while not self._queue and not self._is_ended:
+                    self._condition.wait()
+                if self._is_ended:
                     return
                 draft, work = self._queue.popleft()
                 draft.state, draft.began_at = DraftState.WORKING, time.monotonic()
             self._carry_out(draft, work)
 
     def _carry_out(self, draft: Draft, work: Work) -> None:
-        def tell(stage: BuildStage, done: int) -> None:
+        def tell(stage: BuildStage, count: int) -> None:
             if draft.stopped:
                 raise Stopped
-            draft.stage, draft.done = stage, done
+            draft.stage, draft.done = stage, count
             time.sleep(0)  # pages that are asked for meanwhile go first
 
         try:
@@ -171,7 +171,7 @@ class Drafts:
             self._end(draft, state, manifest=manifest, is_new=is_new)
 
     def _end(self, draft: Draft, state: DraftState, **results: Any) -> None:
-        with self._changed:
+        with self._condition:
             draft.state = state
             for name, value in results.items():
                 setattr(draft, name, value)

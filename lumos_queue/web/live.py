@@ -53,10 +53,10 @@ class LiveJobs:
 
     def __init__(self, database: Database, settings: Settings):
         self._database, self._settings = database, settings
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         self._pages: set[_Page] = set()
         self._thread: threading.Thread | None = None
-        self._stopped = False
+        self._is_stopped = False
 
     async def follow(self, job: str, show: Show) -> AsyncIterator[tuple[str, bool]]:
         """What `show` makes of the job, whenever that changes, and whether it was the last: the job has ended then.
@@ -64,67 +64,67 @@ class LiveJobs:
         Raises TooManyPages.
         """
         page = _Page(job, show)
-        with self._changed:
+        with self._condition:
             if len(self._pages) >= MAX_PAGES:
                 raise TooManyPages
             self._pages.add(page)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._read_on, name="live jobs", daemon=True)
                 self._thread.start()
-            self._changed.notify()
+            self._condition.notify()
         try:
             last = False
             while not last:
                 text, last = await page.receive()
-                if self._stopped:
+                if self._is_stopped:
                     return
                 yield text, last
         finally:
-            with self._changed:
+            with self._condition:
                 self._pages.discard(page)
 
     def stop(self) -> None:
         """End what pages follow: the server ends."""
-        with self._changed:
-            self._stopped = True
+        with self._condition:
+            self._is_stopped = True
             for page in self._pages:
                 page.send("", True)
-            self._changed.notify()
+            self._condition.notify()
 
     def _read_on(self) -> None:
-        watched: Watched | None = None
-        sent: dict[_Page, str] = {}
+        watch: Watched | None = None
+        sent_texts: dict[_Page, str] = {}
         while True:
-            with self._changed:
-                while not self._pages and not self._stopped:
-                    self._changed.wait()
-                if self._stopped:
+            with self._condition:
+                while not self._pages and not self._is_stopped:
+                    self._condition.wait()
+                if self._is_stopped:
                     return
                 pages = list(self._pages)
-            started, jobs = time.monotonic(), sorted({page.job for page in pages})
-            watched = watched or Watched(self._settings, jobs)
-            watched.choose(jobs)
-            self._look(watched)
-            sent = {page: sent.get(page, "") for page in pages}
+            start, jobs = time.monotonic(), sorted({page.job for page in pages})
+            watch = watch or Watched(self._settings, jobs)
+            watch.choose(jobs)
+            self._look(watch)
+            sent_texts = {page: sent_texts.get(page, "") for page in pages}
             for page in pages:
-                one = watched.find(page.job)
-                text = page.show(one, watched)
-                if text != sent[page]:
-                    sent[page] = text
-                    page.send(text, one.state in ENDED and not watched.silence)
-            pause = min(max(MIN_PAUSE, SHARE * (time.monotonic() - started)), MAX_PAUSE)
-            self._rest(MAX_PAUSE if watched.silence else pause, set(pages))
+                job = watch.find(page.job)
+                text = page.show(job, watch)
+                if text != sent_texts[page]:
+                    sent_texts[page] = text
+                    page.send(text, job.state in ENDED and not watch.silence)
+            pause = min(max(MIN_PAUSE, SHARE * (time.monotonic() - start)), MAX_PAUSE)
+            self._rest(MAX_PAUSE if watch.silence else pause, set(pages))
 
-    def _look(self, watched: Watched) -> None:
+    def _look(self, watch: Watched) -> None:
         try:
             with self._database.engine.connect() as connection:
-                watched.read(connection)
+                watch.read(connection)
         except (DBAPIError, InfrastructureError) as error:
-            watched.silence = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+            watch.silence = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
 
     def _rest(self, seconds: float, pages: set[_Page]) -> None:
         """For so long, but not where a new page waits for its first look."""
         until = time.monotonic() + seconds
-        with self._changed:
-            while not self._stopped and not self._pages - pages and (left := until - time.monotonic()) > 0:
-                self._changed.wait(left)
+        with self._condition:
+            while not self._is_stopped and not self._pages - pages and (remaining := until - time.monotonic()) > 0:
+                self._condition.wait(remaining)

@@ -51,9 +51,9 @@ def render_alone(template: str, status: int = 200, **values: Any) -> Response:
 def static_files() -> dict[str, bytes]:
     """Name to content of what pages load."""
     folder = files("lumos_queue.web") / "static"
-    found = {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+    contents = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
     report = make_environment("lumos_queue.pages").get_template("style.css").render()
-    return found | {"style.css": report.encode() + b"\n" + found["web.css"]}
+    return contents | {"style.css": report.encode() + b"\n" + contents["web.css"]}
 
 
 @cache
@@ -73,7 +73,7 @@ def _environment() -> Environment:
         "seconds": tell_seconds,
         "share": tell_share,
         "metric": tell_metric,
-        "shorten": lambda text, most: shorten(" ".join(text.split()), most),
+        "shorten": lambda text, limit: shorten(" ".join(text.split()), limit),
         "interval": lambda ends: tell_interval(*ends),
     }
     return environment

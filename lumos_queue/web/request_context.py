@@ -84,5 +84,5 @@ Leaving = Annotated[Visit, Depends(_writer_with(Role.READER))]
 
 def role_of_route(route: Any) -> Role | None:
     """The role that a route needs; None for one that everybody may ask."""
-    calls = [one.call for one in route.dependant.dependencies]
+    calls = [dependency.call for dependency in route.dependant.dependencies]
     return next((call.role for call in calls if hasattr(call, "role")), None)

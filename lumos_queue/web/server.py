@@ -40,40 +40,40 @@ class Serving:
     flower: str = ""  #: the address of Flower
 
 
-def serve(settings: Settings, wanted: Serving, say: Callable[[str], None]) -> None:
+def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> None:
     """Until SIGINT or SIGTERM. `say` tells people one line.
 
     Raises SpecError when the address cannot be served on, and when others could reach it without a login.
     """
-    _check(wanted)
+    _check(options)
     door: Door = (
-        PasswordDoor(PasswordFile(wanted.passwords))
-        if wanted.passwords
+        PasswordDoor(PasswordFile(options.passwords))
+        if options.passwords
         else TokenDoor(settings.user, settings.web_token)
     )
-    with _listen(wanted.host, wanted.port) as listening, database(settings, create=True) as opened:
-        address, port = listening.getsockname()[:2]
+    with _listen(options.host, options.port) as server_socket, database(settings, create=True) as job_database:
+        address, port = server_socket.getsockname()[:2]
         _require_password(address, door)
-        secure = wanted.certificate is not None
+        secure = options.certificate is not None
         origin = str(Origin("https" if secure else "http", address, port))
         site = Site(
             settings,
-            opened,
+            job_database,
             door,
-            LiveJobs(opened, settings),
+            LiveJobs(job_database, settings),
             cookie=f"lumos-{port}",
             secure=secure,
-            flower=wanted.flower,
+            flower=options.flower,
         )
-        app = make_app(site, _origins(wanted, address, port, secure))
+        app = make_app(site, _origins(options, address, port, secure))
         say(f"the explorer is at {origin}{_entrance(door, settings)} until Ctrl-C")
         if warning := _reach_warning(address, secure):
             say(warning)
-        server = make_server(app, wanted.certificate, wanted.key)
+        server = make_server(app, options.certificate, options.key)
         for number in (signal.SIGINT, signal.SIGTERM):
             # The server takes these signals while it runs, and raises them again afterwards: for this.
             signal.signal(number, lambda *_: setattr(server, "should_exit", True))
-        server.run(sockets=[listening])
+        server.run(sockets=[server_socket])
 
 
 class _Server(uvicorn.Server):
@@ -111,30 +111,30 @@ def _entrance(door: Door, settings: Settings) -> str:
     return "/jobs"
 
 
-def _check(wanted: Serving) -> None:
-    if bool(wanted.certificate) != bool(wanted.key):
+def _check(options: Serving) -> None:
+    if bool(options.certificate) != bool(options.key):
         raise SpecError("Give both --certificate and --key, or neither.")
-    for file in filter(None, (wanted.certificate, wanted.key)):
+    for file in filter(None, (options.certificate, options.key)):
         if not file.is_file():
             raise SpecError(f"There is no file '{file}'.")
 
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
-        ((family, kind, number, _, place), *_) = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        listening = socket.socket(family, kind, number)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(place)
-        listening.listen(128)
+        ((family, kind, number, _, address), *_) = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        server_socket = socket.socket(family, kind, number)
+        server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server_socket.bind(address)
+        server_socket.listen(128)
     except (OSError, UnicodeError) as error:
         problem = getattr(error, "strerror", None) or error
         raise SpecError(f"Cannot serve on {host}, port {port}: {problem}. Choose another --host or --port.") from None
-    return listening
+    return server_socket
 
 
-def _origins(wanted: Serving, address: str, port: int, secure: bool) -> set[str]:
+def _origins(options: Serving, address: str, port: int, secure: bool) -> set[str]:
     """The origins by which browsers may reach this server; also by https, where a proxy is in front of it."""
-    scheme, names = "https" if secure else "http", [name.lower() for name in wanted.names]
+    scheme, names = "https" if secure else "http", [name.lower() for name in options.names]
     hosts = {
         address,
         *names,

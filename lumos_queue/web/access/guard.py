@@ -25,7 +25,9 @@ class Guard:
     def __init__(self, app: ASGIApp, origins: Collection[str], scripts: Sequence[str]):
         """`origins`: those by which browsers may reach it. `scripts`: the paths of the scripts that pages run."""
         self._app, self._origins, self._scripts = app, frozenset(origins), tuple(scripts)
-        self._own = {origin.partition("://")[2]: origin for origin in sorted(origins)}  # by what a Host header says
+        self._origin_by_host = {
+            origin.partition("://")[2]: origin for origin in sorted(origins)
+        }  # by what a Host header says
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -33,7 +35,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
-        if host not in self._own:
+        if host not in self._origin_by_host:
             await _refuse(421, "This server has another name: open the address that it printed.")(scope, receive, send)
             return
         if problem := self._problem(scope["method"], headers):
@@ -47,10 +49,10 @@ class Guard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                found = MutableHeaders(scope=message)
+                answer_headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
-                    found.setdefault(name, value)
-                found["content-security-policy"] = policy
+                    answer_headers.setdefault(name, value)
+                answer_headers["content-security-policy"] = policy
             await send(message)
 
         await self._app(scope, _limit_body(receive), send_with_headers)
@@ -65,10 +67,10 @@ class Guard:
         return ""
 
     def _policy(self, host: str) -> str:
-        own = self._own[host]
-        scripts = " ".join(own + path for path in self._scripts)
+        origin = self._origin_by_host[host]
+        scripts = " ".join(origin + path for path in self._scripts)
         return (
-            f"default-src 'none'; script-src {scripts}; style-src {own}/static/; img-src 'self' data:; "
+            f"default-src 'none'; script-src {scripts}; style-src {origin}/static/; img-src 'self' data:; "
             "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         )
 
@@ -90,13 +92,13 @@ def _refuse(status: int, text: str) -> PlainTextResponse:
 
 def _limit_body(receive: Receive) -> Receive:
     """Raise BodyTooLarge while a body is read that did not say its length."""
-    taken = 0
+    size = 0
 
     async def receive_part() -> Message:
-        nonlocal taken
+        nonlocal size
         message = await receive()
-        taken += len(message.get("body", b""))
-        if taken > MAX_BODY:
+        size += len(message.get("body", b""))
+        if size > MAX_BODY:
             raise BodyTooLarge
         return message
 

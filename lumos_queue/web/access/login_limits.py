@@ -17,7 +17,7 @@ class LoginAttempts:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock, self._lock = clock, threading.Lock()
-        self._failed: dict[str, list[float]] = {}
+        self._failures: dict[str, list[float]] = {}
 
     def seconds_to_wait(self, *keys: str) -> int:
         """0 where another try is allowed."""
@@ -28,15 +28,15 @@ class LoginAttempts:
         with self._lock:
             for key in keys:
                 times = [*self._recent(key), self._clock()]
-                self._failed.pop(key, None)
-                while len(self._failed) >= MAX_KEPT:
-                    del self._failed[next(iter(self._failed))]
-                self._failed[key] = times
+                self._failures.pop(key, None)
+                while len(self._failures) >= MAX_KEPT:
+                    del self._failures[next(iter(self._failures))]
+                self._failures[key] = times
 
     def forget(self, key: str) -> None:
         """After a login that succeeded."""
         with self._lock:
-            self._failed.pop(key, None)
+            self._failures.pop(key, None)
 
     def _wait(self, key: str) -> float:
         times = self._recent(key)
@@ -44,4 +44,4 @@ class LoginAttempts:
 
     def _recent(self, key: str) -> list[float]:
         after = self._clock() - WINDOW_SECONDS
-        return [at for at in self._failed.get(key, ()) if at > after]
+        return [timestamp for timestamp in self._failures.get(key, ()) if timestamp > after]

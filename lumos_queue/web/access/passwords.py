@@ -62,8 +62,8 @@ class PasswordFile:
 
     def _refresh(self) -> None:
         try:
-            found = os.stat(self._path)
-            key = found.st_mtime_ns, found.st_size, found.st_ino
+            file_status = os.stat(self._path)
+            key = file_status.st_mtime_ns, file_status.st_size, file_status.st_ino
             if key != self._read_at:
                 self._lines, self._read_at = read_people(self._path), key
         except OSError as error:
@@ -74,7 +74,7 @@ def read_people(path: Path) -> dict[str, _Line]:
     """Raises SpecError for a file that others can read, and for the first line that is wrong."""
     if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
         raise SpecError(f"Others can read the password file '{path}': run chmod 600 on it.")
-    found: dict[str, _Line] = {}
+    people: dict[str, _Line] = {}
     for number, text in enumerate(read_regular_text(path).splitlines(), start=1):
         if not text.strip() or text.startswith("#"):
             continue
@@ -84,10 +84,10 @@ def read_people(path: Path) -> dict[str, _Line]:
         name, role, digest = words
         if role not in tuple(Role):
             raise SpecError(f"'{path}', line {number}: {unknown('role', role, Role)}")
-        if name in found:
+        if name in people:
             raise SpecError(f"'{path}', line {number}: '{name}' is there twice: remove one.")
-        found[name] = _Line(Role(role), digest)
-    return found
+        people[name] = _Line(Role(role), digest)
+    return people
 
 
 def add_person(path: Path, name: str, role: str, password: str) -> bool:
@@ -104,10 +104,10 @@ def add_person(path: Path, name: str, role: str, password: str) -> bool:
     if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
         raise SpecError(f"The password has {len(password)} characters: give {MIN_PASSWORD} to {MAX_PASSWORD}.")
     try:
-        found = read_people(path) if path.exists() else {}
-        is_new = name not in found
-        found[name] = _Line(Role(role), _HASHER.hash(password))
-        text = "".join(f"{one} {line.role} {line.hash}\n" for one, line in found.items())
+        people = read_people(path) if path.exists() else {}
+        is_new = name not in people
+        people[name] = _Line(Role(role), _HASHER.hash(password))
+        text = "".join(f"{person} {line.role} {line.hash}\n" for person, line in people.items())
         beside = path.with_name(path.name + ".new")
         with open(beside, "w", encoding="utf-8", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
             file.write(text)

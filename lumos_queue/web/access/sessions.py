@@ -37,8 +37,8 @@ class Session:
         self.notices = [*self.notices, (text, wrong)][-MAX_NOTICES:]
 
     def take_notices(self) -> list[tuple[str, bool]]:
-        found, self.notices = self.notices, []
-        return found
+        notices, self.notices = self.notices, []
+        return notices
 
 
 class Sessions:
@@ -46,31 +46,31 @@ class Sessions:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock, self._lock = clock, threading.Lock()
-        self._found: dict[str, Session] = {}  # the one used least recently first
+        self._sessions: dict[str, Session] = {}  # the one used least recently first
 
     def begin(self, person: str) -> str:
         """The name of a new session, for its cookie."""
-        name, at = secrets.token_urlsafe(32), self._clock()
+        name, now = secrets.token_urlsafe(32), self._clock()
         with self._lock:
-            while len(self._found) >= MAX_SESSIONS:
-                del self._found[next(iter(self._found))]
-            self._found[_key(name)] = Session(person, at, at)
+            while len(self._sessions) >= MAX_SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+            self._sessions[_key(name)] = Session(person, now, now)
         return name
 
     def find(self, name: str) -> Session | None:
         """The session of that name, which was used now."""
-        key, at = _key(name), self._clock()
+        key, now = _key(name), self._clock()
         with self._lock:
-            session = self._found.pop(key, None)
-            if session is None or at - session.used_at > IDLE_SECONDS or at - session.began_at > MAX_SECONDS:
+            session = self._sessions.pop(key, None)
+            if session is None or now - session.used_at > IDLE_SECONDS or now - session.began_at > MAX_SECONDS:
                 return None
-            session.used_at = at
-            self._found[key] = session
+            session.used_at = now
+            self._sessions[key] = session
         return session
 
     def end(self, name: str) -> None:
         with self._lock:
-            self._found.pop(_key(name), None)
+            self._sessions.pop(_key(name), None)
 
 
 def _key(name: str) -> str:

@@ -13,9 +13,9 @@ class Role(StrEnum):
     ANNOTATOR = "annotator"  #: label and correct
     OPERATOR = "operator"  #: change jobs, build training sets, see what others did
 
-    def includes(self, other: Role) -> bool:
+    def includes(self, role: Role) -> bool:
         order = tuple(Role)
-        return order.index(self) >= order.index(other)
+        return order.index(self) >= order.index(role)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ _EPISODE = re.compile(rf"{JOB_ID.pattern}-\d+")
 def actions_page(visit: OperatorReading, before: int = 0) -> Response:
     """The newest first."""
     with visit.site.reading() as connection:
-        found = list_actions(connection, PAGE + 1, min(max(before, 0), 2**63 - 1))
-    shown = [(one, address_of(one.action, one.target)) for one in found[:PAGE]]
-    return render(visit, "actions.html", actions=shown, more=len(found) > PAGE)
+        rows = list_actions(connection, PAGE + 1, min(max(before, 0), 2**63 - 1))
+    actions = [(row, address_of(row.action, row.target)) for row in rows[:PAGE]]
+    return render(visit, "actions.html", actions=actions, more=len(rows) > PAGE)
 
 
 def address_of(action: str, target: str) -> str:

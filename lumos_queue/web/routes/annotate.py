@@ -87,18 +87,18 @@ def _find(visit: Visit, name: str) -> Any:
         return find_audit(connection, name)
 
 
-def _answer(visit: Visit, audit: Any, turn: Turn, told: str, suggests: bool = False) -> Response:
+def _answer(visit: Visit, audit: Any, turn: Turn, message: str, suggests: bool = False) -> Response:
     """What became of a form and the next place: as a part for the page that is open, else as the page again."""
     if turn.problem:
-        told = turn.problem
+        message = turn.problem
     elif suggests and turn.episode is not None:
         with visit.site.reading() as connection:
-            told = "; ".join([told, *read_suggestions(connection, turn.episode, audit.kind)])
-    told = told if told.endswith(".") else told + "."
+            message = "; ".join([message, *read_suggestions(connection, turn.episode, audit.kind)])
+    message = message if message.endswith(".") else message + "."
     if "hx-request" in visit.request.headers:
-        values = _values(visit, audit, turn) | {"told": told, "wrong": bool(turn.problem)}
+        values = _values(visit, audit, turn) | {"told": message, "wrong": bool(turn.problem)}
         return HTMLResponse(render_part("annotate_answer.html", visit=visit, token=visit.session.token, **values))
-    visit.session.tell(told, bool(turn.problem))
+    visit.session.tell(message, bool(turn.problem))
     return RedirectResponse(address_of_audit(audit.name), 303)
 
 
@@ -116,8 +116,8 @@ def _values(visit: Visit, audit: Any, turn: Turn) -> dict[str, Any]:
         }
 
 
-def _show(connection: Connection, reserved: Reserved) -> ShownEpisode:
+def _show(connection: Connection, reservation: Reserved) -> ShownEpisode:
     """The episode without what metrics, checks and other people say of it."""
-    read = read_episode(connection, trajectory_of(connection, reserved.episode))
-    pictures, _ = show_pictures(read, LIMITS.pictures)
-    return show_episode(without_suggestions(read.found), "", LIMITS, pictures)
+    episode = read_episode(connection, trajectory_of(connection, reservation.episode))
+    pictures, _ = show_pictures(episode, LIMITS.pictures)
+    return show_episode(without_suggestions(episode.found), "", LIMITS, pictures)

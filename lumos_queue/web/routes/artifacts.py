@@ -20,13 +20,13 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 @router.get("/artifacts/{digest}")
 def artifact(visit: Reading, digest: str) -> Response:
     """The stored bytes of a picture that browsers show as such; of nothing else, which a browser might run."""
-    found = None
+    picture = None
     if _DIGEST.fullmatch(digest):
         with reading(visit.site.database) as connection:
-            found = load_artifact(connection, digest)
-    if found is None:
+            picture = load_artifact(connection, digest)
+    if picture is None:
         raise NotFound("There is no picture of this address in the database.")
-    data, media_type = found
+    data, media_type = picture
     if media_type not in IMAGES:
         raise NotFound(f"{digest[:12]}… is {media_type[:80]}: only pictures are shown. Save it: lumos show --save DIR.")
     if problem := find_damage(media_type, data[:16], data[-16:]):

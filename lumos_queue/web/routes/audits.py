@@ -36,8 +36,8 @@ MAX_SIZE, MAX_SEED = 100_000, 2**31 - 1
 def audits_page(visit: Reading, before: str = "") -> Response:
     """The newest audits, and how far they are."""
     with visit.site.reading() as connection:
-        found = list_audits(connection, PAGE + 1, storable(before)[0])
-    return render(visit, "audits.html", audits=found[:PAGE], more=len(found) > PAGE, address=address_of_audit)
+        audits = list_audits(connection, PAGE + 1, storable(before)[0])
+    return render(visit, "audits.html", audits=audits[:PAGE], more=len(audits) > PAGE, address=address_of_audit)
 
 
 @router.get("/annotate/new")
@@ -50,9 +50,9 @@ def new_page(visit: OperatorReading, where: str = "", kind: str = "") -> Respons
 def count_part(visit: OperatorReading, where: str = "", kind: str = AuditKind.ANNOTATIONS) -> Response:
     """How many episodes an audit would be drawn from, up to a bound."""
     try:
-        wanted, of = read_where(visit.site.database, storable(where)[0]), _read_kind(kind)
+        scope, of = read_where(visit.site.database, storable(where)[0]), _read_kind(kind)
         with visit.site.reading() as connection:
-            count = count_members(connection, wanted, of, MAX_POPULATION)
+            count = count_members(connection, scope, of, MAX_POPULATION)
     except SpecError as error:
         return HTMLResponse(render_part("audit_count.html", count=0, most=MAX_POPULATION, wrong=str(error)))
     return HTMLResponse(render_part("audit_count.html", count=count, most=MAX_POPULATION, wrong=""))
@@ -71,20 +71,20 @@ def draw_new(
     """Draw it."""
     site, name, where = visit.site, name.strip(), storable(where)[0]
     try:
-        of, wanted = _read_kind(kind), read_where(site.database, where)
+        of, scope = _read_kind(kind), read_where(site.database, where)
         with site.reading() as connection:
-            if count_members(connection, wanted, of, MAX_POPULATION) > MAX_POPULATION:
+            if count_members(connection, scope, of, MAX_POPULATION) > MAX_POPULATION:
                 raise SpecError(
                     f"More than {MAX_POPULATION:,} episodes answer this filter: give a narrower one, or draw the audit "
                     "with: lumos audit draw"
                 )
-        drawn = draw_audit(site.database, name, wanted, size, seed, of, twice)
+        sample = draw_audit(site.database, name, scope, size, seed, of, twice)
     except SpecError as error:
-        given = {"name": storable(name)[0], "size": size, "twice": twice, "seed": seed}
-        return _new(visit, where, storable(kind)[0], str(error), **given)
-    detail = f"{len(drawn):,} of {of} where '{where}', seed {seed}, {twice:g} of them twice"
+        inputs = {"name": storable(name)[0], "size": size, "twice": twice, "seed": seed}
+        return _new(visit, where, storable(kind)[0], str(error), **inputs)
+    detail = f"{len(sample):,} of {of} where '{where}', seed {seed}, {twice:g} of them twice"
     add_action(site.database, visit.person.name, "draw audit", name, detail)
-    visit.session.tell(f"The audit has {len(drawn):,} places.")
+    visit.session.tell(f"The audit has {len(sample):,} places.")
     return RedirectResponse(address_of_audit(name), 303)
 
 
@@ -94,14 +94,14 @@ def labels_page(visit: Reading, name: str, after: int = 0) -> Response:
     after = min(max(after, 0), MAX_SEED)
     with visit.site.reading() as connection:
         audit = find_audit(connection, name)
-        found = labelled_places(connection, audit.name, PAGE + 1, after)
-    places = [(one, _is_hidden(visit, one)) for one in found[:PAGE]]
+        rows = labelled_places(connection, audit.name, PAGE + 1, after)
+    page_rows = [(row, _is_hidden(visit, row)) for row in rows[:PAGE]]
     return render(
         visit,
         "audit_labels.html",
         audit=audit,
-        places=places,
-        more=len(found) > PAGE,
+        places=page_rows,
+        more=len(rows) > PAGE,
         formats=tuple(FORMATS),
         address=address_of_audit(audit.name),
         max_bytes=MAX_UPLOAD,
@@ -125,15 +125,17 @@ def audit_report(visit: Reading, name: str) -> Response:
 def store_file(visit: Operating, name: str, file: Annotated[UploadFile, File()]) -> Response:
     """Store the labels of a file: all of them, or none."""
     data = file.file.read(MAX_UPLOAD + 1)
-    shown = storable(file.filename or "the file")[0][:100]
+    file_name = storable(file.filename or "the file")[0][:100]
     if len(data) > MAX_UPLOAD:
-        raise SpecError(f"'{shown}' has more than {MAX_UPLOAD:,} bytes: store it with lumos audit label --from.")
+        raise SpecError(f"'{file_name}' has more than {MAX_UPLOAD:,} bytes: store it with lumos audit label --from.")
     with visit.site.reading() as connection:
         audit = find_audit(connection, name)
         samples = samples_of(connection, audit.name)
-        labels = new_labels(connection, parse_labels(data, shown, audit.name, samples, visit.person.name))
+        labels = new_labels(connection, parse_labels(data, file_name, audit.name, samples, visit.person.name))
     add_labels(visit.site.database, labels)
-    add_action(visit.site.database, visit.person.name, "store labels", audit.name, f"{len(labels):,} from '{shown}'")
+    add_action(
+        visit.site.database, visit.person.name, "store labels", audit.name, f"{len(labels):,} from '{file_name}'"
+    )
     visit.session.tell(f"{len(labels):,} labels are stored." if labels else "The file has no label that is new.")
     return RedirectResponse(address_of_audit(audit.name, "labels"), 303)
 
@@ -157,15 +159,15 @@ def export_labels(visit: OperatorReading, name: str, format: str = "label-studio
     return Response(data, media_type="application/json", headers=headers)
 
 
-def _new(visit: Visit, where: str, kind: str, wrong: str = "", **given: Any) -> Response:
+def _new(visit: Visit, where: str, kind: str, wrong: str = "", **inputs: Any) -> Response:
     if kind and not wrong:
         try:
             _read_kind(kind)
             read_where(visit.site.database, where)
         except SpecError as error:
             wrong = str(error)
-    values = {"name": "", "size": 100, "twice": 0.2, "seed": 0} | given
-    is_ready = bool(kind) and (not wrong or bool(given))
+    values = {"name": "", "size": 100, "twice": 0.2, "seed": 0} | inputs
+    is_ready = bool(kind) and (not wrong or bool(inputs))
     return render(
         visit,
         "audit_new.html",
@@ -187,7 +189,7 @@ def _read_kind(kind: str) -> AuditKind:
     return AuditKind(kind)
 
 
-def _is_hidden(visit: Visit, one: Any) -> bool:
+def _is_hidden(visit: Visit, row: Any) -> bool:
     """Whether the labels of others must not be shown yet: the person can still label the place."""
-    own = any(label.labeller == visit.person.name for label in one.labels)
-    return visit.may("annotator") and one.labels_left > 0 and not own
+    has_label = any(label.labeller == visit.person.name for label in row.labels)
+    return visit.may("annotator") and row.labels_left > 0 and not has_label

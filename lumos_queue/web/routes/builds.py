@@ -28,19 +28,19 @@ _TAKEN = ("new", "difference")  #: pages that a build of that name would share i
 @router.get("/builds")
 def builds_page(visit: Reading, after: str = "") -> Response:
     """Those kept under their names, by name."""
-    folders = [one for one in all_builds(visit.site.settings) if one.name > after]
-    found, damaged = [], []
+    folders = [folder for folder in all_builds(visit.site.settings) if folder.name > after]
+    builds, problems = [], []
     for folder in folders[:PAGE]:
         try:
             manifest = read_manifest(folder)
         except SpecError as error:
-            damaged.append(str(error))
+            problems.append(str(error))
             continue
-        benchmarks = sorted({name for held in manifest["licences"].values() for name in held})
-        found.append((folder.name, address_of_build(folder.name), manifest, benchmarks))
+        benchmarks = sorted({name for names in manifest["licences"].values() for name in names})
+        builds.append((folder.name, address_of_build(folder.name), manifest, benchmarks))
     drafts = visit.site.drafts.list() if visit.may("operator") else []
     last = folders[PAGE - 1].name if len(folders) > PAGE else ""
-    return render(visit, "builds.html", builds=found, damaged=damaged, drafts=drafts, last=last)
+    return render(visit, "builds.html", builds=builds, damaged=problems, drafts=drafts, last=last)
 
 
 @router.get("/builds/difference")
@@ -48,11 +48,11 @@ def difference_page(visit: Reading, one: str = "", other: str = "") -> Response:
     """The options, files and rows that differ; the rows are loaded after the page, as they are read in full."""
     manifests = [read_manifest(find_build(visit, name)) for name in (one, other)]
     if "hx-request" in visit.request.headers:
-        found = compare_builds(find_build(visit, one), find_build(visit, other))
+        difference = compare_builds(find_build(visit, one), find_build(visit, other))
         kinds = {f"Only in {one}": "only_a", f"Only in {other}": "only_b", "Changed": "changed"}
-        counts = {kind: sum(row["rows"] for row in found[kind]) for kind in kinds.values()}
+        counts = {kind: sum(row["rows"] for row in difference[kind]) for kind in kinds.values()}
         return HTMLResponse(
-            render_part("build_difference_part.html", found=found, kinds=kinds, counts=counts, most=MAX_ROWS)
+            render_part("build_difference_part.html", found=difference, kinds=kinds, counts=counts, most=MAX_ROWS)
         )
     return render(
         visit,
@@ -71,14 +71,14 @@ def build_page(visit: Reading, name: str) -> Response:
     """What it was made from and how, its files and its card."""
     folder = find_build(visit, name)
     manifest = read_manifest(folder)
-    others = [one.name for one in all_builds(visit.site.settings)[: 10 * PAGE] if one.name != name]
+    other_names = [build.name for build in all_builds(visit.site.settings)[: 10 * PAGE] if build.name != name]
     return render(
         visit,
         "build.html",
         name=name,
         manifest=manifest,
         folder=str(folder),
-        others=others,
+        others=other_names,
         card=_read_card(folder),
         address=f"/builds/named/{quote(name)}",
         **facts_of(manifest),
@@ -89,8 +89,8 @@ def build_page(visit: Reading, name: str) -> Response:
 def files_part(visit: Reading, name: str) -> Response:
     """Whether its files are as they were made: all of them are read."""
     folder = find_build(visit, name)
-    changed = changed_files(folder, read_manifest(folder))
-    return HTMLResponse(render_part("build_files.html", changed=changed))
+    changes = changed_files(folder, read_manifest(folder))
+    return HTMLResponse(render_part("build_files.html", changed=changes))
 
 
 def facts_of(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -45,9 +45,9 @@ def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = F
             fields = choose_fields(connection, rows, by)
         except SpecError as error:
             wrong = str(error)
-    asked = {"metric": metric, "common": "true" if common else ""}
-    query = _query(rows, **asked, by=storable(by)[0])
-    hidden = list(_parameters(rows, **asked).items())
+    options = {"metric": metric, "common": "true" if common else ""}
+    query = _query(rows, **options, by=storable(by)[0])
+    hidden_fields = list(_parameters(rows, **options).items())
     return render(
         visit,
         "compare.html",
@@ -58,7 +58,7 @@ def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = F
         metric=metric,
         wrong=wrong,
         fields=fields,
-        hidden=hidden,
+        hidden=hidden_fields,
         action="/compare",
     )
 
@@ -70,14 +70,14 @@ def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False,
         rows = _find_jobs(connection, jobs)
         fields = [storable(by)[0]] if by else []
         try:
-            found = compare_jobs(connection, rows, Options(storable(metric)[0], common, shown=0, by=fields))
+            report = compare_jobs(connection, rows, Options(storable(metric)[0], common, shown=0, by=fields))
         except SpecError as error:
             # The line names an option of the command line, which is a link here.
             text, offer, _ = str(error).partition(COMMON)
             query = _query(rows, metric=metric, common="true", by=by) if offer else ""
             return HTMLResponse(render_part("compare_refused.html", text=text.strip(), query=query))
-    blocks = list(comparison([found], LEVELS[0]))
-    return HTMLResponse(render_part("compare_figures.html", blocks=blocks, jobs=found["jobs"]))
+    blocks = list(comparison([report], LEVELS[0]))
+    return HTMLResponse(render_part("compare_figures.html", blocks=blocks, jobs=report["jobs"]))
 
 
 @router.get("/compare/changed")
@@ -87,23 +87,25 @@ def changed_tasks(
     """Tasks on which another job is better, or worse, than the first: a part of the page, or of its list."""
     with reading(visit.site.database) as connection:
         rows = _find_jobs(connection, jobs)
-        theirs = next((row for row in rows[1:] if row.id == other), None)
-        if theirs is None:
+        second = next((row for row in rows[1:] if row.id == other), None)
+        if second is None:
             raise NotFound(f"Job {other[:40]} is not among the jobs that are compared with {rows[0].id}.")
-        pairs, more = list_changed(connection, rows[0], theirs, storable(metric)[0], better, after)
+        pairs, has_more = list_changed(connection, rows[0], second, storable(metric)[0], better, after)
     query = _query(rows)
     further = (
-        {"other": other, "metric": metric, "better": str(better).lower(), "after": pairs[-1].episode_a} if more else {}
+        {"other": other, "metric": metric, "better": str(better).lower(), "after": pairs[-1].episode_a}
+        if has_more
+        else {}
     )
     return HTMLResponse(
         render_part(
             "compare_changed.html",
             first=rows[0],
-            other=theirs,
+            other=second,
             pairs=pairs,
             query=query,
             after=after,
-            further=f"{query}&{urlencode(further)}" if more else "",
+            further=f"{query}&{urlencode(further)}" if has_more else "",
             better=better,
         )
     )
@@ -118,23 +120,23 @@ def task_page(
         rows = _find_jobs(connection, jobs)
         if len(rows) < 2:
             raise SpecError("Name two jobs or more: /compare/task?jobs=A,B&task=KEY.")
-        first, *others = find_of_task(connection, rows, task, sample)
-        pairs = [pair_episodes(connection, (first, one)) for one in others]
+        first, *other_names = find_of_task(connection, rows, task, sample)
+        pairs = [pair_episodes(connection, (first, name)) for name in other_names]
     return render(visit, "compare_task.html", pairs=pairs, query=_query(rows))
 
 
-def _find_jobs(connection: Connection, named: Sequence[str]) -> list[Any]:
+def _find_jobs(connection: Connection, name_lists: Sequence[str]) -> list[Any]:
     """Their rows, each once. Raises NotFound for one that is not there, SpecError for too many."""
-    names = [one for several in named for one in several.split(",") if one]
+    names = [name for several in name_lists for name in several.split(",") if name]
     if len(names) > MAX_JOBS:
         raise SpecError(f"{len(names):,} jobs are too many to compare at once: name at most {MAX_JOBS}.")
-    found = [find_job(connection, name) for name in names]
-    return list({row.id: row for row in found}.values())
+    jobs = [find_job(connection, name) for name in names]
+    return list({row.id: row for row in jobs}.values())
 
 
-def _query(rows: Sequence[Any], **more: str) -> str:
-    return urlencode(_parameters(rows, **more))
+def _query(rows: Sequence[Any], **options: str) -> str:
+    return urlencode(_parameters(rows, **options))
 
 
-def _parameters(rows: Sequence[Any], **more: str) -> dict[str, str]:
-    return {"jobs": ",".join(row.id for row in rows)} | {name: value for name, value in more.items() if value}
+def _parameters(rows: Sequence[Any], **options: str) -> dict[str, str]:
+    return {"jobs": ",".join(row.id for row in rows)} | {name: value for name, value in options.items() if value}

@@ -42,7 +42,7 @@ def preview(
     """What the changes would make: they are run and checked, and nothing is stored."""
     whole, text = _whole_name(visit, name), _plain_lines(text)
     try:
-        return _page(visit, whole, where, text, checked=_check(visit, whole, text))
+        return _page(visit, whole, where, text, check=_check(visit, whole, text))
     except SpecError as error:
         return _page(visit, whole, where, text, str(error))
 
@@ -59,24 +59,26 @@ def store(
     site, person = visit.site, visit.person
     with reading(site.database) as connection:
         parent = find_trajectory(connection, whole).episode.id
-        there = find_correction(connection, parent, person.name, storable(text)[0])
-    if there:
-        visit.session.tell(f"This correction is stored already: {there}.")
-        return RedirectResponse(episode_path(there), 303)
+        existing = find_correction(connection, parent, person.name, storable(text)[0])
+    if existing:
+        visit.session.tell(f"This correction is stored already: {existing}.")
+        return RedirectResponse(episode_path(existing), 303)
     try:
         _check_text(text)
-        made = correct(site.database, site.settings_of(person), whole, Changes(text=text))
+        correction = correct(site.database, site.settings_of(person), whole, Changes(text=text))
     except SpecError as error:
         return _page(visit, whole, where, text, str(error))
-    add_action(site.database, person.name, "correct", whole, f"stored as {made.episode}")
-    visit.session.tell(f"The correction is stored as {made.episode}: {made.level or 'accepted for no module'}.")
-    return RedirectResponse(episode_path(made.episode), 303)
+    add_action(site.database, person.name, "correct", whole, f"stored as {correction.episode}")
+    visit.session.tell(
+        f"The correction is stored as {correction.episode}: {correction.level or 'accepted for no module'}."
+    )
+    return RedirectResponse(episode_path(correction.episode), 303)
 
 
 def _whole_name(visit: Visit, name: str) -> str:
     with reading(visit.site.database) as connection:
-        found = find_trajectory(connection, name)
-    return f"{found.job.id}-{found.item.ordinal}"
+        trajectory = find_trajectory(connection, name)
+    return f"{trajectory.job.id}-{trajectory.item.ordinal}"
 
 
 def _check(visit: Visit, name: str, text: str) -> CheckedCorrection:
@@ -98,11 +100,11 @@ def _plain_lines(text: str) -> str:
 
 
 def _page(
-    visit: Visit, name: str, where: str, text: str, wrong: str = "", checked: CheckedCorrection | None = None
+    visit: Visit, name: str, where: str, text: str, wrong: str = "", check: CheckedCorrection | None = None
 ) -> Response:
     lines = None
-    if checked:
-        lines = compare_lines(write_annotation(checked.before), write_annotation(checked.after))
+    if check:
+        lines = compare_lines(write_annotation(check.before), write_annotation(check.after))
     return render(
         visit,
         "correct.html",
@@ -111,6 +113,6 @@ def _page(
         where=where,
         text=text,
         wrong=wrong,
-        checked=checked,
+        checked=check,
         lines=lines,
     )

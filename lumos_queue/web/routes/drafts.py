@@ -41,12 +41,12 @@ def count_part(visit: OperatorReading, where: str = "") -> Response:
     """How many episodes a filter finds, up to a bound."""
     database = visit.site.database
     try:
-        wanted = read_build_where(database, storable(where)[0])
+        scope = read_build_where(database, storable(where)[0])
         with reading(database) as connection:
-            found, wrong = count_up_to(connection, wanted, MAX_COUNT + 1), ""
+            count, wrong = count_up_to(connection, scope, MAX_COUNT + 1), ""
     except SpecError as error:
-        found, wrong, wanted = 0, str(error), ""
-    return HTMLResponse(render_part("build_count.html", found=found, most=MAX_COUNT, wrong=wrong, where=str(wanted)))
+        count, wrong, scope = 0, str(error), ""
+    return HTMLResponse(render_part("build_count.html", found=count, most=MAX_COUNT, wrong=wrong, where=str(scope)))
 
 
 @router.post("/builds/new")
@@ -82,13 +82,13 @@ def build(visit: Operating, identifier: str) -> Response:
     """Make what was previewed, and nothing else."""
     site, draft = visit.site, _find(visit, identifier)
     target = folder_of(site.settings, draft.name)
-    expected = (draft.manifest or {}).get("digest", "")
+    digest = (draft.manifest or {}).get("digest", "")
 
     def work(tell: Tell):
-        return make_build(site.database, draft.name, target, draft.options, tell, expected)
+        return make_build(site.database, draft.name, target, draft.options, tell, digest)
 
     site.drafts.build(draft, work)
-    add_action(site.database, visit.person.name, "build", draft.name, f"{expected[:12]}, where {draft.options.where}")
+    add_action(site.database, visit.person.name, "build", draft.name, f"{digest[:12]}, where {draft.options.where}")
     return RedirectResponse(f"/builds/drafts/{draft.id}", 303)
 
 
@@ -127,7 +127,7 @@ def _part(visit: Visit, draft: Draft) -> str:
 
 
 def _form(visit: Visit, form: BuildForm, wrong: str = "") -> Response:
-    fetched = fetched_tests(visit.site.settings)
+    fetched_names = fetched_tests(visit.site.settings)
     return render(
         visit,
         "build_form.html",
@@ -138,6 +138,6 @@ def _form(visit: Visit, form: BuildForm, wrong: str = "") -> Response:
         levels=LEVELS,
         selections=SELECTIONS,
         formulations=(*trainable_names(), *TOOL_AGENTS),
-        fetched=fetched,
-        others=[one for one in form.against if one not in fetched],
+        fetched=fetched_names,
+        others=[name for name in form.against if name not in fetched_names],
     )

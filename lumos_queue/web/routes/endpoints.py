@@ -45,8 +45,8 @@ def change_cap(
         raise SpecError(f"'{cap}' is not a cap: expected a whole number from 0 to {MAX_INTEGER:,}; 0 removes it.")
     requests = int(cap or 0)
     with visit.site.reading() as connection:
-        known = {one[0] for one in list_caps(connection)}
-    if requests or url not in known:  # a cap that is there may go, whatever its address is
+        capped_urls = {row[0] for row in list_caps(connection)}
+    if requests or url not in capped_urls:  # a cap that is there may go, whatever its address is
         check_form(url)  # a password is no account on this machine: no file is opened
     set_cap(visit.site.database, url, requests or None)
     add_action(visit.site.database, visit.person.name, "cap", url, f"{requests:,} requests" if requests else "removed")
@@ -58,7 +58,7 @@ def _read(connection: Connection, site: Site) -> dict[str, Any]:
     work = read_open_work(connection, MAX_OPEN)
     caps = list_caps(connection)
     sessions = live_sessions(connection, site.settings.lease_seconds)
-    loads = read_loads(connection, [*work.jobs, *(one[0] for one in caps)], sessions, site.settings)
+    loads = read_loads(connection, [*work.jobs, *(cap[0] for cap in caps)], sessions, site.settings)
     return {
         "loads": loads,
         "work": work,

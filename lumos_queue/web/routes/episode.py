@@ -39,8 +39,8 @@ WRONG = term("score", "<", "1")
 def episode_page(visit: Reading, name: str, where: str = "", first: int = 0) -> Response:
     """Everything that is stored of it. `where`: the filter that j, k and w go on under."""
     with reading(visit.site.database) as connection:
-        found = find_trajectory(connection, name)
-        view = read_episode(connection, found, visit.person.name, max(0, first))
+        trajectory = find_trajectory(connection, name)
+        view = read_episode(connection, trajectory, visit.person.name, max(0, first))
     where = storable(where)[0]
     if name != view.name:
         return RedirectResponse(episode_path(view.name, where), 303)
@@ -54,24 +54,24 @@ def next_episode(visit: Reading, name: str, where: str = "", back: bool = False,
     """The next episode under the filter, or the one before; with `wrong`, the next whose score is below 1."""
     where = storable(where)[0]
     with reading(visit.site.database) as connection:
-        found = find_trajectory(connection, name)
-        scope = _scope(visit, found.job.id, where)
-        wanted = scope & Filter((WRONG,)) if wrong else scope
-        other = find_neighbour(connection, wanted, found.episode.id, back)
-    if other is None:
+        trajectory = find_trajectory(connection, name)
+        scope = _scope(visit, trajectory.job.id, where)
+        condition = scope & Filter((WRONG,)) if wrong else scope
+        neighbour = find_neighbour(connection, condition, trajectory.episode.id, back)
+    if neighbour is None:
         kind = "wrong episode" if wrong else "episode"
         visit.session.tell(f"There is no {kind} {'before' if back else 'after'} this one under the filter {scope}.")
-    return RedirectResponse(episode_path(other or _name(found), where), 303)
+    return RedirectResponse(episode_path(neighbour or _name(trajectory), where), 303)
 
 
 @router.get("/episodes/{name}/steps/{at}/{part}")
 def step_text(visit: Reading, name: str, at: str, part: str) -> Response:
     """One text of a step as it is stored, whole: prompt, reply, reasoning, message, text, result or note."""
     with reading(visit.site.database) as connection:
-        found = trajectory_as_json(find_trajectory(connection, name))
-    step = next((one for one in found["steps"] if one["at"] == at), None)
+        episode = trajectory_as_json(find_trajectory(connection, name))
+    step = next((step for step in episode["steps"] if step["at"] == at), None)
     if step is None:
-        raise NotFound(f"Episode {found['episode']} has no step {at[:40]}: it has {len(found['steps']):,} steps.")
+        raise NotFound(f"Episode {episode['episode']} has no step {at[:40]}: it has {len(episode['steps']):,} steps.")
     texts = parts_of(step)
     if part not in texts:
         raise NotFound(f"Step {at} has no text '{part[:40]}': it has {', '.join(texts) or 'none'}.")
@@ -84,15 +84,15 @@ def difference(
 ) -> Response:
     """Its steps beside those of another episode on the task, or of an attempt of its own that was given up."""
     with reading(visit.site.database) as connection:
-        found = find_trajectory(connection, name)
+        trajectory = find_trajectory(connection, name)
         if attempt:
-            pair = pair_steps(_as_attempt(connection, found, attempt), trajectory_as_json(found))
-            heads = f"attempt {attempt}, given up", f"attempt {found.episode.attempt}, accepted"
+            pair = pair_steps(_as_attempt(connection, trajectory, attempt), trajectory_as_json(trajectory))
+            heads = f"attempt {attempt}, given up", f"attempt {trajectory.episode.attempt}, accepted"
         else:
-            theirs = find_trajectory(connection, other)
-            pair = pair_episodes(connection, (_name(found), _name(theirs)))
-            heads = _name(found), _name(theirs)
-    return render(visit, "difference.html", name=_name(found), pair=pair, heads=heads)
+            other_trajectory = find_trajectory(connection, other)
+            pair = pair_episodes(connection, (_name(trajectory), _name(other_trajectory)))
+            heads = _name(trajectory), _name(other_trajectory)
+    return render(visit, "difference.html", name=_name(trajectory), pair=pair, heads=heads)
 
 
 @router.post("/episodes/{name}/label")
@@ -108,30 +108,30 @@ def label(
         raise SpecError(f"The note has {len(note):,} characters: expected at most {MAX_NOTE:,}. Shorten it.")
     person = visit.person.name
     with reading(visit.site.database) as connection:
-        found = find_trajectory(connection, name)
-        if not found.episode.ending:
-            raise SpecError(f"Episode {_name(found)} has not ended: label it when it has.")
-        value = value or _own_label(connection, found.episode.id, person)
+        trajectory = find_trajectory(connection, name)
+        if not trajectory.episode.ending:
+            raise SpecError(f"Episode {_name(trajectory)} has not ended: label it when it has.")
+        value = value or _own_label(connection, trajectory.episode.id, person)
     if value not in VALUES:
         raise SpecError(f"'{value[:40]}' is not a label: expected {', '.join(VALUES)}.")
-    add_labels(visit.site.database, [NewLabel(found.episode.id, value, person, note.strip())])
-    add_action(visit.site.database, person, "label", _name(found), value)
-    visit.session.tell(f"{_name(found)} is labelled {value}.")
-    return RedirectResponse(episode_path(_name(found), where), 303)
+    add_labels(visit.site.database, [NewLabel(trajectory.episode.id, value, person, note.strip())])
+    add_action(visit.site.database, person, "label", _name(trajectory), value)
+    visit.session.tell(f"{_name(trajectory)} is labelled {value}.")
+    return RedirectResponse(episode_path(_name(trajectory), where), 303)
 
 
 @router.post("/episodes/{name}/label/undo")
 def undo_label(visit: Annotating, name: str, where: Annotated[str, Form()] = "") -> Response:
     """Take back one's own latest label of it."""
     with reading(visit.site.database) as connection:
-        found = find_trajectory(connection, name)
-    taken = take_back_label(visit.site.database, found.episode.id, visit.person.name)
-    if taken is None:
-        visit.session.tell(f"You have no label of {_name(found)} to take back.")
+        trajectory = find_trajectory(connection, name)
+    removed_label = take_back_label(visit.site.database, trajectory.episode.id, visit.person.name)
+    if removed_label is None:
+        visit.session.tell(f"You have no label of {_name(trajectory)} to take back.")
     else:
-        add_action(visit.site.database, visit.person.name, "take back label", _name(found), taken)
-        visit.session.tell(f"Your label {taken} of {_name(found)} is taken back.")
-    return RedirectResponse(episode_path(_name(found), where), 303)
+        add_action(visit.site.database, visit.person.name, "take back label", _name(trajectory), removed_label)
+        visit.session.tell(f"Your label {removed_label} of {_name(trajectory)} is taken back.")
+    return RedirectResponse(episode_path(_name(trajectory), where), 303)
 
 
 def find_trajectory(connection: Connection, name: str) -> Trajectory:
@@ -153,21 +153,30 @@ def _scope(visit: Visit, job: str, where: str) -> Filter:
     return read_where(visit.site.database, where) if where else Filter((term("job", "=", job),))
 
 
-def _name(found: Trajectory) -> str:
-    return f"{found.job.id}-{found.item.ordinal}"
+def _name(trajectory: Trajectory) -> str:
+    return f"{trajectory.job.id}-{trajectory.item.ordinal}"
 
 
 def _own_label(connection: Connection, episode: int, person: str) -> str:
     """The person's latest label of the whole episode; '' without one."""
-    own = [row.value for row in labels_of(connection, episode) if row.labeller == person and row.position is None]
-    return next((value for value in own if value in VALUES), "")
+    own_values = [
+        row.value for row in labels_of(connection, episode) if row.labeller == person and row.position is None
+    ]
+    return next((value for value in own_values if value in VALUES), "")
 
 
-def _as_attempt(connection: Connection, found: Trajectory, number: int) -> dict[str, Any]:
+def _as_attempt(connection: Connection, trajectory: Trajectory, number: int) -> dict[str, Any]:
     """The episode as JSON with the steps of another attempt, and the ending that this had, if it had one."""
-    steps = load_steps(connection, {found.item.id: number})[found.item.id]
+    steps = load_steps(connection, {trajectory.item.id: number})[trajectory.item.id]
     if not steps:
-        raise NotFound(f"Episode {_name(found)} has no steps of an attempt {number}.")
-    ended = next((past for past in found.earlier if past.attempt == number), None)
-    own = {"ending": ended.ending if ended else "", "answer": ended.answer if ended else None}
-    return trajectory_as_json(replace(found, steps=steps)) | own | {"scores": ended.scores if ended else []}
+        raise NotFound(f"Episode {_name(trajectory)} has no steps of an attempt {number}.")
+    past_attempt = next((past for past in trajectory.earlier if past.attempt == number), None)
+    outcome = {
+        "ending": past_attempt.ending if past_attempt else "",
+        "answer": past_attempt.answer if past_attempt else None,
+    }
+    return (
+        trajectory_as_json(replace(trajectory, steps=steps))
+        | outcome
+        | {"scores": past_attempt.scores if past_attempt else []}
+    )

@@ -60,9 +60,9 @@ def facets(visit: Reading, job: str = "", where: str = "") -> Response:
     """What the episodes of a list have in common, counted up to a bound."""
     scope = _read_scope(visit, job, where)
     with reading(visit.site.database) as connection:
-        found = count_facets(connection, scope.whole)
+        counts = count_facets(connection, scope.whole)
     return HTMLResponse(
-        render_part("facets.html", facets=link_facets(scope, found), counted=found.counted, more=found.more)
+        render_part("facets.html", facets=link_facets(scope, counts), counted=counts.counted, more=counts.more)
     )
 
 

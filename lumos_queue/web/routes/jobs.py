@@ -41,15 +41,15 @@ DEEDS = ("pause", "resume", "cancel")
 def jobs_page(visit: Reading, where: str = "", before: str = "") -> Response:
     """The newest jobs, or those that a filter chooses."""
     site, where, wrong = visit.site, storable(where)[0], ""
-    found: list[dict[str, Any]] = []
-    more = False
+    jobs: list[dict[str, Any]] = []
+    has_more = False
     try:
-        wanted = read_job_where(site.database, where)
+        condition = read_job_where(site.database, where)
         with site.reading() as connection:
-            found, more = list_jobs(connection, wanted, PAGE, site.settings.lease_seconds, storable(before)[0])
+            jobs, has_more = list_jobs(connection, condition, PAGE, site.settings.lease_seconds, storable(before)[0])
     except SpecError as error:
         wrong = str(error)
-    return render(visit, "jobs.html", 400 if wrong else 200, jobs=found, more=more, where=where, wrong=wrong)
+    return render(visit, "jobs.html", 400 if wrong else 200, jobs=jobs, more=has_more, where=where, wrong=wrong)
 
 
 @router.get("/jobs/{name}")
@@ -102,12 +102,12 @@ def report_part(visit: Reading, name: str, by: str = "") -> Response:
         job = find_job(connection, name)
         fields = choose_fields(connection, [job], by)
         try:
-            read = read_page(connection, [job], by=fields.chosen)
+            report_page = read_page(connection, [job], by=fields.chosen)
         except SpecError as error:
             if not fields.chosen:
                 raise
-            wrong, read = str(error), read_page(connection, [job])
-    values = {"page": compose(read, LEVELS[0]), "fields": fields, "hidden": (), "wrong": wrong}
+            wrong, report_page = str(error), read_page(connection, [job])
+    values = {"page": compose(report_page, LEVELS[0]), "fields": fields, "hidden": (), "wrong": wrong}
     if "hx-request" in visit.request.headers:
         return HTMLResponse(render_part("report_part.html", action=f"/jobs/{job.id}#report-head", **values))
     return render(visit, "report.html", 400 if wrong else 200, action=f"/jobs/{job.id}/report", **values)
@@ -138,10 +138,10 @@ def requeue_class(visit: Operating, name: str, failed: Annotated[str, Form()]) -
     with site.reading() as connection:
         row = find_job(connection, name)
         check_resume(connection, site.settings, row)
-    owed = requeue(site.database, row.id, FailureClass(failed))
-    add_action(site.database, visit.person.name, "requeue", row.id, f"{failed}: {owed} items")
-    said = f"{owed:,} item{'s are' if owed > 1 else ' is'} owed again."
-    visit.session.tell(said + _who_goes_on(visit, "queued", row.id))
+    count = requeue(site.database, row.id, FailureClass(failed))
+    add_action(site.database, visit.person.name, "requeue", row.id, f"{failed}: {count} items")
+    message = f"{count:,} item{'s are' if count > 1 else ' is'} owed again."
+    visit.session.tell(message + _who_goes_on(visit, "queued", row.id))
     return RedirectResponse(f"/jobs/{row.id}", 303)
 
 
@@ -165,11 +165,11 @@ def _who_goes_on(visit: Visit, state: str, job: str) -> str:
     return f" Go on with it: lumos resume {job}" if state in OPEN and not visit.site.settings.broker_url else ""
 
 
-def _live_part(one: WatchedJob, watched: Watched) -> str:
-    if one.figures is None:
-        return render_part("live_job.html", one=one, watched=watched, score=None, is_open=not one.removed)
+def _live_part(job: WatchedJob, watch: Watched) -> str:
+    if job.figures is None:
+        return render_part("live_job.html", one=job, watched=watch, score=None, is_open=not job.removed)
     return render_part(
-        "live_job.html", one=one, watched=watched, score=measure_score(one.figures), is_open=one.state not in ENDED
+        "live_job.html", one=job, watched=watch, score=measure_score(job.figures), is_open=job.state not in ENDED
     )
 
 

@@ -17,8 +17,8 @@ router = APIRouter()
 def static_file(digest: str, name: str) -> Response:
     if name not in static_files() or static_path(name) != f"/static/{digest}/{name}":
         raise NotFound("There is no such file: load the page again.")
-    kept = {"cache-control": "public, max-age=31536000, immutable"}
-    return Response(static_files()[name], media_type=TYPES[PurePosixPath(name).suffix], headers=kept)
+    headers = {"cache-control": "public, max-age=31536000, immutable"}
+    return Response(static_files()[name], media_type=TYPES[PurePosixPath(name).suffix], headers=headers)
 
 
 @router.get("/favicon.ico")

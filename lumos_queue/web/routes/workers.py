@@ -22,20 +22,20 @@ def workers_page(visit: Reading) -> Response:
     site = visit.site
     with site.reading() as connection:
         sessions = live_sessions(connection, site.settings.lease_seconds)
-        held = jobs_held(connection)
-        refused, moment = refused_messages(connection), clock(connection)
-    shown = [
+        jobs_by_worker = jobs_held(connection)
+        refusals, moment = refused_messages(connection), clock(connection)
+    workers = [
         {
-            "row": one,
-            "gpus": describe_gpus(one),
-            "jobs": sorted(held.get(one.id, ()))[:MAX_JOBS],
-            "more": max(0, len(held.get(one.id, ())) - MAX_JOBS),
-            "silent": is_silent(one, site.settings),
-            "seconds": max(0.0, one.silent_seconds),
-            "alive": max(0.0, moment - one.started_at),
+            "row": session,
+            "gpus": describe_gpus(session),
+            "jobs": sorted(jobs_by_worker.get(session.id, ()))[:MAX_JOBS],
+            "more": max(0, len(jobs_by_worker.get(session.id, ())) - MAX_JOBS),
+            "silent": is_silent(session, site.settings),
+            "seconds": max(0.0, session.silent_seconds),
+            "alive": max(0.0, moment - session.started_at),
         }
-        for one in sessions
+        for session in sessions
     ]
     if "hx-request" in visit.request.headers:
-        return HTMLResponse(render_part("live_workers.html", workers=shown))
-    return render(visit, "workers.html", workers=shown, refused=refused, flower=site.flower)
+        return HTMLResponse(render_part("live_workers.html", workers=workers))
+    return render(visit, "workers.html", workers=workers, refused=refusals, flower=site.flower)

@@ -18,16 +18,16 @@ MAX_JOBS = 8  #: that are compared at once
 
 
 def list_changed(
-    connection: Connection, first: Any, other: Any, metric: str, better: bool, after: int
+    connection: Connection, first: Any, second: Any, metric: str, better: bool, after: int
 ) -> tuple[list[Pair], bool]:
     """The next tasks (pairs of episodes) on which the other job is better, or worse, and whether there are more.
 
     Raises SpecError where the jobs have no score to compare.
     """
-    metric = choose_metric(connection, [first, other], metric)
-    pairs = Pairs(connection, first, other, metric, by_content=first.dataset != other.dataset)
-    found = pairs.list_changed(better, LISTED + 1, after=after)
-    return found[:LISTED], len(found) > LISTED
+    metric = choose_metric(connection, [first, second], metric)
+    pairs = Pairs(connection, first, second, metric, by_content=first.dataset != second.dataset)
+    changes = pairs.list_changed(better, LISTED + 1, after=after)
+    return changes[:LISTED], len(changes) > LISTED
 
 
 def find_of_task(connection: Connection, jobs: Sequence[Any], task: int, sample: int) -> list[str]:
@@ -35,21 +35,23 @@ def find_of_task(connection: Connection, jobs: Sequence[Any], task: int, sample:
 
     Of a job of another dataset the row that is the same. Raises SpecError where one has none.
     """
-    own, same = aliased(TaskRow), aliased(TaskRow)
+    original, same = aliased(TaskRow), aliased(TaskRow)
     names = []
     for job in jobs:
         key: Any = task
         if job.dataset != jobs[0].dataset:
-            gold = func.coalesce(cast(own.gold, Text), "") == func.coalesce(cast(same.gold, Text), "")
-            twin = select(same.id).join(own, (own.row == same.row) & (own.question == same.question) & gold)
-            key = connection.execute(twin.where(own.id == task, same.dataset == job.dataset).limit(1)).scalar()
-        found = connection.execute(
+            gold = func.coalesce(cast(original.gold, Text), "") == func.coalesce(cast(same.gold, Text), "")
+            twin = select(same.id).join(
+                original, (original.row == same.row) & (original.question == same.question) & gold
+            )
+            key = connection.execute(twin.where(original.id == task, same.dataset == job.dataset).limit(1)).scalar()
+        ordinal = connection.execute(
             select(Item.ordinal)
             .join(EpisodeRow, EpisodeRow.id == Item.id)
             .where(EpisodeRow.job == job.id, EpisodeRow.task == key, EpisodeRow.sample == sample)
             .where(EpisodeRow.ending != "")
         ).scalar()
-        if found is None:
+        if ordinal is None:
             raise SpecError(f"Job {job.id} has no finished episode of this task: choose one of a list of changed ones.")
-        names.append(f"{job.id}-{found}")
+        names.append(f"{job.id}-{ordinal}")
     return names

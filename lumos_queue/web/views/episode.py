@@ -81,33 +81,35 @@ class EpisodeView:
 
 def read_episode(connection: Connection, trajectory: Trajectory, person: str, first: int = 0) -> EpisodeView:
     """`person`: whose labels are told apart from those of others. `first`: the place of the first step to show."""
-    found = trajectory_as_json(trajectory)
-    steps = found["steps"]
+    episode = trajectory_as_json(trajectory)
+    steps = episode["steps"]
     first = min(first, max(0, len(steps) - 1))
-    shown = steps[first : first + LIMITS.steps]
+    visible_steps = steps[first : first + LIMITS.steps]
     calls = {call.at: call for call in show_calls(steps, replace(LIMITS, steps=len(steps) or 1))}
-    places = {step["at"] for step in shown}
-    rows = [one for one in placed_rows(found) if one[0] in places]
-    named = list_pictures(connection, trajectory, shown_to_models=True)
+    positions = {step["at"] for step in visible_steps}
+    rows = [row for row in placed_rows(episode) if row[0] in positions]
+    pictures = list_pictures(connection, trajectory, shown_to_models=True)
     labels = labels_as_json(trajectory)
     relatives = find_relatives(connection, trajectory.episode)
     return EpisodeView(
-        name=found["episode"],
+        name=episode["episode"],
         job=trajectory.job,
-        found=found,
-        question=cut(found["question"], LIMITS.text),
-        facts=[*tell_facts(found, LIMITS), *_tell_phases(trajectory)],
-        heads=column_heads(found["formulation"]),
-        rows=[(at, [[(cut(text, 1_000), style) for text, style in cell] for cell in row]) for at, row in rows],
-        steps=[_show_step(step, calls.get(step["at"])) for step in shown],
+        found=episode,
+        question=cut(episode["question"], LIMITS.text),
+        facts=[*tell_facts(episode, LIMITS), *_tell_phases(trajectory)],
+        heads=column_heads(episode["formulation"]),
+        rows=[
+            (position, [[(cut(text, 1_000), style) for text, style in cell] for cell in row]) for position, row in rows
+        ],
+        steps=[_show_step(step, calls.get(step["at"])) for step in visible_steps],
         first=first,
-        left=max(0, len(steps) - first - len(shown)),
-        tree=_read_tree(found),
-        graph=read_graph(trajectory, named),
-        pictures=_show_pictures(connection, named),
-        verdicts=tell_verdicts(found),
-        own_labels=[one for one in labels if one["labeller"] == person],
-        other_labels=[one for one in labels if one["labeller"] != person],
+        left=max(0, len(steps) - first - len(visible_steps)),
+        tree=_read_tree(episode),
+        graph=read_graph(trajectory, pictures),
+        pictures=_show_pictures(connection, pictures),
+        verdicts=tell_verdicts(episode),
+        own_labels=[label for label in labels if label["labeller"] == person],
+        other_labels=[label for label in labels if label["labeller"] != person],
         attempts=_attempts(connection, trajectory.episode),
         relatives=relatives[:MAX_RELATIVES],
         more_relatives=len(relatives) > MAX_RELATIVES,
@@ -150,62 +152,62 @@ def _tell_phases(trajectory: Trajectory) -> list[tuple[str, str]]:
     """What the seconds of the accepted attempt were spent on; phases without any are left out."""
     calls = [(step.role, step.result) for step in trajectory.steps if isinstance(step.result, Completion)]
     phases = {
-        "waiting for a place": sum(one.waited for _, one in calls),
-        "failed tries": sum(one.lost for _, one in calls),
-        "in the server's queue": sum(one.queued for _, one in calls),
+        "waiting for a place": sum(call.waited for _, call in calls),
+        "failed tries": sum(call.lost for _, call in calls),
+        "in the server's queue": sum(call.queued for _, call in calls),
     }
     for role in dict.fromkeys(role for role, _ in calls):
-        phases[role] = sum(one.seconds - one.queued for of, one in calls if of == role)
+        phases[role] = sum(call.seconds - call.queued for of, call in calls if of == role)
     ran = [step.result for step in trajectory.steps if isinstance(step.result, Execution) and not step.branch]
-    phases["actions"] = sum(one.seconds for one in ran)
-    told = ", ".join(f"{name} {tell_seconds(seconds)}" for name, seconds in phases.items() if seconds > 0)
-    return [("time", told)] if told else []
+    phases["actions"] = sum(execution.seconds for execution in ran)
+    text = ", ".join(f"{name} {tell_seconds(seconds)}" for name, seconds in phases.items() if seconds > 0)
+    return [("time", text)] if text else []
 
 
-def _read_tree(found: Mapping[str, Any]) -> Sequence[Sequence[TreeNode]]:
+def _read_tree(episode: Mapping[str, Any]) -> Sequence[Sequence[TreeNode]]:
     """Only of what parts somewhere: a tree of one way says nothing that the lanes do not."""
-    if not calls_functions(found["formulation"]) or len(found["steps"]) > MAX_TREE:
+    if not calls_functions(episode["formulation"]) or len(episode["steps"]) > MAX_TREE:
         return ()
-    ways = read_tree(found["steps"], found["formulation_version"])
+    ways = read_tree(episode["steps"], episode["formulation_version"])
     return ways if len(ways) > 1 or any(way[-1].branches for way in ways) else ()
 
 
-def _show_pictures(connection: Connection, named: Sequence[Picture]) -> dict[str, list[ShownPicture]]:
+def _show_pictures(connection: Connection, pictures: Sequence[Picture]) -> dict[str, list[ShownPicture]]:
     """By what they are of. Those beyond the bound are counted."""
-    shown: dict[str, list[ShownPicture]] = {}
-    for one in named[:MAX_PICTURES]:
-        shown.setdefault(one["of"], []).append(_show_picture(connection, one))
-    if (more := len(named) - MAX_PICTURES) > 0:
-        shown.setdefault("", []).append(ShownPicture(f"and {more:,} more", "", ""))
-    return shown
+    views: dict[str, list[ShownPicture]] = {}
+    for picture in pictures[:MAX_PICTURES]:
+        views.setdefault(picture["of"], []).append(_show_picture(connection, picture))
+    if (remaining := len(pictures) - MAX_PICTURES) > 0:
+        views.setdefault("", []).append(ShownPicture(f"and {remaining:,} more", "", ""))
+    return views
 
 
-def _show_picture(connection: Connection, one: Picture) -> ShownPicture:
-    digest, kind = one["sha256"], one["media_type"]
-    label = f"{one['of']}: {kind or 'file'} {digest[:12]}…"
-    if one["bytes"] is None:
-        return ShownPicture(label, "", one["of"], "not stored any more")
+def _show_picture(connection: Connection, picture: Picture) -> ShownPicture:
+    digest, kind = picture["sha256"], picture["media_type"]
+    label = f"{picture['of']}: {kind or 'file'} {digest[:12]}…"
+    if picture["bytes"] is None:
+        return ShownPicture(label, "", picture["of"], "not stored any more")
     if kind not in IMAGES:
-        return ShownPicture(f"{label} {one['bytes']:,} bytes", "", one["of"])
+        return ShownPicture(f"{label} {picture['bytes']:,} bytes", "", picture["of"])
     ends = peek_artifact(connection, digest)
     if ends is None:
-        return ShownPicture(label, "", one["of"], "not stored any more")
+        return ShownPicture(label, "", picture["of"], "not stored any more")
     if problem := find_damage(kind, *ends):
-        return ShownPicture(label, "", one["of"], problem)
-    return ShownPicture(label, f"/artifacts/{digest}", one["of"])
+        return ShownPicture(label, "", picture["of"], problem)
+    return ShownPicture(label, f"/artifacts/{digest}", picture["of"])
 
 
 def find_damage(media_type: str, beginning: bytes, end: bytes) -> str:
     """Why a browser would not show the picture with these first and last bytes as what it is stored as; else ''."""
     try:
-        found = media_type_of(beginning)
+        actual_type = media_type_of(beginning)
     except ValueError:
         return "broken: it does not begin as a picture does"
-    if found != media_type:
-        return f"broken: it is stored as {media_type} and begins as {found}"
+    if actual_type != media_type:
+        return f"broken: it is stored as {media_type} and begins as {actual_type}"
     return "broken: it does not end as a whole picture does" if ends_unlike(media_type, end) else ""
 
 
 def _attempts(connection: Connection, episode: Any) -> list[int]:
-    wanted = select(Attempt.number).where(Attempt.episode == episode.id, Attempt.number != episode.attempt)
-    return list(connection.execute(wanted.order_by(Attempt.number)).scalars())
+    query = select(Attempt.number).where(Attempt.episode == episode.id, Attempt.number != episode.attempt)
+    return list(connection.execute(query.order_by(Attempt.number)).scalars())

@@ -56,16 +56,16 @@ class Scope:
     def where(self) -> str:
         return str(self.whole)
 
-    def path(self, own: Filter | None = None, **more: str) -> str:
+    def path(self, own_filter: Filter | None = None, **parameters: str) -> str:
         """The address of the list, with another filter."""
-        query = {"where": str(self.own if own is None else own)} | more
+        query = {"where": str(self.own if own_filter is None else own_filter)} | parameters
         query = {name: value for name, value in query.items() if value}
         base = f"/jobs/{self.job}/episodes" if self.job else "/episodes"
         return base + (f"?{urlencode(query)}" if query else "")
 
-    def part(self, name: str, **more: str) -> str:
+    def part(self, name: str, **parameters: str) -> str:
         """The address of a part of the list, or of an export."""
-        query = {"job": self.job, "where": str(self.own)} | more
+        query = {"job": self.job, "where": str(self.own)} | parameters
         return f"/episodes/{name}?{urlencode({key: value for key, value in query.items() if value})}"
 
 
@@ -83,9 +83,9 @@ def read_list(connection: Connection, scope: Scope, after: str) -> EpisodePage:
     start = read_cursor(connection, scope.job, after) if after else 0
     page = find_page(connection, scope.whole, start, PAGE + 1, max_characters=SHOWN_TEXT + 1)
     rows = _describe(connection, page.rows[:PAGE])
-    more = len(page.rows) > PAGE
+    has_more = len(page.rows) > PAGE
     return EpisodePage(
-        rows, rows[-1]["episode"] if more else page.stopped_at or "", page.searched if page.stopped_at else None
+        rows, rows[-1]["episode"] if has_more else page.stopped_at or "", page.searched if page.stopped_at else None
     )
 
 
@@ -104,27 +104,27 @@ class FacetValue:
     chosen: bool
 
 
-def link_facets(scope: Scope, found: Facets) -> list[tuple[str, list[FacetValue]]]:
+def link_facets(scope: Scope, counts: Facets) -> list[tuple[str, list[FacetValue]]]:
     """Title and values of each facet that says something."""
-    named = (
-        ("Ending", "ending", found.endings),
-        ("Score", "score", {repr(value): count for value, count in found.scores.items()}),
-        ("Subgoals", "subgoals", {str(number): count for number, count in found.subgoals.items()}),
-        ("Failure of infrastructure", "failure", found.failures),
+    facets = (
+        ("Ending", "ending", counts.endings),
+        ("Score", "score", {repr(value): count for value, count in counts.scores.items()}),
+        ("Subgoals", "subgoals", {str(number): count for number, count in counts.subgoals.items()}),
+        ("Failure of infrastructure", "failure", counts.failures),
     )
     return [
         (title, [_link(scope, value, count, term(field, "=", value)) for value, count in values.items()])
-        for title, field, values in named
+        for title, field, values in facets
         if values
     ]
 
 
-def _link(scope: Scope, text: str, count: int, one: Term) -> FacetValue:
+def _link(scope: Scope, text: str, count: int, facet_term: Term) -> FacetValue:
     terms = scope.own.terms
-    chosen = one in terms
-    kept = tuple(other for other in terms if other != one) if chosen else (*terms, one)
-    shown = f"{one.value:.4g}" if isinstance(one.value, float) else text
-    return FacetValue(shown, count, scope.path(Filter(kept)), chosen)
+    is_chosen = facet_term in terms
+    new_terms = tuple(current for current in terms if current != facet_term) if is_chosen else (*terms, facet_term)
+    label = f"{facet_term.value:.4g}" if isinstance(facet_term.value, float) else text
+    return FacetValue(label, count, scope.path(Filter(new_terms)), is_chosen)
 
 
 def export_json(database: Database, scope: Scope) -> Iterator[str]:
@@ -142,17 +142,17 @@ def export_csv(database: Database, scope: Scope) -> Iterator[str]:
 
 def _export(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
     """Each chunk is read in its own transaction, which is over before it is sent: a slow reader blocks nothing."""
-    left, after = EXPORTED, 0
-    while left > 0:
+    remaining, after = EXPORTED, 0
+    while remaining > 0:
         with reading(database) as connection:
-            page = find_page(connection, scope.whole, after, min(left, CHUNK))
+            page = find_page(connection, scope.whole, after, min(remaining, CHUNK))
             rows = _describe(connection, page.rows)
-            stopped = read_cursor(connection, "", page.stopped_at) if page.stopped_at else 0
+            stop_position = read_cursor(connection, "", page.stopped_at) if page.stopped_at else 0
         yield from rows
-        left -= len(rows)
-        if len(rows) < CHUNK and not stopped:
+        remaining -= len(rows)
+        if len(rows) < CHUNK and not stop_position:
             return
-        after = stopped or page.rows[-1].id
+        after = stop_position or page.rows[-1].id
 
 
 def _csv_line(cells: Sequence[Any]) -> str:

@@ -28,7 +28,7 @@ def choose_fields(connection: Connection, jobs: Sequence[Any], by: str) -> Field
     """Return the fields of the first of the jobs (their rows), with the chosen one; '' chooses none."""
     names = known_fields(connection, jobs[0]) if jobs and jobs[0].kind != "train" and jobs[0].main_metric else []
     by = storable(by)[0]
-    offered = names[:MAX_OFFERED]
-    if by in names and by not in offered:
-        offered.append(by)
-    return FieldChoice({name: shorten(name) for name in offered}, len(names) - len(offered), [by] if by else [])
+    choices = names[:MAX_OFFERED]
+    if by in names and by not in choices:
+        choices.append(by)
+    return FieldChoice({name: shorten(name) for name in choices}, len(names) - len(choices), [by] if by else [])

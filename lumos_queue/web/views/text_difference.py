@@ -15,15 +15,15 @@ def compare_lines(before: str, after: str) -> list[tuple[str, str]] | None:
     old, new = before.splitlines(), after.splitlines()
     if len(old) + len(new) > MAX_LINES:
         return None
-    found: list[tuple[str, str]] = []
+    lines: list[tuple[str, str]] = []
     at_old = at_new = 0
     for part in LCSseq.opcodes(old, new):
         if part.tag == "equal":
-            found += _changes(old[at_old : part.src_start], new[at_new : part.dest_start])
-            found += [(SAME, line) for line in old[part.src_start : part.src_end]]
+            lines += _changes(old[at_old : part.src_start], new[at_new : part.dest_start])
+            lines += [(SAME, line) for line in old[part.src_start : part.src_end]]
             at_old, at_new = part.src_end, part.dest_end
-    return found + _changes(old[at_old:], new[at_new:])
+    return lines + _changes(old[at_old:], new[at_new:])
 
 
-def _changes(removed: Sequence[str], added: Sequence[str]) -> list[tuple[str, str]]:
-    return [(REMOVED, line) for line in removed] + [(ADDED, line) for line in added]
+def _changes(old_lines: Sequence[str], new_lines: Sequence[str]) -> list[tuple[str, str]]:
+    return [(REMOVED, line) for line in old_lines] + [(ADDED, line) for line in new_lines]
