@@ -47,26 +47,26 @@ class AnnotationCheck:
     def check(self, reading: TeacherReply) -> tuple[AnnotatedSubgoal, ...]:
         """Judge the form of an annotation; returns its steps, ready to be executed."""
         self.steps, self.verdicts = reading.steps, list(reading.verdicts)
-        if any(one.name in ("truncated", "refused") for one in self.verdicts):
+        if any(verdict.name in ("truncated", "refused") for verdict in self.verdicts):
             return ()
         self.verdicts += form_verdicts(self.source, self.task, self.steps, self.max_tokens, self.count, reading.unread)
-        uncheckable = [one for one in self.verdicts if one.name in UNCHECKABLE[self.level]]
-        self.verdicts += [replace(one, module="planner") for one in uncheckable]
+        uncheckable = [verdict for verdict in self.verdicts if verdict.name in UNCHECKABLE[self.level]]
+        self.verdicts += [replace(verdict, module="planner") for verdict in uncheckable]
         return self.steps_to_act_out()
 
     def steps_to_act_out(self) -> tuple[AnnotatedSubgoal, ...]:
         """The steps in the form that `oracle.StatedResults` can execute."""
         return tuple(map(with_stated_results, self.steps))
 
-    def judge(self, executed: Sequence[ExecutedAction]) -> Outcome:
+    def judge(self, executions: Sequence[ExecutedAction]) -> Outcome:
         """The outcome of an annotation whose actions were executed; adds verdicts on their results."""
-        if any(one.name in UNCHECKABLE[self.level] for one in self.verdicts):
+        if any(verdict.name in UNCHECKABLE[self.level] for verdict in self.verdicts):
             return Outcome(None, Ending.UNREADABLE, rejections(self.verdicts)[0].name)
         if self.level == "format":
             return Outcome("", Ending.ANSWERED)
-        for action, stated, execution in executed:
-            self.verdicts += _result_verdicts(action, stated, execution)
-        outcome = last_value([(action, execution) for action, _, execution in executed])
+        for action, stated_result, execution in executions:
+            self.verdicts += _result_verdicts(action, stated_result, execution)
+        outcome = last_value([(action, execution) for action, _, execution in executions])
         if outcome.ending == "answered" and not self.source.is_right(self.task, outcome.answer):
             gold = self.source.gold_answer(self.task)
             self.verdicts += make_verdicts("wrong final answer", f"gives {outcome.answer}, expected {gold}")
@@ -84,8 +84,8 @@ class AnnotationCheck:
         """Add a verdict on operands that may be other values: how many, or None to find them in the steps."""
         operands = ambiguous_operands(self.steps, self.task.question) if ambiguous is None else []
         if count := ambiguous or len(operands):
-            what = f"{count} operand{'s' * (count > 1)}" + (f": {', '.join(operands)}" if operands else "")
-            self.verdicts += make_verdicts("ambiguous link", what)
+            description = f"{count} operand{'s' * (count > 1)}" + (f": {', '.join(operands)}" if operands else "")
+            self.verdicts += make_verdicts("ambiguous link", description)
 
     @property
     def level(self) -> str:
@@ -97,14 +97,14 @@ class AnnotationCheck:
         return self.level if accepting_modules(self.verdicts) else ""
 
 
-def _result_verdicts(action: Action, stated: str, execution: Execution) -> list[Verdict]:
-    shown = action.raw[:100]
+def _result_verdicts(action: Action, stated_result: str, execution: Execution) -> list[Verdict]:
+    call = action.raw[:100]
     if not execution.ok:
-        return make_verdicts("invalid result", f"{shown}: {execution.message or execution.status}"[:200])
-    if not stated.strip() or INVALID.fullmatch(stated.strip()):
+        return make_verdicts("invalid result", f"{call}: {execution.message or execution.status}"[:200])
+    if not stated_result.strip() or INVALID.fullmatch(stated_result.strip()):
         return []  # form.py gives a verdict on these
-    matches = matches_stated(execution, stated)
+    matches = matches_stated(execution, stated_result)
     if matches:
         return []
     name = "text differs" if matches is None else "result differs"
-    return make_verdicts(name, f"{shown} gives {execution.result[:80]}")
+    return make_verdicts(name, f"{call} gives {execution.result[:80]}")

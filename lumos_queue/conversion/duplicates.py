@@ -9,11 +9,11 @@ from lumos_queue.records import Task
 
 def find_duplicates(tasks: Iterable[Task]) -> tuple[int, ...]:
     """The positions, from 0, of tasks whose text, apart from white space, is that of an earlier one."""
-    seen: set[str] = set()
-    found = []
+    known_texts: set[str] = set()
+    duplicates = []
     for position, task in enumerate(tasks):
         text = " ".join(task.question.split())
-        if text in seen:
-            found.append(position)
-        seen.add(text)
-    return tuple(found)
+        if text in known_texts:
+            duplicates.append(position)
+        known_texts.add(text)
+    return tuple(duplicates)

@@ -64,14 +64,14 @@ def form_verdicts(
 
 
 def _action_verdicts(domain: str, steps: Sequence[AnnotatedSubgoal], unread: Collection[str]) -> Iterator[Verdict]:
-    known, names = set(unread), DOMAINS.load(domain).action_names
+    known_variables, names = set(unread), DOMAINS.load(domain).action_names
     for action in (action for step in steps for action in step.actions):
         if action.name and names and action.name not in names:
             yield from make_verdicts("unknown action", action.name)
         for variable in variables_in(action.arguments):
-            if variable not in known:
+            if variable not in known_variables:
                 yield from make_verdicts("undefined reference", f"{variable} in {_name(action)}")
-        known.update(action.variables)
+        known_variables.update(action.variables)
 
 
 def _is_supported(result: str, action: Action, facts: str, task: Task, source: Benchmark) -> bool:
@@ -79,8 +79,8 @@ def _is_supported(result: str, action: Action, facts: str, task: Task, source: B
     text = _normalize(result)
     if action.name not in _EXTRACTING or text in _ANSWERS or _SYMBOLIC.match(result) or source.is_right(task, result):
         return True
-    known = f"{facts} {_normalize(task.question)}"
-    return text in known or all(part in known for part in re.split(r",? and |, ", text))
+    known_text = f"{facts} {_normalize(task.question)}"
+    return text in known_text or all(part in known_text for part in re.split(r",? and |, ", text))
 
 
 def _normalize(text: str) -> str:

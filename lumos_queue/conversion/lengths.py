@@ -33,23 +33,23 @@ def load_token_counter(tokenizer: str) -> CountTokens:
 
     folder = from_launch(tokenizer)
     check_entries(folder)
-    loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    return lambda text: len(loaded.encode(text))
+    model_tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    return lambda text: len(model_tokenizer.encode(text))
 
 
 def conversation_tokens(
     task: str, domain: str, steps: Sequence[AnnotatedSubgoal], count: CountTokens
 ) -> dict[str, int]:
     """Tokens by module of its iterative conversation, which is longer than the one-pass one."""
-    known = DOMAINS.find(domain)
-    head = (known.verified_ground_head if known else "") or ""
+    definition = DOMAINS.find(domain)
+    head = (definition.verified_ground_head if definition else "") or ""
     task_tokens = count(task)
     subgoals = [count(step.subgoal.text) + _TURN for step in steps]
     results = [count(step.results[-1]) if step.results else 0 for step in steps]
     actions = [count(write_actions(step.actions)) for step in steps]
     earlier = sum(results[position] * (len(steps) - position) for position in range(len(steps)))
-    repeated = earlier if known and known.shows_earlier else 0
+    repetitions = earlier if definition and definition.shows_earlier else 0
     return {
         "planner": count(PLAN_HEAD) + task_tokens + sum(subgoals) + sum(results) + _TURN * len(steps),
-        "grounder": count(head) + task_tokens + sum(subgoals) + sum(actions) + repeated,
+        "grounder": count(head) + task_tokens + sum(subgoals) + sum(actions) + repetitions,
     }

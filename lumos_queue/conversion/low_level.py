@@ -37,7 +37,7 @@ def to_low_level(annotation: Annotation) -> Annotation:
     steps: list[Operation] = []
     values: list[Fraction] = []
     #: The step whose result a variable of the annotation has.
-    known: dict[int, Expression] = {}
+    bindings: dict[int, Expression] = {}
     for subgoal in annotation.steps:
         for action in subgoal.actions:
             if action.name != CALCULATOR:
@@ -45,30 +45,30 @@ def to_low_level(annotation: Annotation) -> Annotation:
             expression = parse_arguments(action.arguments)
             if expression is None:
                 raise SpecError("is no arithmetic")
-            last = _take_apart(_bind(expression, known), steps)
-            known[int(action.variables[0].removeprefix("R"))] = last
+            last = _take_apart(_bind(expression, bindings), steps)
+            bindings[int(action.variables[0].removeprefix("R"))] = last
     steps = _without_unused(steps) if steps else []
     for step in steps:
         values.append(evaluate(step, values))
-    if not steps or _shown(values[-1]) != annotation.answer:
+    if not steps or _format_value(values[-1]) != annotation.answer:
         raise SpecError("has another answer when taken apart")
-    made = []
+    subgoals = []
     for number, (step, value) in enumerate(zip(steps, values, strict=True), 1):
         text = f"Subgoal {number}: {step_sentence(step, None, 'the result of Subgoal {}'.format)}."
         arguments = format_expression(step)
         action = Action((f"R{number}",), CALCULATOR, arguments, f"R{number} = {CALCULATOR}({arguments})")
-        made.append(AnnotatedSubgoal(Subgoal(number, text), (action,), (_shown(value),)))
-    return replace(annotation, steps=tuple(made))
+        subgoals.append(AnnotatedSubgoal(Subgoal(number, text), (action,), (_format_value(value),)))
+    return replace(annotation, steps=tuple(subgoals))
 
 
-def _bind(expression: Expression, known: Mapping[int, Expression]) -> Expression:
+def _bind(expression: Expression, bindings: Mapping[int, Expression]) -> Expression:
     """The expression with the steps that its results are now. Raises SpecError for a result that is not there yet."""
     if isinstance(expression, StepResult):
-        if expression.number not in known:
+        if expression.number not in bindings:
             raise SpecError("names a result that is not there yet")
-        return known[expression.number]
+        return bindings[expression.number]
     if isinstance(expression, Operation):
-        return Operation(expression.sign, _bind(expression.left, known), _bind(expression.right, known))
+        return Operation(expression.sign, _bind(expression.left, bindings), _bind(expression.right, bindings))
     return expression
 
 
@@ -90,15 +90,15 @@ def _take_apart(expression: Expression, steps: list[Operation]) -> Expression:
 
 def _without_unused(steps: list[Operation]) -> list[Operation]:
     """The steps that the last one needs, numbered anew."""
-    used: set[int] = {len(steps)}
+    used_numbers: set[int] = {len(steps)}
     for number in range(len(steps), 0, -1):
-        if number in used:
-            used |= {leaf.number for leaf in leaves(steps[number - 1]) if isinstance(leaf, StepResult)}
-    new = {old: StepResult(number) for number, old in enumerate(sorted(used), 1)}
-    return [_bind(steps[old - 1], new) for old in sorted(used)]  # type: ignore[misc, arg-type]
+        if number in used_numbers:
+            used_numbers |= {leaf.number for leaf in leaves(steps[number - 1]) if isinstance(leaf, StepResult)}
+    new = {old: StepResult(number) for number, old in enumerate(sorted(used_numbers), 1)}
+    return [_bind(steps[old - 1], new) for old in sorted(used_numbers)]  # type: ignore[misc, arg-type]
 
 
-def _shown(value: Fraction) -> str:
+def _format_value(value: Fraction) -> str:
     """As the Calculator prints it. Raises SpecError for a value without short decimals, which it would round."""
     if value < 0 or 10_000 % value.denominator:
         raise SpecError("has a result that is negative or has no short decimals")

@@ -62,33 +62,41 @@ async def perturbation(
     reference = source.reference(task)
     if reference is None or not reference.programs:
         return PerturbationResult(False)
-    known = known_numbers(source, task)
-    if any(unknown_numbers(program, known) for program in reference.programs):
+    known_values = known_numbers(source, task)
+    if any(unknown_numbers(program, known_values) for program in reference.programs):
         return PerturbationResult(False)
     actions = _actions(annotation)
     first = [await _values(program, {}, interface) for program in reference.programs]
     if any(values is None for values in first):
         return PerturbationResult(False)
-    agreed = 0
-    seen: set[tuple[Fraction, ...]] = set()
+    agreements = 0
+    visited: set[tuple[Fraction, ...]] = set()
     for changes in candidates(task):
-        if (key := tuple(changes.values())) in seen:
+        if (key := tuple(changes.values())) in visited:
             continue
-        seen.add(key)
-        wanted = await _expected_answers(reference.programs, first, changes, interface)  # type: ignore[arg-type]
-        if wanted is None:
+        visited.add(key)
+        answers = await _compute_answers(reference.programs, first, changes, interface)  # type: ignore[arg-type]
+        if answers is None:
             continue
-        if len(wanted) > 1:
+        if len(answers) > 1:
             return PerturbationResult(False)
-        (answer,) = wanted
-        given = await _values(actions, changes, interface)
-        if given is None or given[-1] is None or not close(given[-1], answer):
-            what = "nothing" if given is None or given[-1] is None else show_number(given[-1], True)
-            shown = ", ".join(f"{show_number(old, True)} as {show_number(new, True)}" for old, new in changes.items())
-            return PerturbationResult(False, f"gives {what}, the source {show_number(answer, True)} with {shown}")
-        agreed += 1
-        if agreed == successes:
-            return PerturbationResult(not unknown_numbers(actions, known))
+        (answer,) = answers
+        annotation_values = await _values(actions, changes, interface)
+        if annotation_values is None or annotation_values[-1] is None or not close(annotation_values[-1], answer):
+            answer_text = (
+                "nothing"
+                if annotation_values is None or annotation_values[-1] is None
+                else show_number(annotation_values[-1], True)
+            )
+            replacements = ", ".join(
+                f"{show_number(old, True)} as {show_number(new, True)}" for old, new in changes.items()
+            )
+            return PerturbationResult(
+                False, f"gives {answer_text}, the source {show_number(answer, True)} with {replacements}"
+            )
+        agreements += 1
+        if agreements == successes:
+            return PerturbationResult(not unknown_numbers(actions, known_values))
     return PerturbationResult(False)
 
 
@@ -101,13 +109,13 @@ def known_numbers(source: Benchmark, task: Task) -> frozenset[Fraction]:
     return question_numbers(task.question).numbers | named_constants(text)
 
 
-def unknown_numbers(actions: Sequence[Action], known: Collection[Fraction]) -> list[Fraction]:
+def unknown_numbers(actions: Sequence[Action], known_values: Collection[Fraction]) -> list[Fraction]:
     """The literals in the actions that are not known."""
-    found = []
+    literals = []
     for action in actions:
-        rest = _FRACTION.sub(lambda one: " " if _parts(one) in known else one[0], action.arguments)
-        found += [literal for literal in map(_value, _LITERAL.findall(rest)) if literal not in known]
-    return found
+        rest = _FRACTION.sub(lambda match: " " if _parts(match) in known_values else match[0], action.arguments)
+        literals += [literal for literal in map(_value, _LITERAL.findall(rest)) if literal not in known_values]
+    return literals
 
 
 def _parts(fraction: re.Match) -> Fraction | None:
@@ -116,7 +124,7 @@ def _parts(fraction: re.Match) -> Fraction | None:
     return Fraction(over, under) if over < under else None
 
 
-async def _expected_answers(
+async def _compute_answers(
     programs: Sequence[Sequence[Action]],
     first: Sequence[Sequence[Fraction | None]],
     changes: Changes,
@@ -147,13 +155,13 @@ async def _values(
     """
     variables, values, answer = {}, [], None
     for position, action in enumerate(actions):
-        done = await interface.execute(
+        execution = await interface.execute(
             replace(action, arguments=replace_literals(action.arguments, changes)), variables
         )
-        if not done.ok:
+        if not execution.ok:
             return None
-        variables.update(zip(action.variables, done.values, strict=False))
-        values.append(read_number(done.result))
+        variables.update(zip(action.variables, execution.values, strict=False))
+        values.append(read_number(execution.result))
         if before and not _is_as_sensible(values[-1], before[position]):
             return None
         if action.variables and (answer is None or _rank(action.variables[-1]) >= _rank(answer)):
@@ -169,9 +177,9 @@ def _rank(variable: str) -> float:
 def replace_literals(text: str, changes: Changes) -> str:
     """The text with the literals whose values change replaced; exponents and the numbers of variables stay."""
 
-    def new(found: re.Match) -> str:
-        value = _value(found[0])
-        return show_number(changes[value], True) if value in changes else found[0]
+    def new(match: re.Match) -> str:
+        value = _value(match[0])
+        return show_number(changes[value], True) if value in changes else match[0]
 
     return _LITERAL.sub(new, text) if changes else text
 
@@ -182,30 +190,32 @@ def _value(literal: str) -> Fraction:
 
 def candidates(task: Task) -> Iterator[Changes]:
     """Changes of the question's numbers, always the same for the same task."""
-    stated = question_numbers(task.question)
-    if not stated.free:
+    numbers = question_numbers(task.question)
+    if not numbers.free:
         return
     chance = random.Random(int(digest("perturb", task.benchmark, task.row, task.question)[:16], 16))
     for _ in range(MAX_TRIES):
         changes: dict[Fraction, Fraction] = {}
-        for value in stated.free:
-            changes[value] = _other(value, value in stated.percent, chance)
+        for value in numbers.free:
+            changes[value] = _sample_replacement(value, value in numbers.percent, chance)
         if len(set(changes.values())) == len(changes):
-            yield stated.extend(changes)
+            yield numbers.extend(changes)
 
 
-def _other(value: Fraction, percent: bool, chance: random.Random) -> Fraction:
+def _sample_replacement(value: Fraction, percent: bool, chance: random.Random) -> Fraction:
     """Another number of similar size with as many decimals: near it, or a multiple, so that divisions stay whole."""
     if percent and value <= 100:
-        return _draw_other(value, lambda: Fraction(chance.choice((5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))))
+        return _sample_until_new(
+            value, lambda: Fraction(chance.choice((5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90)))
+        )
     if chance.random() < 0.5:
         return value * chance.choice((2, 3, 4, 5, 6)) if value else Fraction(chance.randint(1, 5))
     unit = Fraction(1, 10 ** (decimal_places(value.denominator) or 0))
     low, high = max(1, int(value / unit / 2)), int(value / unit * 2) + 4
-    return _draw_other(value, lambda: chance.randint(low, high) * unit)
+    return _sample_until_new(value, lambda: chance.randint(low, high) * unit)
 
 
-def _draw_other(value: Fraction, draw: Callable[[], Fraction]) -> Fraction:
+def _sample_until_new(value: Fraction, draw: Callable[[], Fraction]) -> Fraction:
     while (new := draw()) == value:
         pass
     return new

@@ -73,19 +73,19 @@ def prompt_head(prompt: str, subgoals: str, sees: bool = False) -> str:
     Raises SpecError for an unknown type of prompt or kind of subgoals.
     """
     examples = demos.demos_for(prompt, subgoals)
-    asked = _HEAD.format(actions=OFFERED[prompt])
+    instruction = _HEAD.format(actions=OFFERED[prompt])
     if prompt not in WITHOUT_RESULTS:
-        asked += _RESULTS
+        instruction += _RESULTS
     if sees:
-        asked += _IMAGE
+        instruction += _IMAGE
     if subgoals == "low":
-        asked += _LOW
-    shown = "".join(
+        instruction += _LOW
+    example_text = "".join(
         f"Example {number}:\nTask: {demo.task}\n\nNatural language plan:\n{demo.plan}\n\n"
         f"Subgoal-based plan:\n{demo.annotation_text.strip()}\n\n\n"
         for number, demo in enumerate(examples, start=1)
     )
-    return f"<|system|>\n{SYSTEM}\n<|user|>\n{asked}\n\n{shown}{_TAIL}Task: "
+    return f"<|system|>\n{SYSTEM}\n<|user|>\n{instruction}\n\n{example_text}{_TAIL}Task: "
 
 
 def first_prompt(head: str, task: Task, plan: str) -> str:
@@ -96,14 +96,16 @@ def first_prompt(head: str, task: Task, plan: str) -> str:
 
 def next_prompt(prompt: str, reply: str, verdicts: Sequence[Verdict]) -> str:
     """The prompt, the reply to it, and the request to write it again with its problems corrected."""
-    problems = dict.fromkeys(f"- {one.name}" + (f": {one.detail}" if one.detail else "") for one in verdicts)
+    problems = dict.fromkeys(
+        f"- {verdict.name}" + (f": {verdict.detail}" if verdict.detail else "") for verdict in verdicts
+    )
     again = Turn("user", _AGAIN.format(problems=escape_markers("\n".join(problems))))
     return prompt + _FRAMING.write(Turn("assistant", escape_markers(reply))) + _FRAMING.write(again)
 
 
 def escape_markers(text: str) -> str:
     """The text with role markers escaped: `<|user|>` becomes `<| user |>`, `</s>` becomes `< /s>`."""
-    return _MARKER.sub(lambda found: f"<| {found[1]} |>" if found[1] else "< /s>", text)
+    return _MARKER.sub(lambda match: f"<| {match[1]} |>" if match[1] else "< /s>", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,5 +131,5 @@ def read_reply(completion: Completion, results: bool) -> TeacherReply:
         return TeacherReply((), tuple(make_verdicts("truncated", "the reply ended within its reasoning")))
     if not text.strip() or (not steps and _REFUSAL.search(text[:_REFUSAL_CHARACTERS])):
         return TeacherReply((), tuple(make_verdicts("refused", text.strip()[:120] or "an empty reply")))
-    unread = (variable for issue in issues if (found := _SET.match(issue.line)) for variable in found[1].split(", "))
+    unread = (variable for issue in issues if (match := _SET.match(issue.line)) for variable in match[1].split(", "))
     return TeacherReply(steps, tuple(issue_verdicts(issues)), frozenset(unread))

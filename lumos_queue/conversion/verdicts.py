@@ -67,8 +67,8 @@ def reason_verdicts(reason: str, detail: str) -> list[Verdict]:
 def merge_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """One verdict for each module and name, with the details joined, each text once."""
     details: dict[tuple[str, str, bool], dict[str, None]] = {}
-    for one in verdicts:
-        details.setdefault((one.module, one.name, one.rejects), {})[one.detail] = None
+    for verdict in verdicts:
+        details.setdefault((verdict.module, verdict.name, verdict.rejects), {})[verdict.detail] = None
     return [
         Verdict(module, name, "; ".join(filter(None, texts))[:DETAIL_CHARACTERS], rejects)
         for (module, name, rejects), texts in details.items()
@@ -76,7 +76,7 @@ def merge_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def rejections(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    return [one for one in verdicts if one.rejects]
+    return [verdict for verdict in verdicts if verdict.rejects]
 
 
 def acceptance_metric(source_level: str) -> str:
@@ -93,5 +93,5 @@ def acceptance_score(source_level: str, verdicts: Iterable[Verdict]) -> Score:
 
 def accepting_modules(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """The modules whose training row none of the verdicts rejects."""
-    rejecting = {one.module for one in rejections(verdicts)}
-    return tuple(module for module in MODULES if module not in rejecting)
+    rejecting_modules = {verdict.module for verdict in rejections(verdicts)}
+    return tuple(module for module in MODULES if module not in rejecting_modules)

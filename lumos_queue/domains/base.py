@@ -105,8 +105,8 @@ class Domain:
 
     def roles(self, tools: Mapping[str, str]) -> tuple[str, ...]:
         """The roles of the models that its actions ask, with these options."""
-        chosen = (self.option_roles.get(f"{name}={value}") for name, value in tools.items())
-        return (*self._interface().roles, *filter(None, chosen))
+        roles = (self.option_roles.get(f"{name}={value}") for name, value in tools.items())
+        return (*self._interface().roles, *filter(None, roles))
 
     @property
     def default_tools(self) -> Mapping[str, str]:

@@ -14,14 +14,14 @@ def _hop(number: int, page: str, question: str, answer: str, earlier: int = 0) -
 
     REF is the answer of the subgoal `earlier`: subgoals name that subgoal, actions the variable.
     """
-    first, known = 3 * number - 2, f"R{3 * earlier}"
-    asked = question.replace("REF", known)
-    context = f"R{first + 1}, {known}" if earlier else f"R{first + 1}"
+    first, variable = 3 * number - 2, f"R{3 * earlier}"
+    filled_question = question.replace("REF", variable)
+    context = f"R{first + 1}, {variable}" if earlier else f"R{first + 1}"
     return (
         f"Subgoal {number}: Answer the question: {question.replace('REF', f'the result of Subgoal {earlier}')}",
-        f"R{first} = KnowledgeQuery({page.replace('REF', known)}); "
-        f"R{first + 1} = ParagraphRetrieve(R{first}, Query: {asked}); "
-        f"R{first + 2} = QA([{context}], Question: {asked})",
+        f"R{first} = KnowledgeQuery({page.replace('REF', variable)}); "
+        f"R{first + 1} = ParagraphRetrieve(R{first}, Query: {filled_question}); "
+        f"R{first + 2} = QA([{context}], Question: {filled_question})",
         answer,
     )
 

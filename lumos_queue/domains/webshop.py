@@ -14,7 +14,7 @@ def _purchase(
     words: str,
     items: tuple[str, str],
     features: tuple[str, str],
-    picked: int,
+    choice: int,
     options: list[str],
 ) -> Demonstration:
     """Search, look at two items, pick one (0 or 1), choose its options and buy it. `items` are `asin - title`."""
@@ -35,7 +35,7 @@ def _purchase(
         (
             "Subgoal 4: Pick the item that fits best by its name and features.",
             f"R7 = Pick(Item_names: R1, Item_features: [R3, R6], Query: {words})",
-            (first, second)[picked],
+            (first, second)[choice],
         ),
         (
             "Subgoal 5: Choose the options of this item and buy it.",

@@ -59,20 +59,20 @@ def read_query(text: str) -> Query:
         raise NotConvertible("unreadable_sql") from error
     if not isinstance(tree, exp.Query) or tokens[0].token_type != TokenType.SELECT:
         raise NotConvertible("unreadable_sql")
-    end, combined = _conditions(whole, tokens)
+    end, combinations = _conditions(whole, tokens)
     first = tree
     while isinstance(first, exp.SetOperation):
         first = first.this
     if not first.expressions:
         raise NotConvertible("unreadable_sql")
-    kinds = [*_kinds(first), *combined] if combined else _kinds(tree)
+    kinds = [*_kinds(first), *combinations] if combinations else _kinds(tree)
     sources = [first.args.get("from_") or first.args.get("from"), *(first.args.get("joins") or [])]
     tables = [table.name for source in sources if source for table in source.find_all(exp.Table)]
     return Query(
         whole=whole,
         selection=whole[tokens[0].end + 1 : end].strip(),
         conditions=whole[end:].strip(),
-        objects=enumerate_words([_words(one) for one in first.expressions]),
+        objects=enumerate_words([_words(expression) for expression in first.expressions]),
         tables=tuple(dict.fromkeys(tables)),
         kinds=tuple(kinds),
     )
@@ -80,19 +80,19 @@ def read_query(text: str) -> Query:
 
 def _reduce_space(text: str) -> str:
     """The text with single spaces outside of its strings."""
-    parts, position, unclosed = [], 0, dict.fromkeys(_STRINGS, 0)
-    while found := _QUOTE_OR_SPACE.search(text, position):
-        parts.append(text[position : found.start()])
-        position, quote = found.end(), found[0]
+    parts, position, unclosed_ends = [], 0, dict.fromkeys(_STRINGS, 0)
+    while match := _QUOTE_OR_SPACE.search(text, position):
+        parts.append(text[position : match.start()])
+        position, quote = match.end(), match[0]
         if quote not in _STRINGS:
             parts.append(" ")
-        elif found.start() >= unclosed[quote] and (string := _STRINGS[quote].match(text, found.start())):
+        elif match.start() >= unclosed_ends[quote] and (string := _STRINGS[quote].match(text, match.start())):
             parts.append(string[0])
             position = string.end()
         else:
             parts.append(quote)
-            if found.start() >= unclosed[quote]:
-                unclosed[quote] = _UNCLOSED[quote].match(text, found.start()).end()  # type: ignore[union-attr]
+            if match.start() >= unclosed_ends[quote]:
+                unclosed_ends[quote] = _UNCLOSED[quote].match(text, match.start()).end()  # type: ignore[union-attr]
     return "".join(parts) + text[position:]
 
 
@@ -120,35 +120,39 @@ def _conditions(whole: str, tokens: Sequence[Token]) -> tuple[int, list[str]]:
 
 def _kinds(select: exp.Expr) -> list[str]:
     """The conditions of one SELECT in words, without the values in them."""
-    found, parts = [], select.args
+    kinds, parts = [], select.args
     if parts.get("where"):
-        found.append(f"the condition on {_columns(parts['where']) or 'rows'}")
+        kinds.append(f"the condition on {_columns(parts['where']) or 'rows'}")
     if parts.get("group"):
-        found.append(f"the grouping by {enumerate_words([_words(one) for one in parts['group'].expressions])}")
+        kinds.append(
+            f"the grouping by {enumerate_words([_words(expression) for expression in parts['group'].expressions])}"
+        )
     if parts.get("having"):
-        found.append(f"the condition on groups by {_columns(parts['having']) or 'their size'}")
+        kinds.append(f"the condition on groups by {_columns(parts['having']) or 'their size'}")
     if parts.get("order"):
-        found.append(f"the order by {enumerate_words([_words(one.this) for one in parts['order'].expressions])}")
+        kinds.append(
+            f"the order by {enumerate_words([_words(expression.this) for expression in parts['order'].expressions])}"
+        )
     if parts.get("limit"):
-        found.append("the limit")
-    return found
+        kinds.append("the limit")
+    return kinds
 
 
-def _words(selected: exp.Expr) -> str:
+def _words(expression: exp.Expr) -> str:
     """A selected expression in words: `the number of rows`, `the largest age`, or the names of its columns."""
-    if isinstance(selected, exp.Star):
+    if isinstance(expression, exp.Star):
         return "everything"
-    if isinstance(selected, exp.Count):
-        counted = selected.this
-        distinct = "different " if isinstance(counted, exp.Distinct) else ""
-        names = _columns(selected)
+    if isinstance(expression, exp.Count):
+        operand = expression.this
+        distinct = "different " if isinstance(operand, exp.Distinct) else ""
+        names = _columns(expression)
         return f"the number of {distinct}{names}" if names else "the number of rows"
     for kind, word in _AGGREGATES.items():
-        if isinstance(selected, kind):
-            return f"the {word} {'of ' if word == 'sum' else ''}{_columns(selected) or 'value'}"
-    return _columns(selected) or "a value"
+        if isinstance(expression, kind):
+            return f"the {word} {'of ' if word == 'sum' else ''}{_columns(expression) or 'value'}"
+    return _columns(expression) or "a value"
 
 
-def _columns(selected: exp.Expr) -> str:
-    names = list(dict.fromkeys(column.name for column in selected.find_all(exp.Column)))
+def _columns(expression: exp.Expr) -> str:
+    names = list(dict.fromkeys(column.name for column in expression.find_all(exp.Column)))
     return enumerate_words(names) if names else ""

@@ -20,20 +20,22 @@ class Steps:
     def add(self, text: str, actions: Sequence[tuple[str, str, str]]) -> str:
         """Add a subgoal with its (name, arguments, result) actions; returns the variable of the last one."""
         number = len(self.subgoals) + 1
-        done = []
+        numbered_actions = []
         for name, arguments, _ in actions:
             self.last += 1
             action = Action((f"R{self.last}",), name, arguments)
-            done.append(Action(action.variables, name, arguments, write_action(action)))
+            numbered_actions.append(Action(action.variables, name, arguments, write_action(action)))
         results = tuple(result for _, _, result in actions)
-        self.subgoals.append(AnnotatedSubgoal(Subgoal(number, f"Subgoal {number}: {text}"), tuple(done), results))
+        self.subgoals.append(
+            AnnotatedSubgoal(Subgoal(number, f"Subgoal {number}: {text}"), tuple(numbered_actions), results)
+        )
         return f"R{self.last}"
 
     def finish(self, answer: str, results: bool = True) -> Annotation:
         """The annotation. Raises NotConvertible when it changes by being written and read back."""
         steps = tuple(self.subgoals)
-        read, issues = read_annotation(write_annotation(steps), results)
-        if issues or list(map(_content, read)) != list(map(_content, steps)):
+        parsed_steps, issues = read_annotation(write_annotation(steps), results)
+        if issues or list(map(_content, parsed_steps)) != list(map(_content, steps)):
             raise NotConvertible("unwritable")
         return Annotation(steps, answer)
 

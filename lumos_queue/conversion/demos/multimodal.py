@@ -30,9 +30,9 @@ _BOAT_ASKED, _STALL_ASKED, _CLOCK_ASKED, _TOOL_ASKED = (
 )
 
 
-def _vqa(asked: str, seen: str) -> str:
+def _vqa(question: str, observation: str) -> str:
     """The last action's arguments: the question, what was found before, in words, and the choices."""
-    return f"[IMG], Question: {asked.format(f' We can also see that {seen}.')}"
+    return f"[IMG], Question: {question.format(f' We can also see that {observation}.')}"
 
 
 DEMOS = {

@@ -52,14 +52,14 @@ _EMPTY = INCOMPLETE | PREPOSITIONS | NO_NAMES | AUXILIARIES | BEING | PRONOUNS
 
 
 def describe_blank(
-    before: str, after: str, value: Fraction, stated: Collection[Fraction], continues: bool = False
+    before: str, after: str, value: Fraction, stated_numbers: Collection[Fraction], continues: bool = False
 ) -> str | None:
     """`the blank in '…'`, or its subject, for a calculation between two texts of a line; None if they are no help.
 
     `stated` are the numbers of the question; other numbers might give a result away and become `…`.
     `continues`: `before` begins with the line's previous calculation.
     """
-    known = set(stated) - {value}
+    known_numbers = set(stated_numbers) - {value}
     money = before.rstrip().endswith("$") or after.lstrip().startswith("$")
     head = _SENTENCE.split(strip_formula(before))[-1].strip()
     if continues:
@@ -72,7 +72,7 @@ def describe_blank(
         text = _blank_result(_BECAUSE.sub("", head), value) or f"{_BECAUSE.sub('', head).rstrip(' ,')}: {gap}"
     else:
         text = f"{_last_words(head)} {gap} {tail}".strip()
-    text = " ".join(mask_numbers(_OPENING.sub("", text), known, "…").split()).rstrip(" ,")
+    text = " ".join(mask_numbers(_OPENING.sub("", text), known_numbers, "…").split()).rstrip(" ,")
     if (
         not content_words(text)
         or _PLAIN.fullmatch(text.replace("…", "").replace("___", "")) is None
@@ -87,24 +87,24 @@ def describe_blank(
 
 def _subject(text: str) -> str | None:
     """`the tip on lunch` of `The tip on lunch is $___`, `how much the pens cost` of `the pens cost $___`."""
-    found = _IS_BLANK.fullmatch(text)
-    if found is None or len(words := found["subject"].split()) > MAX_SUBJECT_WORDS or "…" in text:
+    match = _IS_BLANK.fullmatch(text)
+    if match is None or len(words := match["subject"].split()) > MAX_SUBJECT_WORDS or "…" in text:
         return None
     lower, first = {word.lower() for word in words}, words[0].lower()
     if (
         lower & (BEING | _NO_SUBJECTS)
         or {"as", "many"} <= lower
-        or not content_words(found["subject"])
+        or not content_words(match["subject"])
         or words[-1].lower() in INCOMPLETE
     ):
         return None
     if first in DETERMINERS | _NUMBER_OF or numbers_in(first, words=True):
         words[0] = first
     subject = " ".join(words)
-    if found["costs"]:
-        return f"how much {subject} {found['costs']}" if not lower & _JOINING else None
-    owned = words[0].endswith(("'s", "’s")) and words[0][0].isupper()
-    return subject if first in DETERMINERS | _NUMBER_OF or owned else None
+    if match["costs"]:
+        return f"how much {subject} {match['costs']}" if not lower & _JOINING else None
+    is_possessive = words[0].endswith(("'s", "’s")) and words[0][0].isupper()
+    return subject if first in DETERMINERS | _NUMBER_OF or is_possessive else None
 
 
 def content_words(text: str) -> set[str]:
@@ -115,9 +115,9 @@ def content_words(text: str) -> set[str]:
 
 def _blank_result(clause: str, value: Fraction) -> str | None:
     """The clause with its result replaced by a blank; None where the result is not in it."""
-    for found in _NUMERAL.finditer(clause):
-        if read_numeral(found[0]) == value:
-            return f"{_last_words(clause[: found.start()])}___{clause[found.end() :]}".rstrip(" ,")
+    for match in _NUMERAL.finditer(clause):
+        if read_numeral(match[0]) == value:
+            return f"{_last_words(clause[: match.start()])}___{clause[match.end() :]}".rstrip(" ,")
     return None
 
 
@@ -125,9 +125,9 @@ def _last_words(text: str) -> str:
     """The end of the text, from the first boundary after which it is short enough, else its last words."""
     if len(text.split()) <= MAX_BEFORE_WORDS:
         return text
-    for found in _BOUNDARY.finditer(text):
-        if len(text[found.end() :].split()) <= MAX_BEFORE_WORDS:
-            return text[found.end() :]
+    for match in _BOUNDARY.finditer(text):
+        if len(text[match.end() :].split()) <= MAX_BEFORE_WORDS:
+            return text[match.end() :]
     return f"… {' '.join(text.split()[-MAX_BEFORE_WORDS:])}"
 
 

@@ -70,22 +70,22 @@ def calculations(solution: str, answer: Fraction | None = None) -> list[Solution
     if solution.count("<<") > MAX_MARKS or len(solution) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
     lines = [_read_line(line) for line in solution.split("\n")]
-    found = [(position, one) for position, (_, ones) in enumerate(lines) for one in ones]
-    wanted = _which_count([one for _, one in found], answer)
-    kept: dict[int, list[_Found]] = {}
-    for (position, one), needed in zip(found, wanted, strict=True):
-        if needed:
-            kept.setdefault(position, []).append(one)
+    candidates = [(position, candidate) for position, (_, group) in enumerate(lines) for candidate in group]
+    counts = _which_count([candidate for _, candidate in candidates], answer)
+    retained: dict[int, list[_Candidate]] = {}
+    for (position, candidate), is_needed in zip(candidates, counts, strict=True):
+        if is_needed:
+            retained.setdefault(position, []).append(candidate)
     return [
         SolutionLine(
-            _MARK.sub("", ones[0].line), lines[position][0].strip(), tuple(_add_texts(lines[position][0], ones))
+            _MARK.sub("", group[0].line), lines[position][0].strip(), tuple(_add_texts(lines[position][0], group))
         )
-        for position, ones in kept.items()
+        for position, group in retained.items()
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Candidate:
     line: str
     start: int  #: where the mark begins, or the result in prose
     end: int  #: where the mark ends, or where the result in prose begins
@@ -95,28 +95,28 @@ class _Found:
     copied: bool = False
 
 
-def _read_line(line: str) -> tuple[str, list[_Found]]:
-    asked = _SOCRATIC.match(line)
-    begin = asked.end() if asked else 0
-    found = [_read_mark(line, mark) for mark in _MARK.finditer(line)]
-    taken = [one.start for one in found]
+def _read_line(line: str) -> tuple[str, list[_Candidate]]:
+    question_match = _SOCRATIC.match(line)
+    begin = question_match.end() if question_match else 0
+    candidates = [_read_mark(line, mark) for mark in _MARK.finditer(line)]
+    starts = [candidate.start for candidate in candidates]
     blank = _MARK.sub(lambda mark: "\0" * len(mark[0]), line)
     for sign in list(_EQUALS.finditer(blank, begin))[:MAX_EQUATIONS]:
         result = _RESULT.match(blank, sign.end())
         expression = result and _formula(blank[max(begin, sign.start() - MAX_CHARACTERS_BEFORE) : sign.start()])
-        if not result or expression is None or any(sign.end() <= start <= result.end() for start in taken):
+        if not result or expression is None or any(sign.end() <= start <= result.end() for start in starts):
             continue
         value = read_numeral(result[1])
         if value is not None and _value(expression) == value:
-            found.append(_Found(line, sign.end(), sign.end(), expression, value, False))
-    return (asked[1] if asked else ""), sorted(found, key=lambda one: one.start)
+            candidates.append(_Candidate(line, sign.end(), sign.end(), expression, value, False))
+    return (question_match[1] if question_match else ""), sorted(candidates, key=lambda candidate: candidate.start)
 
 
-def _read_mark(line: str, mark: re.Match) -> _Found:
-    formula, _, stated = mark[1].rpartition("=")
+def _read_mark(line: str, mark: re.Match) -> _Candidate:
+    formula, _, result_text = mark[1].rpartition("=")
     expression, result = (
         parse_infix(formula.replace("//", "/")),
-        parse_infix(stated),
+        parse_infix(result_text),
     )  # two marks of the dataset divide with `//`
     if expression is None or result is None:
         raise NotConvertible("unreadable_expression")
@@ -126,20 +126,20 @@ def _read_mark(line: str, mark: re.Match) -> _Found:
     if value != right:
         raise NotConvertible("mark_wrong")
     if isinstance(expression, Operation):
-        return _Found(line, mark.start(), mark.end(), expression, value, True)
+        return _Candidate(line, mark.start(), mark.end(), expression, value, True)
     before = _MARK.sub("", line[max(0, mark.start() - MAX_CHARACTERS_BEFORE) : mark.start()])
-    written = _formula(_strip_equals(before))
-    if written is not None and _value(written) == value:
-        return _Found(line, mark.start(), mark.end(), written, value, True)
-    return _Found(line, mark.start(), mark.end(), expression, value, True, _UNKNOWN.search(before) is not None)
+    prose_expression = _formula(_strip_equals(before))
+    if prose_expression is not None and _value(prose_expression) == value:
+        return _Candidate(line, mark.start(), mark.end(), prose_expression, value, True)
+    return _Candidate(line, mark.start(), mark.end(), expression, value, True, _UNKNOWN.search(before) is not None)
 
 
 def _formula(text: str) -> Expression | None:
     """The formula at the end of the text, without units: `3 boxes * $4 per box`; None when there is none."""
-    found = FORMULA.search(text)
-    if found is None or _ALGEBRA.search(found[0]):
+    match = FORMULA.search(text)
+    if match is None or _ALGEBRA.search(match[0]):
         return None
-    plain = re.sub(r"[A-Za-z]+(?: by)?", lambda word: _WORD_SIGNS.get(word[0], word[0]), found[0])
+    plain = re.sub(r"[A-Za-z]+(?: by)?", lambda word: _WORD_SIGNS.get(word[0], word[0]), match[0])
     plain = re.sub(rf"({_NUMERAL})\s*%", r"(\1/100)", _WORDS_OUT.sub("", plain.replace("[", "(").replace("]", ")")))
     plain = re.sub(r"(?<=[0-9)])\(", "*(", plain).replace("–", "-")
     expression = parse_infix(plain)
@@ -166,31 +166,31 @@ def _strip_equals(text: str) -> str:
     return _LAST_EQUALS.sub("", text.rstrip().removesuffix("$").rstrip())
 
 
-def _which_count(found: list[_Found], answer: Fraction | None) -> list[bool]:
+def _which_count(candidates: list[_Candidate], answer: Fraction | None) -> list[bool]:
     """Whether each counts: a mark does; an equation in prose if only it gives an operand of a later calculation."""
-    known: set[Fraction] = set()
+    known_values: set[Fraction] = set()
     new: list[bool] = []  # whether nothing before it gives the result
-    for one in found:
-        new.append(one.value not in known)
-        known.add(one.value)
-    wanted: set[Fraction] = set()
-    counted = []
-    for position in range(len(found) - 1, -1, -1):
-        one = found[position]
-        last = position == len(found) - 1 and answer == one.value
-        counts = one.marked or last or (new[position] and one.value in wanted)
+    for candidate in candidates:
+        new.append(candidate.value not in known_values)
+        known_values.add(candidate.value)
+    operands: set[Fraction] = set()
+    flags = []
+    for position in range(len(candidates) - 1, -1, -1):
+        candidate = candidates[position]
+        last = position == len(candidates) - 1 and answer == candidate.value
+        counts = candidate.marked or last or (new[position] and candidate.value in operands)
         if counts:
-            wanted.discard(one.value)
-            wanted.update(leaf.value for leaf in leaves(one.expression) if isinstance(leaf, Number))
-        counted.append(counts)
-    return counted[::-1]
+            operands.discard(candidate.value)
+            operands.update(leaf.value for leaf in leaves(candidate.expression) if isinstance(leaf, Number))
+        flags.append(counts)
+    return flags[::-1]
 
 
-def _add_texts(asked: str, found: list[_Found]) -> Iterator[Calculation]:
-    line = found[0].line
-    start = _SOCRATIC.match(line).end() if asked else 0  # type: ignore[union-attr]
-    for position, one in enumerate(found):
-        end = found[position + 1].start if position + 1 < len(found) else len(line)
-        before, after = _MARK.sub("", line[start : one.start]), _MARK.sub("", line[one.end : end])
-        yield Calculation(one.expression, one.value, before, after, one.copied)
-        start = one.end
+def _add_texts(question: str, candidates: list[_Candidate]) -> Iterator[Calculation]:
+    line = candidates[0].line
+    start = _SOCRATIC.match(line).end() if question else 0  # type: ignore[union-attr]
+    for position, candidate in enumerate(candidates):
+        end = candidates[position + 1].start if position + 1 < len(candidates) else len(line)
+        before, after = _MARK.sub("", line[start : candidate.start]), _MARK.sub("", line[candidate.end : end])
+        yield Calculation(candidate.expression, candidate.value, before, after, candidate.copied)
+        start = candidate.end

@@ -30,16 +30,16 @@ def clause_before_end(text: str) -> str | None:
     Text that is not plain words is returned unchanged.
     """
     end = _END.search(text)
-    left = (text[: end.start()] if end else text).strip()
-    if end and end[0] in (",", "and") and left and not _NEW_CLAUSE.match(text[end.end() :]):
+    clause = (text[: end.start()] if end else text).strip()
+    if end and end[0] in (",", "and") and clause and not _NEW_CLAUSE.match(text[end.end() :]):
         conjunct = _conjunct(text[end.end() :]) if end[0] == "and" else None
         if conjunct is None:
             return None
-        left = f"{left} and {conjunct}"
-    words = left.lower().split()
+        clause = f"{clause} and {conjunct}"
+    words = clause.lower().split()
     if words and (words[-1] in INCOMPLETE or words[-1] in _ABBREVIATIONS):
         return None
-    return None if any(word in words and other not in words for word, other in _PAIRS.items()) else left
+    return None if any(word in words and partner not in words for word, partner in _PAIRS.items()) else clause
 
 
 def _conjunct(text: str) -> str | None:

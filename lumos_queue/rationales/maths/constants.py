@@ -111,5 +111,5 @@ _COMPILED = [
 def named_constants(text: str) -> frozenset[Fraction]:
     """The numbers that words of the text imply."""
     text = text[:MAX_CHARACTERS].lower()
-    found = (numbers for numbers, groups in _COMPILED if all(group.search(text) for group in groups))
-    return frozenset().union(*found)
+    matches = (numbers for numbers, groups in _COMPILED if all(group.search(text) for group in groups))
+    return frozenset().union(*matches)

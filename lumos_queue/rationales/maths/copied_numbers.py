@@ -21,16 +21,16 @@ _UNKNOWN = re.compile(r"(?:(?<!\s)\s++)?[A-Za-z]\s*=(?!=)|=\s*[A-Za-z]\s*\Z")  #
 
 def copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Action]:
     """The actions that only state a number that nothing before them gives."""
-    known = set(question_numbers(question).numbers)
-    found = []
+    known_numbers = set(question_numbers(question).numbers)
+    copies = []
     for step in steps:
-        named = named_constants(f"{question} {step.subgoal.text}")
+        constants = named_constants(f"{question} {step.subgoal.text}")
         for action, result in zip(step.actions, step.results, strict=True):
             number = _constant_of(action)
-            if number is not None and abs(number) not in known and abs(number) not in named:
-                found.append(action)
-            known.update(abs(value) for part in result.split(", ") if (value := read_number(part)) is not None)
-    return found
+            if number is not None and abs(number) not in known_numbers and abs(number) not in constants:
+                copies.append(action)
+            known_numbers.update(abs(value) for part in result.split(", ") if (value := read_number(part)) is not None)
+    return copies
 
 
 def _constant_of(action: Action) -> Fraction | None:

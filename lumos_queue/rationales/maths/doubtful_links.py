@@ -23,24 +23,24 @@ def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationa
 
     Also literals that equal an earlier result. `rationale`: a text that may imply constants, as the question may.
     """
-    stated, values = question_numbers(question).numbers, {}
-    found = []
+    stated_numbers, values = question_numbers(question).numbers, {}
+    operands = []
     for step in steps:
-        literal = stated | named_constants(f"{question} {rationale or step.subgoal.text}")
+        literal = stated_numbers | named_constants(f"{question} {rationale or step.subgoal.text}")
         for action, result in zip(step.actions, step.results, strict=True):
             under = _DENOMINATOR.findall(action.arguments)
             for variable in variables_in(action.arguments):
                 value = values.get(variable)
                 if value is not None and (value in literal or variable in under or _count_equal(value, values) > 1):
-                    found.append(variable)
+                    operands.append(variable)
             rest = replace_variables(action.arguments, lambda _: " ")
             if _ARITHMETIC.fullmatch(rest):
-                found += [str(literal) for literal in numbers_in(rest) if _count_equal(literal, values)]
+                operands += [str(literal) for literal in numbers_in(rest) if _count_equal(literal, values)]
             parts = result.split(", ") if len(action.variables) > 1 else [result]
             values |= {v: read_number(part) for v, part in zip(action.variables, parts, strict=False)}
-    return found
+    return operands
 
 
 def _count_equal(value: Fraction, values: dict[str, Fraction | None]) -> int:
     """How many earlier results have the value."""
-    return sum(one == value for one in values.values())
+    return sum(earlier == value for earlier in values.values())

@@ -51,13 +51,16 @@ def quantity_describer(question: str) -> Callable[[Expression], str | None]:
     """A function that says what an operation calculates by quoting the clauses that state its numbers."""
     sentences = [sentence.strip() for sentence in _SENTENCE_END.split(question[:MAX_CHARACTERS])]
     clauses = [_JOINED.sub("", clause.strip(" .,;")) for sentence in sentences for clause in _clauses(sentence)]
-    stated = [(clause, numbers_in(clause, words=True)) for clause in clauses if not variables_in(clause)]
+    statements = [(clause, numbers_in(clause, words=True)) for clause in clauses if not variables_in(clause)]
 
     def describe(expression: Expression) -> str | None:
         numbers = [abs(leaf.value) for leaf in leaves(expression) if isinstance(leaf, Number)]
-        wanted = (next((clause for clause, held in stated if number in held), "") for number in numbers)
-        quoted = [f"'{clause}'" for clause in dict.fromkeys(wanted) if clause]
-        return f"what follows from {enumerate_words(quoted)}" if quoted else None
+        matches = (
+            next((clause for clause, clause_numbers in statements if number in clause_numbers), "")
+            for number in numbers
+        )
+        quotations = [f"'{clause}'" for clause in dict.fromkeys(matches) if clause]
+        return f"what follows from {enumerate_words(quotations)}" if quotations else None
 
     return describe
 

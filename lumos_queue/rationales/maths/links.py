@@ -32,8 +32,8 @@ class Linker:
     several: int = 0  #: operands that equal more than one earlier result
 
     @classmethod
-    def of(cls, stated: Iterable[Fraction]) -> Linker:
-        return cls(frozenset(stated))
+    def of(cls, stated_numbers: Iterable[Fraction]) -> Linker:
+        return cls(frozenset(stated_numbers))
 
     def link(self, expression: Expression, words: str = "") -> Expression:
         """The expression with its operands linked; `words`: the text that may imply constants."""
@@ -44,19 +44,19 @@ class Linker:
         matches = [number for number, result in enumerate(self.results, start=1) if result == value]
         if not matches:
             return Number(value)
-        unused = [number for number in matches if number not in self.used]
+        unused_numbers = [number for number in matches if number not in self.used]
         self.several += len(matches) > 1
         self.ambiguous += literal
-        if literal and not unused:
+        if literal and not unused_numbers:
             return Number(value)
-        chosen = (unused or matches)[-1]
-        self.used.add(chosen)
+        selection = (unused_numbers or matches)[-1]
+        self.used.add(selection)
         self.linked += 1
-        return StepResult(chosen)
+        return StepResult(selection)
 
 
 def possible_literals(
-    expression: Expression, stated: Collection[Fraction], constants: Collection[Fraction]
+    expression: Expression, stated_numbers: Collection[Fraction], constants: Collection[Fraction]
 ) -> Iterator[bool]:
     """Whether each number, from left to right, could be a literal although an action gave it.
 
@@ -64,7 +64,7 @@ def possible_literals(
     3 of `12*1/3`.
     """
     for value, factor, under in _numbers(expression):
-        yield under or value in stated or (factor and value in constants)
+        yield under or value in stated_numbers or (factor and value in constants)
 
 
 def _numbers(
@@ -76,5 +76,5 @@ def _numbers(
         factor = expression.sign in "*/"
         left = list(_numbers(expression.left, factor))
         yield from left
-        one = expression.sign == "/" and bool(left) and left[-1][0] == 1
-        yield from _numbers(expression.right, factor, one and isinstance(expression.right, Number))
+        is_unit_fraction = expression.sign == "/" and bool(left) and left[-1][0] == 1
+        yield from _numbers(expression.right, factor, is_unit_fraction and isinstance(expression.right, Number))

@@ -82,7 +82,7 @@ class ProgramBuilder:
     def _name(self, result: int) -> str:
         """The name of a result in a plan, where results are those of subgoals."""
         subgoal, position = self._positions[result - 1]
-        siblings = sum(1 for other, _ in self._positions if other == subgoal)
+        siblings = sum(1 for number, _ in self._positions if number == subgoal)
         if subgoal > len(self.subgoals):
             return "that result" if position == siblings else f"result {position} of this subgoal"
         return f"the result of Subgoal {subgoal}" if position == siblings else f"result {position} of Subgoal {subgoal}"
@@ -106,11 +106,11 @@ class ProgramBuilder:
             left = self.add_tree(left)
         return Operation(expression.sign, left, self.add_tree(expression.right))
 
-    def check(self, expected: Fraction) -> None:
+    def check(self, target_value: Fraction) -> None:
         """Raises NotConvertible when the last value is not the expected one, apart from rounding of floats."""
-        difference = abs(self.values[-1] - expected)
-        if difference > NOISE * abs(expected):
-            raise NotConvertible("rounded" if difference <= ROUNDED * abs(expected) else "value_differs")
+        difference = abs(self.values[-1] - target_value)
+        if difference > NOISE * abs(target_value):
+            raise NotConvertible("rounded" if difference <= ROUNDED * abs(target_value) else "value_differs")
 
     def finish(self, answer: str, gold: Fraction) -> Annotation:
         """The annotation. Raises NotConvertible when the last value is not the gold answer."""

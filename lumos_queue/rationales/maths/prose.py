@@ -45,7 +45,7 @@ _OPENING = re.compile(
 _TOTAL = re.compile(r"\b(?:a total of|in total|another|about|up to|a|an|the|only)\s*$")
 
 
-def describe_quantity(before: str, after: str, stated: Collection[Fraction]) -> str | None:
+def describe_quantity(before: str, after: str, stated_numbers: Collection[Fraction]) -> str | None:
     """`how many …` for a mark between `before` and `after`, or None where the line does not read well.
 
     `stated` are the numbers of the question; words with any other number might give a result away and are rejected.
@@ -54,10 +54,10 @@ def describe_quantity(before: str, after: str, stated: Collection[Fraction]) -> 
     tail = clause_before_end(after[result.end() if result else 0 :])
     if tail is None:
         return None
-    if tail and (_WORDS.fullmatch(tail) is None or not _safe(tail, stated) or len(tail.split()) > MAX_WORDS):
+    if tail and (_WORDS.fullmatch(tail) is None or not _safe(tail, stated_numbers) or len(tail.split()) > MAX_WORDS):
         return None
     words = tail.split()
-    head = _head(before, stated)
+    head = _head(before, stated_numbers)
     if before.rstrip().endswith("$") or (result and result["money"]):
         return _money(words[1:] if words[:1] == ["dollars"] else words, head)
     if result and result["percent"]:
@@ -80,31 +80,33 @@ def _count(words: list[str], head: list[str] | None) -> str | None:
     """`how many tarts Ida sold on Monday`."""
     if not words or (words[0] in PREPOSITIONS and words[0] != "more") or not words[0][0].islower():
         return None
-    more = words[:1] == ["more"]
-    end = next((position for position in range(int(more), len(words)) if words[position] in PREPOSITIONS), len(words))
+    has_more = words[:1] == ["more"]
+    end = next(
+        (position for position in range(int(has_more), len(words)) if words[position] in PREPOSITIONS), len(words)
+    )
     if words[end : end + 1] == ["of"]:
         end = next((position for position in range(end + 1, len(words)) if words[position] in PREPOSITIONS), len(words))
     noun, rest = words[:end], words[end:]
-    if not noun or (more and len(noun) == 1) or len(noun) > MAX_NOUN_WORDS:
+    if not noun or (has_more and len(noun) == 1) or len(noun) > MAX_NOUN_WORDS:
         return None
-    being = head is not None and head[-1] in BEING
+    ends_in_being = head is not None and head[-1] in BEING
     if not MEASURES.isdisjoint(noun):
-        return " ".join(["how many", *noun, *head, *rest]) if head and being and noun[-1] in MEASURES else None
-    if being or (rest and rest[0] in ("are", "is", "was", "were", "he", "she", "they", "it", "who", "that")):
+        return " ".join(["how many", *noun, *head, *rest]) if head and ends_in_being and noun[-1] in MEASURES else None
+    if ends_in_being or (rest and rest[0] in ("are", "is", "was", "were", "he", "she", "they", "it", "who", "that")):
         head = None
     if head is None and rest[:1] == ["left"]:
         noun, head = (noun[:-1], ["are", "still"]) if noun[-1] == "still" else (noun, ["are"])
     return " ".join(["how many", *noun, *(head or ()), *rest])
 
 
-def _head(before: str, stated: Collection[Fraction]) -> list[str] | None:
+def _head(before: str, stated_numbers: Collection[Fraction]) -> list[str] | None:
     """Subject and verb, when the text before the formula is nothing else: `Ida sold`."""
     text = _OPENING.sub("", before[-200:].rsplit(". ", 1)[-1].strip())
     text = _TOTAL.sub("", FIGURES.sub("", text)).strip()
     words = text.split()
     if not 2 <= len(words) <= MAX_HEAD_WORDS or words[-1] not in VERBS | BEING:
         return None
-    if _WORDS.fullmatch(text) is None or not _safe(text, stated):
+    if _WORDS.fullmatch(text) is None or not _safe(text, stated_numbers):
         return None
     first, between = words[0].lower(), words[1:-1]
     if first in PRONOUNS:
@@ -130,5 +132,5 @@ def _is_noun(words: list[str]) -> bool:
     return LINKS.union(VERBS, BEING).isdisjoint(words)
 
 
-def _safe(text: str, stated: Collection[Fraction]) -> bool:
-    return all(number in stated for number in numbers_in(text, words=True))
+def _safe(text: str, stated_numbers: Collection[Fraction]) -> bool:
+    return all(number in stated_numbers for number in numbers_in(text, words=True))

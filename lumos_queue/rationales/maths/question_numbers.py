@@ -48,10 +48,10 @@ class QuestionNumbers:
 
     def extend(self, changes: Changes) -> dict[Fraction, Fraction]:
         """The changes of the free numbers, with the changes that follow from them."""
-        found = dict(changes)
+        all_changes = dict(changes)
         for value, follow in self.follow.items():
-            found.setdefault(value, follow(lambda number: changes.get(number, number)))
-        return found
+            all_changes.setdefault(value, follow(lambda number: changes.get(number, number)))
+        return all_changes
 
 
 @lru_cache(maxsize=256)
@@ -59,23 +59,26 @@ def question_numbers(question: str) -> QuestionNumbers:
     """The numbers that a question gives."""
     question = question[:MAX_CHARACTERS]
     percent = frozenset(map(Fraction, _PERCENT.findall(question)))
-    fixed = {Fraction(1, 2) for found in _HALF.finditer(question) if found[0].lower().startswith("half")}
-    written = numbers_in(question, words=True)
-    scaled = list(_scaled_numbers(question))
-    fixed |= {value for value, part, _ in scaled if part is None}
-    whole = {value for value, part, _ in scaled if part is not None}
+    fixed_numbers = {Fraction(1, 2) for match in _HALF.finditer(question) if match[0].lower().startswith("half")}
+    text_numbers = numbers_in(question, words=True)
+    scaled_numbers = list(_find_scaled(question))
+    fixed_numbers |= {value for value, part, _ in scaled_numbers if part is None}
+    whole = {value for value, part, _ in scaled_numbers if part is not None}
     free = dict.fromkeys(
-        [number for number in written if number not in whole | fixed]
-        + [part for _, part, _ in scaled if part is not None]
+        [number for number in text_numbers if number not in whole | fixed_numbers]
+        + [part for _, part, _ in scaled_numbers if part is not None]
     )
     follow = dict(_dependent_numbers(question, percent))
-    follow |= {value: _times(part, scale) for value, part, scale in scaled if part is not None}
+    follow |= {value: _times(part, scale) for value, part, scale in scaled_numbers if part is not None}
     return QuestionNumbers(
-        tuple(free), percent, {value: one for value, one in follow.items() if value not in free}, frozenset(fixed)
+        tuple(free),
+        percent,
+        {value: dependency for value, dependency in follow.items() if value not in free},
+        frozenset(fixed_numbers),
     )
 
 
-def _scaled_numbers(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
+def _find_scaled(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
     """(value, the number before the scale or None, the scale) of `3 dozen`, `a hundred`, `2.5 million`."""
     text = _LONG_RUN.sub(lambda run: run[0][:_RUN_END] + run[0][-_RUN_END:], _SPACE.sub(" ", question))
     for before, scale in _SCALED.findall(text):

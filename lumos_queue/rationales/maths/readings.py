@@ -33,7 +33,7 @@ MAX_READINGS = 64  #: of one solution; where there are more, none is returned
 
 def readings(question: str, solution: str, answer: Fraction | None = None) -> tuple[tuple[Action, ...], ...]:
     """The programs; empty when a mark cannot be read, or there are too many programs."""
-    stated, values = question_numbers(question).numbers, []
+    stated_numbers, values = question_numbers(question).numbers, []
     formulas: list[list[str]] = []
     count = 1
     try:
@@ -42,14 +42,16 @@ def readings(question: str, solution: str, answer: Fraction | None = None) -> tu
         return ()
     for line in lines:
         constants = named_constants(f"{question} {line.text}")
-        for one in line.calculations:
-            forms = _forms(one.expression, possible_literals(one.expression, stated, constants), values)
+        for calculation in line.calculations:
+            forms = _forms(
+                calculation.expression, possible_literals(calculation.expression, stated_numbers, constants), values
+            )
             count *= len(forms)
             if count > MAX_READINGS:
                 return ()
             formulas.append([format_expression(form) for form in forms])
-            values.append(one.value)
-    programs = [tuple(_program(chosen)) for chosen in product(*formulas)] if formulas else []
+            values.append(calculation.value)
+    programs = [tuple(_program(choice)) for choice in product(*formulas)] if formulas else []
     fewest = min(map(_count_unused, programs), default=0)
     return tuple(program for program in programs if _count_unused(program) == fewest)
 
@@ -59,9 +61,9 @@ def _forms(expression: Expression, literal: Iterable[bool], values: list[Fractio
     numbers = [leaf.value for leaf in leaves(expression) if isinstance(leaf, Number)]
     ways = [list(_ways(value, may_be, values)) for value, may_be in zip(numbers, literal, strict=True)]
     forms: list[Expression] = []
-    for chosen in product(*ways):
-        following = iter(chosen)
-        forms.append(replace_numbers(expression, lambda _, following=following: next(following)))
+    for choice in product(*ways):
+        operands = iter(choice)
+        forms.append(replace_numbers(expression, lambda _, operands=operands: next(operands)))
         if len(forms) > MAX_READINGS:
             break
     return forms
@@ -81,5 +83,5 @@ def _program(formulas: tuple[str, ...]) -> Iterator[Action]:
 
 def _count_unused(program: tuple[Action, ...]) -> int:
     """How many results, not counting the last, no action uses."""
-    used = {variable for action in program for variable in variables_in(action.arguments)}
-    return sum(action.variables[0] not in used for action in program[:-1])
+    used_names = {variable for action in program for variable in variables_in(action.arguments)}
+    return sum(action.variables[0] not in used_names for action in program[:-1])

@@ -27,18 +27,18 @@ def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
     text = _REFERENCE.sub(" ", strip_label(step.subgoal.text))
     operands = " ".join(replace_variables(action.arguments, lambda _: " ") for action in step.actions)
     numbers = set(numbers_in(_ONE.sub(" ", text), words=True)) - set(numbers_in(operands, words=True))
-    found = []
+    stated_results = []
     for result in filter(None, map(_plain, step.results)):
         value = read_number(result)
         if value is None:
-            stated = _occurs(result, text) and not _occurs(result, question) and not _occurs(result, operands)
+            is_stated = _occurs(result, text) and not _occurs(result, question) and not _occurs(result, operands)
         else:
-            stated = value in numbers or (
+            is_stated = value in numbers or (
                 value.denominator > 1 and _is_written(value, text) and not _is_written(value, operands)
             )
-        if stated:
-            found.append(result)
-    return found
+        if is_stated:
+            stated_results.append(result)
+    return stated_results
 
 
 def _plain(result: str) -> str:
@@ -51,7 +51,7 @@ def _is_written(value: Fraction, text: str) -> bool:
 
 
 def _occurs(result: str, text: str) -> bool:
-    folded = " ".join(result.casefold().split())
-    if folded in _SHORT or len(folded) < 2:
+    folded_result = " ".join(result.casefold().split())
+    if folded_result in _SHORT or len(folded_result) < 2:
         return False
-    return re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", " ".join(text.casefold().split())) is not None
+    return re.search(rf"(?<!\w){re.escape(folded_result)}(?!\w)", " ".join(text.casefold().split())) is not None

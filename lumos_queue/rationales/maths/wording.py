@@ -61,5 +61,5 @@ def noun_phrase(expression: Expression, name: Name) -> str:
 
 def join_sentences(sentences: Sequence[str]) -> str:
     """Several steps of one subgoal in one sentence."""
-    first, *others = sentences
-    return first + "".join(f", then {other[0].lower()}{other[1:]}" for other in others) + "."
+    first, *rest = sentences
+    return first + "".join(f", then {sentence[0].lower()}{sentence[1:]}" for sentence in rest) + "."

@@ -74,55 +74,57 @@ _PREPOSITION = re.compile(
 _IN_PLACE = re.compile(r"\b(?:in|from|at|near|of|to|on)\s+(?:the\s+|downtown\s+)?$", re.IGNORECASE)
 
 
-def type_words(asked: str) -> set[str]:
+def type_words(question: str) -> set[str]:
     """The words of a question that only say what kind of answer it expects; a fact need not contain them."""
-    found = [match.groupdict() for pattern in (_WHEN, _HOW, _SIZE, _WHO, _WHERE) if (match := pattern.match(asked))]
-    parts = [part for groups in found for part in groups.values() if part]
-    return set(words(" ".join([*parts, "" if _HOW_MANY.match(asked) else noun_of(asked)])))
+    group_sets = [
+        match.groupdict() for pattern in (_WHEN, _HOW, _SIZE, _WHO, _WHERE) if (match := pattern.match(question))
+    ]
+    parts = [part for groups in group_sets for part in groups.values() if part]
+    return set(words(" ".join([*parts, "" if _HOW_MANY.match(question) else noun_of(question)])))
 
 
-def read_answer(asked: str, fact: str, roughly: bool = False) -> str | None:
+def read_answer(question: str, fact: str, roughly: bool = False) -> str | None:
     """The words of the fact that answer the question; None where that is not clear."""
-    more = ROUGH_EXTRA_WORDS if roughly else 0
-    if _WHEN.match(asked):
-        return _single(_dates(asked, fact), asked, fact, MAX_EXTRA_WORDS["when"] + more)
-    if match := _HOW_MANY.match(asked):
+    extra_words = ROUGH_EXTRA_WORDS if roughly else 0
+    if _WHEN.match(question):
+        return _single(_dates(question, fact), question, fact, MAX_EXTRA_WORDS["when"] + extra_words)
+    if match := _HOW_MANY.match(question):
         noun = words(match["noun"])[-1]
-        counts = [span for span in _not_in_question(quantities(fact), asked) if _counts(noun, fact, span)]
-        return _single(counts, asked, fact, MAX_EXTRA_WORDS["how many"] + more)
-    if match := _HOW.match(asked) or _SIZE.match(asked):
+        counts = [span for span in _not_in_question(quantities(fact), question) if _counts(noun, fact, span)]
+        return _single(counts, question, fact, MAX_EXTRA_WORDS["how many"] + extra_words)
+    if match := _HOW.match(question) or _SIZE.match(question):
         of = match.groupdict().get("much") or match["of"]
-        return _single(_sizes(of.lower(), asked, fact), asked, fact, MAX_EXTRA_WORDS["size"] + more)
+        return _single(_sizes(of.lower(), question, fact), question, fact, MAX_EXTRA_WORDS["size"] + extra_words)
     if roughly:
         return None
-    if _WHO.match(asked) or _WHERE.match(asked):
-        return _single(_names(asked, fact), asked, fact, MAX_EXTRA_WORDS["name"])
-    return read_predicate(asked, fact)
+    if _WHO.match(question) or _WHERE.match(question):
+        return _single(_names(question, fact), question, fact, MAX_EXTRA_WORDS["name"])
+    return read_predicate(question, fact)
 
 
-def _single(spans: Sequence[Span], asked: str, fact: str, most: int) -> str | None:
+def _single(spans: Sequence[Span], question: str, fact: str, limit: int) -> str | None:
     """The only span, where the fact has at most `most` other words that the question lacks."""
     if len(spans) != 1:
         return None
-    span, there = spans[0], words(asked)
+    span, question_words = spans[0], words(question)
     rest = content(f"{fact[: span.start]} {fact[span.end :]}")
-    if sum(word not in LIGHT_WORDS and not has_form(word, there) for word in rest) > most:
+    if sum(word not in LIGHT_WORDS and not has_form(word, question_words) for word in rest) > limit:
         return None
     hedge = None if span.kind in ("date", "name") else _HEDGE.search(fact[: span.start])
     return f"{hedge[0].lower()}{span.text}" if hedge else span.text
 
 
-def _not_in_question(spans: Sequence[Span], asked: str) -> list[Span]:
-    return [span for span in spans if span.text.casefold() not in asked.casefold()]
+def _not_in_question(spans: Sequence[Span], question: str) -> list[Span]:
+    return [span for span in spans if span.text.casefold() not in question.casefold()]
 
 
-def _dates(asked: str, fact: str) -> list[Span]:
-    found = _not_in_question(dates(fact), asked)
-    if any(_BOUND.search(fact[: span.start]) or not _SAYS_WHEN.search(fact[: span.start]) for span in found):
+def _dates(question: str, fact: str) -> list[Span]:
+    spans = _not_in_question(dates(fact), question)
+    if any(_BOUND.search(fact[: span.start]) or not _SAYS_WHEN.search(fact[: span.start]) for span in spans):
         return []
-    if any(not has_form(phase[0].lower(), words(asked)) for phase in _PHASE.finditer(fact)):
+    if any(not has_form(phase[0].lower(), words(question)) for phase in _PHASE.finditer(fact)):
         return []  # the date of an end or a beginning is not the date of the event
-    return [span for span in found if span.low == span.high or span.text.endswith("s") or _DURATION.search(asked)]
+    return [span for span in spans if span.low == span.high or span.text.endswith("s") or _DURATION.search(question)]
 
 
 def _counts(noun: str, fact: str, span: Span) -> bool:
@@ -130,36 +132,38 @@ def _counts(noun: str, fact: str, span: Span) -> bool:
     return has_form(noun, words(span.text)) or any(same_word(noun, word) for word in words(fact[span.end :][:60])[:3])
 
 
-def _sizes(of: str, asked: str, fact: str) -> list[Span]:
+def _sizes(of: str, question: str, fact: str) -> list[Span]:
     """Measures of this kind; none where the fact also has a measure of another kind."""
-    if any(has_form(word, _DIMENSIONS) and not has_form(word, [*words(asked), of]) for word in words(fact)):
+    if any(has_form(word, _DIMENSIONS) and not has_form(word, [*words(question), of]) for word in words(fact)):
         return []
-    kinds = [kind for kind, known in _MEASURES.items() if of.split()[0] in known]
-    return [span for span in _not_in_question(quantities(fact), asked) if span.kind in kinds]
+    kinds = [kind for kind, known_words in _MEASURES.items() if of.split()[0] in known_words]
+    return [span for span in _not_in_question(quantities(fact), question) if span.kind in kinds]
 
 
-def _names(asked: str, fact: str) -> list[Span]:
+def _names(question: str, fact: str) -> list[Span]:
     """Names that the question does not contain, a list of names as one; none where one may not be a name."""
-    there: list[str] = words(asked)
-    found: list[Span] = []
+    question_words: list[str] = words(question)
+    spans: list[Span] = []
     for span in names(fact):
-        if all(has_form(word, there) for word in content(span.text)) or (span.start == 0 and " " not in span.text):
+        if all(has_form(word, question_words) for word in content(span.text)) or (
+            span.start == 0 and " " not in span.text
+        ):
             continue  # the first word of a sentence is always capitalised
-        between = fact[found[-1].end : span.start] if found else None
+        between = fact[spans[-1].end : span.start] if spans else None
         if between is not None and re.fullmatch(r",? (?:and )?", between):
-            start = found.pop().start
-            found.append(Span(fact[start : span.end], start, "name"))
+            start = spans.pop().start
+            spans.append(Span(fact[start : span.end], start, "name"))
         else:
-            found.append(span)
-    return found if all(_is_named(span, asked, fact) for span in found) else []
+            spans.append(span)
+    return spans if all(_is_named(span, question, fact) for span in spans) else []
 
 
-def _is_named(span: Span, asked: str, fact: str) -> bool:
+def _is_named(span: Span, question: str, fact: str) -> bool:
     """Whether the name is that of a person or place that the question can ask for."""
-    if not _AFTER_NAME.match(fact, span.end) or set(content(span.text)) & set(words(asked)):
+    if not _AFTER_NAME.match(fact, span.end) or set(content(span.text)) & set(words(question)):
         return False
     before = fact[: span.start]
-    if _WHERE.match(asked):
+    if _WHERE.match(question):
         return _IN_PLACE.search(before) is not None
     bound = _PREPOSITION.search(before)  # the leader of China is not China
-    return bound is None or bound[1].lower() in words(asked)
+    return bound is None or bound[1].lower() in words(question)

@@ -71,14 +71,14 @@ def find_bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Brid
     """The two questions whose words occur on their pages most often; None where too few of them do."""
     if len(question) > MAX_CHARACTERS:
         return None
-    best, covered = None, 0.0
+    best, best_share = None, 0.0
     for first, second in _splits(question.strip().rstrip(" ?."), pages):
-        for one, other in ((0, 1), (1, 0)):
-            shares = _coverage(first, pages[one]), _coverage(second.replace("#1", ""), pages[other])
-            if min(shares) < MIN_COVERAGE or sum(shares) <= covered:
+        for first_index, second_index in ((0, 1), (1, 0)):
+            shares = _coverage(first, pages[first_index]), _coverage(second.replace("#1", ""), pages[second_index])
+            if min(shares) < MIN_COVERAGE or sum(shares) <= best_share:
                 continue
-            for found in _connections(pages[one], pages[other], answer):
-                best, covered = Bridge(first, second, (one, other), found), sum(shares)
+            for title in _connections(pages[first_index], pages[second_index], answer):
+                best, best_share = Bridge(first, second, (first_index, second_index), title), sum(shares)
     return best
 
 
@@ -95,8 +95,12 @@ def _overlap(title: str, answer: str) -> bool:
 
 
 def _coverage(text: str, page: TitledPage) -> float:
-    wanted = content(text)
-    return 1 - len(missing_words(wanted, f"{page.title} {page.text}")) / len(wanted) if wanted else 0.0
+    content_words = content(text)
+    return (
+        1 - len(missing_words(content_words, f"{page.title} {page.text}")) / len(content_words)
+        if content_words
+        else 0.0
+    )
 
 
 def _splits(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, str]]:
@@ -121,10 +125,10 @@ def _ends(question: str, start: int, pages: Sequence[TitledPage]) -> Iterator[in
     """Where the description that begins at `start` can end: at the end of the question, or after a page's title."""
     yield len(question)
     for page in pages:
-        found = find(page.title, question, start)
-        if found is None:
+        location = find(page.title, question, start)
+        if location is None:
             continue
-        begin, end = found
+        begin, end = location
         for longer in [end + word.end() for word in re.finditer(r"\S+", question[end:])]:
             if not occurs(question[begin:longer], page.text):
                 break

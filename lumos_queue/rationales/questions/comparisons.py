@@ -72,26 +72,29 @@ class _Pair:
 
     def choice(self) -> int | None:
         """Which of the two the answer names; None where it names both equally, or neither."""
-        said = set(words(self.answer))
-        shares = [len(said.intersection(words(name))) / max(1, len(set(words(name)))) for name in self.names]
+        answer_words = set(words(self.answer))
+        shares = [len(answer_words.intersection(words(name))) / max(1, len(set(words(name)))) for name in self.names]
         return None if shares[0] == shares[1] else int(shares[1] > shares[0])
 
-    def judge(self, said: str) -> list[str]:
+    def judge(self, statement: str) -> list[str]:
         """Whether each page says it: `yes` where all its words occur, `no` where a word that is not broad is missing.
 
         '' where that is not known.
         """
-        wanted = content(said)
-        lacking = [missing_words(wanted, text) for text in self.texts]
-        return ["" if not wanted or (some and _BROAD.issuperset(some)) else "no" if some else "yes" for some in lacking]
+        statement_words = content(statement)
+        gaps = [missing_words(statement_words, text) for text in self.texts]
+        return [
+            "" if not statement_words or (some and _BROAD.issuperset(some)) else "no" if some else "yes"
+            for some in gaps
+        ]
 
     def compare(self, question: Callable[[str], str], spans: Sequence[Span | None]) -> list[Side] | None:
         """The sides, if the answer has the smaller or larger value that the question asks for."""
         first, second = spans
-        least, chosen = SMALLER.search(self.asked) is not None, self.choice()
-        if first is None or second is None or chosen is None or least == (LARGER.search(self.asked) is not None):
+        least, choice = SMALLER.search(self.asked) is not None, self.choice()
+        if first is None or second is None or choice is None or least == (LARGER.search(self.asked) is not None):
             return None
-        if compare_spans(first, second) != ("<" if (chosen == 0) == least else ">"):
+        if compare_spans(first, second) != ("<" if (choice == 0) == least else ">"):
             return None
         return self.sides(question, [first.text, second.text])
 
@@ -101,50 +104,50 @@ def find_sides(question: str, names: Sequence[str], texts: Sequence[str], answer
 
     `names` are the names in the question, `texts` the sentences of their pages.
     """
-    asked, shown = question.strip().rstrip(" ?."), []
-    if len(asked) > MAX_CHARACTERS:
+    template, full_names = question.strip().rstrip(" ?."), []
+    if len(template) > MAX_CHARACTERS:
         return None
     for name in names:
-        found = find(name, asked)
-        if found is None:
+        location = find(name, template)
+        if location is None:
             return None
-        start, end = found
-        article = "the " if asked[:start].casefold().endswith("the ") else ""
-        shown.append(article + asked[start:end])
-        asked = f"{asked[: start - len(article)]}\0{asked[end:]}"
-    pair = _Pair(asked, shown, texts, answer)
+        start, end = location
+        article = "the " if template[:start].casefold().endswith("the ") else ""
+        full_names.append(article + template[start:end])
+        template = f"{template[: start - len(article)]}\0{template[end:]}"
+    pair = _Pair(template, full_names, texts, answer)
     readers = (_nationalities, _both, _choice, _dates, _heights, _numbers)
-    return next((found for read in readers if (found := read(pair))), None)
+    return next((sides for read in readers if (sides := read(pair))), None)
 
 
 def _nationalities(pair: _Pair) -> list[Side] | None:
-    found = [match[1] for text in pair.texts if (match := _DEMONYM.search(text))]
-    if not _SAME.fullmatch(pair.asked) or len(found) != len(pair.texts):
+    demonyms = [match[1] for text in pair.texts if (match := _DEMONYM.search(text))]
+    if not _SAME.fullmatch(pair.asked) or len(demonyms) != len(pair.texts):
         return None
-    if (found[0] == found[1]) != (pair.answer.casefold() == "yes"):
+    if (demonyms[0] == demonyms[1]) != (pair.answer.casefold() == "yes"):
         return None
-    return pair.sides(lambda name: f"What is the nationality of {name}?", found)
+    return pair.sides(lambda name: f"What is the nationality of {name}?", demonyms)
 
 
 def _both(pair: _Pair) -> list[Side] | None:
     """For a question whether both are something; if the answer is no, exactly one of them must be."""
     match = _BOTH.fullmatch(pair.asked)
-    said = _singular(match["said"]) if match else None
-    if not match or not said:
+    statement = _singular(match["said"]) if match else None
+    if not match or not statement:
         return None
-    results = ["yes", "yes"] if pair.answer.casefold() == "yes" else pair.judge(said)
+    results = ["yes", "yes"] if pair.answer.casefold() == "yes" else pair.judge(statement)
     if pair.answer.casefold() != "yes" and sorted(results) != ["no", "yes"]:
         return None
     verb = "Is" if match["verb"].casefold() == "are" else "Was"
-    return pair.sides(lambda name: f"{verb} {name} {said}?", results)
+    return pair.sides(lambda name: f"{verb} {name} {statement}?", results)
 
 
-def _singular(said: str) -> str | None:
+def _singular(phrase: str) -> str | None:
     """`opera composers` as `an opera composer`; what is not a plural noun unchanged; None where that is unclear."""
-    if _NO_PLURAL.match(said):
-        return said
-    match = _HEAD.fullmatch(said)
-    if not match or "," in said or not _PLURAL.search(match["head"]):
+    if _NO_PLURAL.match(phrase):
+        return phrase
+    match = _HEAD.fullmatch(phrase)
+    if not match or "," in phrase or not _PLURAL.search(match["head"]):
         return None
     noun = match["before"] + re.sub(r"ie$", "y", match["head"][:-1]) + match["after"]
     return f"{'an' if noun[0].lower() in 'aeio' else 'a'} {noun}"
@@ -156,8 +159,8 @@ def _choice(pair: _Pair) -> list[Side] | None:
     match = _IS.fullmatch(either["asked"].rstrip(" ,:")) if either else _ONE_OF_TWO.fullmatch(pair.asked)
     if not match or COMPARATIVE.search(match["said"]):
         return None
-    results, chosen = pair.judge(match["said"]), pair.choice()
-    if chosen is None or (results[chosen], results[1 - chosen]) != ("yes", "no"):
+    results, choice = pair.judge(match["said"]), pair.choice()
+    if choice is None or (results[choice], results[1 - choice]) != ("yes", "no"):
         return None
     return pair.sides(lambda name: f"{match['verb'].capitalize()} {name} {match['said']}?", results)
 
@@ -173,14 +176,14 @@ def _dates(pair: _Pair) -> list[Side] | None:
 
 def _birth(text: str) -> Span | None:
     """The date after `born`, or the first of `(1 May 1900 – 2 June 1950)`."""
-    found = dates(text)
-    return _beginning(found[0]) if found and _BEFORE_BIRTH.search(text[: found[0].start]) else None
+    spans = dates(text)
+    return _beginning(spans[0]) if spans and _BEFORE_BIRTH.search(text[: spans[0].start]) else None
 
 
 def _date_of(verb: str, text: str) -> Span | None:
     """The date of an event; None where several dates are stated."""
-    found = dates(text)
-    return _beginning(found[0]) if len(found) == 1 and not missing_words([verb], text) else None
+    spans = dates(text)
+    return _beginning(spans[0]) if len(spans) == 1 and not missing_words([verb], text) else None
 
 
 def _beginning(span: Span) -> Span:
@@ -191,8 +194,8 @@ def _beginning(span: Span) -> Span:
 def _heights(pair: _Pair) -> list[Side] | None:
     if not _HIGH.search(pair.asked):
         return None
-    found = [[span for span in quantities(text) if span.kind == "length"] for text in pair.texts]
-    return pair.compare(lambda name: f"How high is {name}?", list(map(_single, found)))
+    heights = [[span for span in quantities(text) if span.kind == "length"] for text in pair.texts]
+    return pair.compare(lambda name: f"How high is {name}?", list(map(_single, heights)))
 
 
 def _numbers(pair: _Pair) -> list[Side] | None:
@@ -200,11 +203,11 @@ def _numbers(pair: _Pair) -> list[Side] | None:
     if not match:
         return None
     noun = words(match[1])[-1:]
-    found = [
+    counts = [
         [span for span in quantities(text) if noun and has_form(noun[0], words(text[span.end :][:60])[:3])]
         for text in pair.texts
     ]
-    return pair.compare(lambda name: f"How many {match[1]} does {name} have?", list(map(_single, found)))
+    return pair.compare(lambda name: f"How many {match[1]} does {name} have?", list(map(_single, counts)))
 
 
 def _single(spans: Sequence[Span]) -> Span | None:

@@ -39,14 +39,14 @@ def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> s
     `roughly`: for a date or number, a fact may lack some of the question's words and have more other words. Use it only
     where the answer is checked in another way.
     """
-    asked = question.strip().rstrip(" ?.")
-    if not facts or max(map(len, (asked, *facts))) > MAX_CHARACTERS:
+    query = question.strip().rstrip(" ?.")
+    if not facts or max(map(len, (query, *facts))) > MAX_CHARACTERS:
         return None
-    needless = LIGHT_WORDS | type_words(asked)
-    wanted = [word for word in content(asked) if word not in needless]
-    if not wanted:
+    needless = LIGHT_WORDS | type_words(query)
+    question_words = [word for word in content(query) if word not in needless]
+    if not question_words:
         return None
-    shares = [_share(asked, wanted, fact) for fact in facts]
+    shares = [_share(query, question_words, fact) for fact in facts]
     best = max(range(len(facts)), key=lambda position: shares[position])
     margin = ROUGH_MARGIN if roughly else MARGIN
     if shares[best] < (ROUGH_SHARE if roughly else 1):
@@ -54,20 +54,20 @@ def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> s
     if any(share > shares[best] - margin for position, share in enumerate(shares) if position != best):
         return None
     fact = _LAST_DOT.sub("", facts[best].strip())
-    found = None if _TURNS.search(fact) else read_answer(asked, fact, roughly)
-    if not found or len(found.split()) > MAX_WORDS:
+    answer = None if _TURNS.search(fact) else read_answer(query, fact, roughly)
+    if not answer or len(answer.split()) > MAX_WORDS:
         return None
-    there = words(asked)
-    return None if all(has_form(word, there) for word in content(found)) else found
+    all_words = words(query)
+    return None if all(has_form(word, all_words) for word in content(answer)) else answer
 
 
-def _share(asked: str, wanted: Sequence[str], fact: str) -> float:
+def _share(query: str, question_words: Sequence[str], fact: str) -> float:
     """The share of the words in the fact; of a name whose last word is in it, the other words may be missing."""
-    there = words(fact)
+    fact_words = words(fact)
     optional = set()
-    for name in names(asked):
+    for name in names(query):
         *first, last = words(name.text) or [""]
-        if has_form(last, there):
+        if has_form(last, fact_words):
             optional.update(first)
-    needed = [word for word in wanted if word not in optional or has_form(word, there)]
-    return sum(has_form(word, there) for word in needed) / len(needed) if needed else 0.0
+    required_words = [word for word in question_words if word not in optional or has_form(word, fact_words)]
+    return sum(has_form(word, fact_words) for word in required_words) / len(required_words) if required_words else 0.0

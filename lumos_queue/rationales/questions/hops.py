@@ -44,8 +44,11 @@ def rationale(facts: Sequence[str], questions: Sequence[tuple[str, Sequence[str]
     """The natural-language plan, as LUMOS annotations write it; each question with the paragraphs that answer it."""
     steps = []
     for number, (question, paragraphs) in enumerate(questions, start=1):
-        named = ", ".join(f"'{paragraph}'" for paragraph in paragraphs)
-        steps.append(f"{number}. {question}" + (f" (Can be answered based on paragraph {named})" if named else ""))
+        paragraph_names = ", ".join(f"'{paragraph}'" for paragraph in paragraphs)
+        steps.append(
+            f"{number}. {question}"
+            + (f" (Can be answered based on paragraph {paragraph_names})" if paragraph_names else "")
+        )
     return (
         f"We find relevant facts: {' '.join(facts)} We need to answer these questions: {' '.join(steps)} "
         f"Based on these evidences and decomposed questions, the answer is {answer}."
@@ -64,14 +67,14 @@ def annotation(hops: Sequence[Hop], answer: str) -> Annotation:
 
 
 def _subgoal(hop: Hop) -> str:
-    asked = re.sub(r"^#", "The #", hop.question)
-    text = hop.subgoal or f"Answer the question: {asked}"
-    return _WITH_ARTICLE.sub(lambda found: f"{found[1] or 't'}he result of Subgoal {found[2]}", text)
+    question = re.sub(r"^#", "The #", hop.question)
+    text = hop.subgoal or f"Answer the question: {question}"
+    return _WITH_ARTICLE.sub(lambda match: f"{match[1] or 't'}he result of Subgoal {match[2]}", text)
 
 
 def _actions(hop: Hop, last: int, variables: Sequence[str], hops: Sequence[Hop]) -> list[tuple[str, str, str]]:
     """The actions of a hop, which set the variables after R`last`; `variables`: those of the earlier hops' answers."""
-    question = _WITH_ARTICLE.sub(lambda found: variables[int(found[2]) - 1], hop.question)
+    question = _WITH_ARTICLE.sub(lambda match: variables[int(match[2]) - 1], hop.question)
     context = [variables[number - 1] for number in hop.earlier]
     if not hop.titles:
         return [("QA", f"[{', '.join(context or variables)}], Question: {question}", hop.answer)]
@@ -85,21 +88,25 @@ def _actions(hop: Hop, last: int, variables: Sequence[str], hops: Sequence[Hop])
 
 def _pages(hop: Hop, question: str, variables: Sequence[str], hops: Sequence[Hop]) -> str:
     """What to look the pages up by: their names if the question or earlier answers contain all, else the question."""
-    known = {hops[number - 1].answer.casefold(): variables[number - 1] for number in hop.earlier}
+    variable_of = {hops[number - 1].answer.casefold(): variables[number - 1] for number in hop.earlier}
     names: dict[str, None] = {}
     for title in hop.titles:
         name = strip_brackets(title)
-        found = known.get(title.casefold()) or known.get(name.casefold()) or (name if _says(hop.question, name) else "")
-        if not found:
+        reference = (
+            variable_of.get(title.casefold())
+            or variable_of.get(name.casefold())
+            or (name if _says(hop.question, name) else "")
+        )
+        if not reference:
             return question
-        names[found] = None
+        names[reference] = None
     return ", ".join(names)
 
 
 def _says(question: str, name: str) -> bool:
     """Whether a question contains all words of a name."""
-    there = set(words(question))
-    return occurs(name, question) or (bool(content(name)) and there.issuperset(content(name)))
+    question_words = set(words(question))
+    return occurs(name, question) or (bool(content(name)) and question_words.issuperset(content(name)))
 
 
 def strip_brackets(title: str) -> str:

@@ -41,18 +41,18 @@ def answer_follows(question: str, results: Sequence[str], answer: str) -> bool |
 
     Also False where the results cannot be compared as the question asks.
     """
-    asked, yes = question.strip().rstrip(" ?."), answer == "Yes"
-    if _TURNS.search(asked):
+    query, yes = question.strip().rstrip(" ?."), answer == "Yes"
+    if _TURNS.search(query):
         return None
-    if match := _TWO.fullmatch(asked):
+    if match := _TWO.fullmatch(query):
         first, second = _fill_in(match["first"], results), _fill_in(match["second"], results)
-        found = _compare(f"{match['between']} {match['after']}".lower(), first, second)
-        return None if found == "" else found == answer
-    if match := _INCLUDED.fullmatch(asked) or _INCLUDES.fullmatch(asked):
-        there = content(_fill_in(match["where"], results))
-        wanted = content(re.sub(r"#[1-9]", lambda found: _fill_in(found[0], results), match["what"]))
-        shared = [has_form(word, there) for word in wanted]
-        return bool(wanted) and (all(shared) if yes else not any(shared))
+        verdict = _compare(f"{match['between']} {match['after']}".lower(), first, second)
+        return None if verdict == "" else verdict == answer
+    if match := _INCLUDED.fullmatch(query) or _INCLUDES.fullmatch(query):
+        container_words = content(_fill_in(match["where"], results))
+        subject_words = content(re.sub(r"#[1-9]", lambda reference: _fill_in(reference[0], results), match["what"]))
+        matches = [has_form(word, container_words) for word in subject_words]
+        return bool(subject_words) and (all(matches) if yes else not any(matches))
     return None
 
 
@@ -62,15 +62,15 @@ def _fill_in(operand: str, results: Sequence[str]) -> str:
 
 def _compare(relation: str, first: str, second: str) -> str | None:
     """Yes or No; None where the two cannot be compared, '' where the relation is not known."""
-    more, less = bool(GREATER.search(relation)), bool(LESS.search(relation))
-    if more != less:
-        one, other = _value(first), _value(second)
-        found = compare_spans(one, other) if one and other else ""
-        if not found:
+    greater, less = bool(GREATER.search(relation)), bool(LESS.search(relation))
+    if greater != less:
+        left_span, right_span = _value(first), _value(second)
+        sign = compare_spans(left_span, right_span) if left_span and right_span else ""
+        if not sign:
             return None
-        return "Yes" if found == (">" if more else "<") or (found == "=" and OR_EQUAL.search(relation)) else "No"
+        return "Yes" if sign == (">" if greater else "<") or (sign == "=" and OR_EQUAL.search(relation)) else "No"
     different = bool(DIFFERENT.search(relation))
-    if not more and (different or EQUAL.search(relation)):
+    if not greater and (different or EQUAL.search(relation)):
         equal = _equal(first, second)
         return None if equal is None else "Yes" if equal != different else "No"
     return ""
@@ -78,17 +78,17 @@ def _compare(relation: str, first: str, second: str) -> str | None:
 
 def _value(text: str) -> Span | None:
     """The date or number of a text that has exactly one."""
-    found = dates(text) or quantities(text)
-    return found[0] if len(found) == 1 else None
+    spans = dates(text) or quantities(text)
+    return spans[0] if len(spans) == 1 else None
 
 
 def _equal(first: str, second: str) -> bool | None:
     """Whether two results are equal; None where they have only some words in common."""
-    one, other = _value(first), _value(second)
-    if one and other and (found := compare_spans(one, other)):
-        return found == "="
-    words, others = content(first), content(second)
-    shared = [has_form(word, others) for word in words]
-    if all(shared) and all(has_form(word, words) for word in others):
+    left_span, right_span = _value(first), _value(second)
+    if left_span and right_span and (sign := compare_spans(left_span, right_span)):
+        return sign == "="
+    first_words, second_words = content(first), content(second)
+    matches = [has_form(word, second_words) for word in first_words]
+    if all(matches) and all(has_form(word, first_words) for word in second_words):
         return True
-    return None if any(shared) else False
+    return None if any(matches) else False

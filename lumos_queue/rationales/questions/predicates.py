@@ -49,23 +49,25 @@ _ALIKE = ({"of", "with", "from"}, {"in", "on", "at"}, {"as", "by"})
 _GERUND = re.compile(r"\w+ing\b")
 
 
-def noun_of(asked: str) -> str:
+def noun_of(question: str) -> str:
     """The noun that says what is asked for: `firm` of `Which firm owns Acme`; '' where there is none."""
-    match = _KIND_IS.match(asked) or _OBJECT.match(asked) or _SUBJECT.match(asked)
+    match = _KIND_IS.match(question) or _OBJECT.match(question) or _SUBJECT.match(question)
     return match["noun"] if match else ""
 
 
-def read_predicate(asked: str, fact: str) -> str | None:
+def read_predicate(question: str, fact: str) -> str | None:
     """The words that answer; None where the sentence has another form."""
-    if match := _KIND_IS.fullmatch(asked):
-        said = _cut(_complement(match["subject"], fact))
-        is_named = has_form(words(match["noun"])[-1], words(said))
-        return said if is_named or (_A_NOUN.match(said) and len(said.split()) <= MAX_KIND_WORDS) else None
-    if (match := _WHAT_IS.fullmatch(asked)) and (said := _complement(match["subject"], fact)):
-        return said
-    if match := _OBJECT.fullmatch(asked):
+    if match := _KIND_IS.fullmatch(question):
+        predicate = _cut(_complement(match["subject"], fact))
+        is_named = has_form(words(match["noun"])[-1], words(predicate))
+        return (
+            predicate if is_named or (_A_NOUN.match(predicate) and len(predicate.split()) <= MAX_KIND_WORDS) else None
+        )
+    if (match := _WHAT_IS.fullmatch(question)) and (predicate := _complement(match["subject"], fact)):
+        return predicate
+    if match := _OBJECT.fullmatch(question):
         return _object(match, fact)
-    if match := _SUBJECT.fullmatch(asked):
+    if match := _SUBJECT.fullmatch(question):
         return _agent(match["rest"], fact)
     return None
 
@@ -73,64 +75,70 @@ def read_predicate(asked: str, fact: str) -> str | None:
 def _complement(subject: str, fact: str) -> str:
     """What follows subject and verb: `an evergreen tree` in `An ahr is an evergreen tree`; '' for other forms."""
     tail = _after(subject, fact)
-    being = _BE.match(tail) if tail else None
-    return tail[being.end() :].strip() if tail and being else ""
+    verb = _BE.match(tail) if tail else None
+    return tail[verb.end() :].strip() if tail and verb else ""
 
 
-def _object(asked: re.Match[str], fact: str) -> str | None:
+def _object(match: re.Match[str], fact: str) -> str | None:
     """The words of the fact after those of the question."""
-    noun, verb, rest = asked["noun"], asked["verb"].lower(), asked["rest"]
+    noun, verb, rest = match["noun"], match["verb"].lower(), match["rest"]
     tail, ending = _after(rest, fact), words(rest)[-1:]
     if tail is None or ending in (["do"], ["done"]):
         return None
-    being, having = _BE.match(tail), _HAVE.match(tail)
-    if (being and verb not in _BEING) or bool(having) != (ending in (["have"], ["has"], ["had"])):
+    being_match, having_match = _BE.match(tail), _HAVE.match(tail)
+    if (being_match and verb not in _BEING) or bool(having_match) != (ending in (["have"], ["has"], ["had"])):
         return None
-    if not being and not _same_preposition(asked, tail):
+    if not being_match and not _same_preposition(match, tail):
         return None
-    start = being or having
-    said = _BINDING.sub("", tail[start.end() :] if start else tail, count=1)
-    if verb in _BEING and (said == tail or _GERUND.match(said)):
+    start = being_match or having_match
+    predicate = _BINDING.sub("", tail[start.end() :] if start else tail, count=1)
+    if verb in _BEING and (predicate == tail or _GERUND.match(predicate)):
         return None  # the fact continues with another verb, or says how it is done
-    if being and noun and not has_form(words(noun)[-1], words(_cut(said))):
+    if being_match and noun and not has_form(words(noun)[-1], words(_cut(predicate))):
         return None
-    return _cut(said) or None
+    return _cut(predicate) or None
 
 
-def _same_preposition(asked: re.Match[str], tail: str) -> bool:
+def _same_preposition(match: re.Match[str], tail: str) -> bool:
     """Whether question and fact use equivalent prepositions: what is used on water is not what is used to carry."""
-    behind = words(asked["rest"])[-1:]
-    ours = behind if behind and _PREPOSITION.fullmatch(behind[0]) else words(asked["before"] or "")
-    theirs = _PREPOSITION.match(tail)
-    if not ours or not theirs or ours[0] == theirs[0].lower():
+    last_words = words(match["rest"])[-1:]
+    question_words = (
+        last_words if last_words and _PREPOSITION.fullmatch(last_words[0]) else words(match["before"] or "")
+    )
+    fact_preposition = _PREPOSITION.match(tail)
+    if not question_words or not fact_preposition or question_words[0] == fact_preposition[0].lower():
         return True
-    return any({ours[0], theirs[0].lower()} <= group for group in _ALIKE)
+    return any({question_words[0], fact_preposition[0].lower()} <= group for group in _ALIKE)
 
 
 def _agent(rest: str, fact: str) -> str | None:
     """The agent of a passive: `Bel Ltd` in `… is owned by Bel Ltd in Ahr`."""
-    verb, there = words(rest)[0], words(rest)
+    verb, rest_words = words(rest)[0], words(rest)
     for word, _, end in tokens(fact):
         after = re.match(r"\s+by\s+(.+)", fact[end:])
         if (
             after
             and same_word(word, verb)
-            and all(has_form(one, there) for one in content(fact[:end]) if one not in LIGHT_WORDS)
+            and all(
+                has_form(content_word, rest_words)
+                for content_word in content(fact[:end])
+                if content_word not in LIGHT_WORDS
+            )
         ):
             return _cut(after[1]) or None
     return None
 
 
-def _after(said: str, fact: str) -> str | None:
+def _after(subject: str, fact: str) -> str | None:
     """The rest of a fact that begins with what is said, ending with its last word and with no other content words."""
-    wanted = [word for word in content(said) if word not in LIGHT_WORDS]
-    there = tokens(fact)
-    positions = [number for number, (word, _, _) in enumerate(there) if has_form(word, wanted)]
-    if not positions or not same_word(there[positions[-1]][0], wanted[-1]):
+    content_words = [word for word in content(subject) if word not in LIGHT_WORDS]
+    fact_tokens = tokens(fact)
+    positions = [number for number, (word, _, _) in enumerate(fact_tokens) if has_form(word, content_words)]
+    if not positions or not same_word(fact_tokens[positions[-1]][0], content_words[-1]):
         return None
-    end = there[positions[-1]][2]
-    asked = words(said)
-    beside = [word for word in content(fact[:end]) if word not in LIGHT_WORDS and not has_form(word, asked)]
+    end = fact_tokens[positions[-1]][2]
+    subject_words = words(subject)
+    beside = [word for word in content(fact[:end]) if word not in LIGHT_WORDS and not has_form(word, subject_words)]
     return None if beside else fact[end:].strip()
 
 

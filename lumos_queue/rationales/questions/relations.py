@@ -43,10 +43,10 @@ def relation_question(question: str) -> str:
         return question
     if phrase := _PHRASES.get(relation):
         return phrase.replace("{}", subject)
-    if found := _LOCATED.fullmatch(relation):
-        return f"{found[1].capitalize()} which {found[2]} is {subject} located?"
-    if found := _MEMBER.fullmatch(relation):
-        return f"Which {found[1]} is {subject} a member of?"
+    if match := _LOCATED.fullmatch(relation):
+        return f"{match[1].capitalize()} which {match[2]} is {subject} located?"
+    if match := _MEMBER.fullmatch(relation):
+        return f"Which {match[1]} is {subject} a member of?"
     if _PARTICIPLE.fullmatch(relation):
         return f"What is the {relation} by {subject}?"
     if _ENDS_IN_PREPOSITION.fullmatch(relation):

@@ -62,12 +62,12 @@ class Span:
 
 def dates(text: str) -> list[Span]:
     """Years, dates and periods."""
-    found = []
+    spans = []
     for match in _DATE.finditer(text[:MAX_CHARACTERS]):
         ends = [end for part in re.split(_TO, match[0]) if part for end in _moments(part)]
         if ends:
-            found.append(Span(match[0], match.start(), "date", ends[0], ends[-1]))
-    return found
+            spans.append(Span(match[0], match.start(), "date", ends[0], ends[-1]))
+    return spans
 
 
 def _moments(text: str) -> list[When]:
@@ -75,25 +75,25 @@ def _moments(text: str) -> list[When]:
     if years := _DECADE.fullmatch(text):
         first = int(years[1] + years[2] + years[3])
         return [When(first), When(first + (99 if first % 100 == 0 else 9))]
-    found = When(int(text)) if text.isdigit() else read_date(text)
-    return [found] if found else []
+    moment = When(int(text)) if text.isdigit() else read_date(text)
+    return [moment] if moment else []
 
 
 def quantities(text: str) -> list[Span]:
     """Numbers that are not dates, each with its unit if it has one: `7 to 11 feet`, `$5 million`, `three`."""
-    taken = [(date.start, date.end) for date in dates(text)]
-    found = []
+    date_ranges = [(date.start, date.end) for date in dates(text)]
+    spans = []
     for match in _QUANTITY.finditer(text[:MAX_CHARACTERS]):
-        if any(start < match.end() and match.start() < end for start, end in taken):
+        if any(start < match.end() and match.start() < end for start, end in date_ranges):
             continue
         unit = _UNIT.match(text, match.end())
-        written = unit[1] if unit and _kind_of(unit[1]) else ""
-        shown = text[match.start() : unit.end()] if unit and written else match[0]
-        ends = [read_quantity(f"{part} {written}".strip()) for part in _with_scale(re.split(_TO, match[0]))]
+        unit_text = unit[1] if unit and _kind_of(unit[1]) else ""
+        span_text = text[match.start() : unit.end()] if unit and unit_text else match[0]
+        ends = [read_quantity(f"{part} {unit_text}".strip()) for part in _with_scale(re.split(_TO, match[0]))]
         if ends[0] and ends[-1]:
             kind = _kind_of(ends[-1].unit) or "number"
-            found.append(Span(shown, match.start(), kind, ends[0], ends[-1]))
-    return found
+            spans.append(Span(span_text, match.start(), kind, ends[0], ends[-1]))
+    return spans
 
 
 def _with_scale(parts: list[str]) -> list[str]:
@@ -109,20 +109,22 @@ def _kind_of(unit: str) -> str:
         return "money"
     if not unit or unit.lower() == "in":  # usually the preposition
         return ""
-    one = Fraction(1)
-    return next((kind for kind, base in MEASURES.items() if readings(Quantity(one, unit), Quantity(one, base))), "")
+    amount = Fraction(1)
+    return next(
+        (kind for kind, base in MEASURES.items() if readings(Quantity(amount, unit), Quantity(amount, base))), ""
+    )
 
 
-def compare_spans(one: Span, other: Span) -> str:
+def compare_spans(first: Span, second: Span) -> str:
     """`<`, `>` or `=`; '' where that is unknown: the two overlap, or measure different things."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
+    if first.low is None or first.high is None or second.low is None or second.high is None:
         return ""
     try:
-        if compare(one.high, "<", other.low):
+        if compare(first.high, "<", second.low):
             return "<"
-        if compare(one.low, ">", other.high):
+        if compare(first.low, ">", second.high):
             return ">"
-        return "=" if compare(one.low, "=", other.low) and compare(one.high, "=", other.high) else ""
+        return "=" if compare(first.low, "=", second.low) and compare(first.high, "=", second.high) else ""
     except Unclear:
         return ""
 

@@ -22,8 +22,8 @@ _ENDINGS = frozenset(("s", "d", "es", "ed", "ing", "er", "n", "r", "ly", "al"))
 
 def tokens(text: str) -> list[tuple[str, int, int]]:
     """The words of a text in lower case, without possessive endings, with where they begin and end."""
-    found = [(_POSSESSIVE.sub("", match[0].casefold()), match.start(), match.end()) for match in _WORD.finditer(text)]
-    return [token for token in found if token[0]]
+    matches = [(_POSSESSIVE.sub("", match[0].casefold()), match.start(), match.end()) for match in _WORD.finditer(text)]
+    return [token for token in matches if token[0]]
 
 
 def words(text: str) -> list[str]:
@@ -51,21 +51,21 @@ def same_word(first: str, second: str) -> bool:
     return common >= max(MIN_PREFIX, len(short) - 2) and len(long) - common <= MAX_SUFFIX
 
 
-def has_form(word: str, others: Iterable[str]) -> bool:
+def has_form(word: str, candidates: Iterable[str]) -> bool:
     """Whether a form or a synonym of the word is among others."""
-    return any(same_word(word, other) for other in others)
+    return any(same_word(word, candidate) for candidate in candidates)
 
 
-def missing_words(wanted: Iterable[str], text: str) -> list[str]:
+def missing_words(target_words: Iterable[str], text: str) -> list[str]:
     """The words of which the text contains no form."""
-    there = words(text)
-    return [word for word in wanted if not has_form(word, there)]
+    text_words = words(text)
+    return [word for word in target_words if not has_form(word, text_words)]
 
 
 def find(phrase: str, text: str, start: int = 0) -> tuple[int, int] | None:
     """Where a phrase first occurs in a text as whole words, ignoring case; None where it does not."""
-    found = re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)", re.IGNORECASE).search(text, start) if phrase else None
-    return found.span() if found else None
+    match = re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)", re.IGNORECASE).search(text, start) if phrase else None
+    return match.span() if match else None
 
 
 def occurs(phrase: str, text: str) -> bool:
