@@ -25,9 +25,9 @@ ExecutedAction = tuple[Action, str, Execution]
 
 @dataclass
 class AnnotationCheck:
-    """Judges the annotation of one row. It knows the gold answer; the teacher may too, as the source's plan states it.
+    """Judge the annotation of one row. The check knows the gold answer; the teacher may know it from the source's plan.
 
-    Nothing in it depends on time or chance, so a replayed episode gets the same prompts and the same verdicts.
+    The check does not depend on time or chance, so that a replayed episode gets the same prompts and verdicts.
     """
 
     source: Benchmark
@@ -36,16 +36,16 @@ class AnnotationCheck:
     count: CountTokens
     prompt: str = ""  #: the next one for the teacher
     images: tuple[str, ...] = ()  #: shown with the prompt: sha256 of artifacts
-    reasks: int = 0  #: further attempts that the teacher still has
+    reasks: int = 0  #: remaining further attempts of the teacher
     verdicts: list[Verdict] = field(default_factory=list)  #: on the latest attempt
     steps: tuple[AnnotatedSubgoal, ...] = ()  #: of the latest attempt
 
     def read(self, completion: Completion) -> tuple[AnnotatedSubgoal, ...]:
-        """Judge the form of a reply; returns its steps, ready to be executed."""
+        """Judge the form of a reply. Return its steps, ready to be executed."""
         return self.check(read_reply(completion, self.level != "format"))
 
     def check(self, reading: TeacherReply) -> tuple[AnnotatedSubgoal, ...]:
-        """Judge the form of an annotation; returns its steps, ready to be executed."""
+        """Judge the form of an annotation. Return its steps, ready to be executed."""
         self.steps, self.verdicts = reading.steps, list(reading.verdicts)
         if any(verdict.name in ("truncated", "refused") for verdict in self.verdicts):
             return ()
@@ -55,11 +55,11 @@ class AnnotationCheck:
         return self.steps_to_act_out()
 
     def steps_to_act_out(self) -> tuple[AnnotatedSubgoal, ...]:
-        """The steps in the form that `oracle.StatedResults` can execute."""
+        """Return the steps in the form that `oracle.StatedResults` can execute."""
         return tuple(map(with_stated_results, self.steps))
 
     def judge(self, executions: Sequence[ExecutedAction]) -> Outcome:
-        """The outcome of an annotation whose actions were executed; adds verdicts on their results."""
+        """Return the outcome of an annotation whose actions were executed. Add verdicts on their results."""
         if any(verdict.name in UNCHECKABLE[self.level] for verdict in self.verdicts):
             return Outcome(None, Ending.UNREADABLE, rejections(self.verdicts)[0].name)
         if self.level == "format":
@@ -73,7 +73,7 @@ class AnnotationCheck:
         return outcome
 
     def should_retry(self, completion: Completion) -> bool:
-        """Whether the teacher is to try again; `prompt` then lists the problems."""
+        """Return whether the teacher must try again. If so, `prompt` lists the problems."""
         if not rejections(self.verdicts) or not self.reasks:
             return False
         self.prompt = next_prompt(self.prompt, completion.text, rejections(merge_verdicts(self.verdicts)))
@@ -81,7 +81,7 @@ class AnnotationCheck:
         return True
 
     def note_links(self, ambiguous: int | None) -> None:
-        """Add a verdict on operands that may be other values: how many, or None to find them in the steps."""
+        """Add a verdict on ambiguous operands. `ambiguous`: their number; None to find them in the steps."""
         operands = ambiguous_operands(self.steps, self.task.question) if ambiguous is None else []
         if count := ambiguous or len(operands):
             description = f"{count} operand{'s' * (count > 1)}" + (f": {', '.join(operands)}" if operands else "")
@@ -93,7 +93,7 @@ class AnnotationCheck:
         return min(self.source.check_level, "executed", key=LEVELS.index)
 
     def reached_level(self) -> str:
-        """The check level that the annotation reached; '' when no module accepts it."""
+        """Return the check level that the annotation reached; '' if no module accepts it."""
         return self.level if accepting_modules(self.verdicts) else ""
 
 

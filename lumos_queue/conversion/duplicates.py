@@ -8,7 +8,7 @@ from lumos_queue.records import Task
 
 
 def find_duplicates(tasks: Iterable[Task]) -> tuple[int, ...]:
-    """The positions, from 0, of tasks whose text, apart from white space, is that of an earlier one."""
+    """Return the positions, from 0, of tasks whose text equals an earlier task's text, apart from white space."""
     known_texts: set[str] = set()
     duplicates = []
     for position, task in enumerate(tasks):

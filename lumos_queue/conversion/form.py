@@ -16,7 +16,7 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Task, Verdict
 
 #: Issues of `notation.read_annotation` and their verdicts; any other issue makes a row unreadable.
 _ISSUES = {"mismatched parenthesis": "mismatched parenthesis", "missing result": "empty result"}
-#: What may be written instead of a result: an error text, or a word for none.
+#: Texts that are not results: an error, or a word for "none".
 INVALID = re.compile(
     r"(?:invalid request|error\b|exception\b|traceback\b).*|(?:none|null|nan|undefined|n/a|no answer|unknown)\.?",
     re.IGNORECASE | re.DOTALL,
@@ -27,11 +27,11 @@ _EXTRACTING = frozenset(("QA", "VQA"))
 
 
 def issue_verdicts(issues: Sequence[Issue]) -> Iterator[Verdict]:
-    """The verdicts on the problems found while reading the text."""
+    """Yield the verdicts on the problems in the text."""
     unread = any(issue.reason in ("mismatched parenthesis", "no assignment", "text after the call") for issue in issues)
     for issue in issues:
         if issue.reason == "subgoal without actions" and unread:
-            continue  # its action could not be read, which is another issue
+            continue  # its action is unreadable, which is another issue
         name = _ISSUES.get(issue.reason, "unreadable")
         yield from make_verdicts(name, issue.line if name == issue.reason else f"{issue.reason}: {issue.line[:80]}")
 
@@ -44,7 +44,7 @@ def form_verdicts(
     count: CountTokens,
     unread: Collection[str] = (),
 ) -> Iterator[Verdict]:
-    """The verdicts on an annotation that could be read; `unread`: variables set by lines that could not."""
+    """Yield the verdicts on the form of an annotation; `unread`: variables that unreadable lines set."""
     yield from _action_verdicts(source.domain, steps, unread)
     if source.domain == "maths":
         for action in copied_numbers(steps, task.question):

@@ -15,7 +15,7 @@ from lumos_queue.util.regular_file import check_entries
 
 CountTokens = Callable[[str], int]
 
-#: A fast estimate, too high rather than too low: a token is up to five letters, one digit, or one other character.
+#: A fast estimate, usually too high: a token is up to five letters, one digit, or one other character.
 _PIECES = re.compile(r"[^\W\d_]{1,5}|\d|[^\w\s]|_")
 _TURN = 14  #: tokens that a further turn adds: roles, `Subgoal to be grounded:`, `Should we stop planning?`
 
@@ -26,7 +26,7 @@ def estimate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=4)
 def load_token_counter(tokenizer: str) -> CountTokens:
-    """A function that counts with the tokenizer of a folder, or `estimate_tokens` where no folder is named."""
+    """Return a function that counts with the tokenizer in a folder, or `estimate_tokens` if no folder is named."""
     if not tokenizer:
         return estimate_tokens
     from transformers import AutoTokenizer
@@ -40,7 +40,7 @@ def load_token_counter(tokenizer: str) -> CountTokens:
 def conversation_tokens(
     task: str, domain: str, steps: Sequence[AnnotatedSubgoal], count: CountTokens
 ) -> dict[str, int]:
-    """Tokens by module of its iterative conversation, which is longer than the one-pass one."""
+    """Return the tokens of each module's iterative conversation, which is longer than the one-pass conversation."""
     definition = DOMAINS.find(domain)
     head = (definition.verified_ground_head if definition else "") or ""
     task_tokens = count(task)

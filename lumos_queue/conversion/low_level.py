@@ -1,7 +1,7 @@
-"""Low-level subgoals: one operation and its operands each, in one short wording for all sources.
+"""Low-level subgoals: each has one operation and its operands, in one short wording for all sources.
 
-Sources word a step in their own ways, with quantities that a small model then tries to name, and names wrongly. What
-decides the answer is which numbers, in which order, by which operation: `Subtract 5 from the result of Subgoal 1.`
+Each source words steps in its own way, with names of quantities that a small model imitates wrongly. The answer depends
+only on the numbers, their order and the operation: `Subtract 5 from the result of Subgoal 1.`
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ CALCULATOR = "Calculator"
 
 
 def to_low_level(annotation: Annotation) -> Annotation:
-    """The same solution as subgoals of one operation each, in the short wording.
+    """Return the same solution as subgoals of one operation each, in the short wording.
 
-    Sums and products may have several operands. Raises SpecError, with a reason to count by, for other actions than
-    the Calculator, for a result that has no short decimals, and where the answer is no longer the last result.
+    Sums and products may have several operands. Raises SpecError, with a reason that reports count, for actions other
+    than the Calculator, for a result without short decimals, and if the last result is not the answer.
     """
     steps: list[Operation] = []
     values: list[Fraction] = []
-    #: The step whose result a variable of the annotation has.
+    #: By variable number of the annotation: the new step with its result.
     bindings: dict[int, Expression] = {}
     for subgoal in annotation.steps:
         for action in subgoal.actions:
@@ -62,7 +62,7 @@ def to_low_level(annotation: Annotation) -> Annotation:
 
 
 def _bind(expression: Expression, bindings: Mapping[int, Expression]) -> Expression:
-    """The expression with the steps that its results are now. Raises SpecError for a result that is not there yet."""
+    """The expression with its results replaced by new steps. Raises SpecError for a result without a step."""
     if isinstance(expression, StepResult):
         if expression.number not in bindings:
             raise SpecError("names a result that is not there yet")
@@ -73,7 +73,7 @@ def _bind(expression: Expression, bindings: Mapping[int, Expression]) -> Express
 
 
 def _take_apart(expression: Expression, steps: list[Operation]) -> Expression:
-    """Append a step for every operation, inner ones first; returns what stands for the value of the whole."""
+    """Append a step for every operation, inner ones first. Return the expression of the whole value."""
     if not isinstance(expression, Operation):
         return expression
     sign = expression.sign
@@ -99,7 +99,7 @@ def _without_unused(steps: list[Operation]) -> list[Operation]:
 
 
 def _format_value(value: Fraction) -> str:
-    """As the Calculator prints it. Raises SpecError for a value without short decimals, which it would round."""
+    """The value as the Calculator prints it. Raises SpecError for a value that the Calculator would round."""
     if value < 0 or 10_000 % value.denominator:
         raise SpecError("has a result that is negative or has no short decimals")
     return show_number(value, decimal=True)

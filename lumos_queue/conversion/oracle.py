@@ -13,7 +13,7 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Task
 
 
 class StatedResults:
-    """Each action returns the result that it states: `R1 = QA(…) = 330 metres`; an empty one where it states none."""
+    """Actions that return the result that they state: `R1 = QA(…) = 330 metres`; '' if they state none."""
 
     roles = ()
     defaults: Mapping[str, str] = {}
@@ -41,7 +41,7 @@ class StatedResults:
 
 
 def with_stated_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
-    """The step with each action's result in its raw text, where `StatedResults` reads it."""
+    """Return the step with each action's result in its raw text, where `StatedResults` reads it."""
     pairs = zip(step.actions, step.results, strict=True)
     return replace(
         step, actions=tuple(replace(a, raw=_call(a) + (f" = {result}" if result else "")) for a, result in pairs)

@@ -1,9 +1,9 @@
-"""The check level `perturbed`: an annotation is still right when the numbers of the question are changed.
+"""The check level `perturbed`: an annotation stays right when the numbers of the question change.
 
 Each number of the question gets another value of similar size, and so does each literal in the actions that equals it
 or a number that follows from it (0.25 from 25%). The source's program, with the same changes, gives the expected
-answer. Changes are used only when they leave each of its steps positive, and whole where it was whole: a program that
-divides apples into halves is not evidence.
+answer. Changes are used only if each of its positive steps stays positive, and each whole step stays whole: a program
+that divides apples into halves is not evidence.
 
 A literal that the question does not state and no word names (rationales/maths/constants.py) was calculated elsewhere,
 so its value with other numbers is unknown: an annotation with one does not reach the level, and a source's program with
@@ -29,7 +29,7 @@ from lumos_queue.scoring.numbers import MAX_DIGITS, decimal_places, show_number
 from lumos_queue.scoring.numeric import close, read_number
 
 SUCCESSES = 3  #: changes under which an annotation must give the expected answer
-MAX_TRIES = 120  #: changes tried to find as many that the source's program allows
+MAX_TRIES = 120  #: attempts to find changes that the source's program allows
 
 _LITERAL = re.compile(r"(?<![\w.^])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.^])\.[0-9]+")
 #: `2 / 3` in a formula: read as two thirds.
@@ -38,7 +38,7 @@ _FRACTION = re.compile(r"(?<![\w.^])([0-9]{1,30}) ?/ ?([1-9][0-9]{0,30})(?![\w.]
 
 @dataclass(frozen=True, slots=True)
 class PerturbationResult:
-    """`passed`: right under enough changes. `differs`: the difference in words; '' when none was found."""
+    """`passed`: right under enough changes. `differs`: the difference as text; '' if there is none."""
 
     passed: bool
     differs: str = ""
@@ -47,7 +47,7 @@ class PerturbationResult:
 async def passes_perturbation(
     source: Benchmark, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions
 ) -> bool:
-    """Whether an annotation, or the actions of a successful episode, is also right with other numbers."""
+    """Return whether an annotation, or the actions of a successful episode, is right with other numbers too."""
     return (await perturbation(source, task, annotation, interface)).passed
 
 
@@ -58,7 +58,7 @@ async def perturbation(
     interface: StatelessActions,
     successes: int = SUCCESSES,
 ) -> PerturbationResult:
-    """As `passes_perturbation`, with the difference found. Raises InfrastructureError when actions cannot be run."""
+    """Like `passes_perturbation`, but return the difference too. Raises InfrastructureError if actions cannot run."""
     reference = source.reference(task)
     if reference is None or not reference.programs:
         return PerturbationResult(False)
@@ -101,7 +101,7 @@ async def perturbation(
 
 
 def known_numbers(source: Benchmark, task: Task) -> frozenset[Fraction]:
-    """The numbers of the question, and the constants that words of it or of the rationale name."""
+    """Return the numbers of the question, and the constants that the question or the rationale names."""
     try:
         text = f"{task.question}\n{source.rationale(task)}"
     except NotConvertible:
@@ -110,7 +110,7 @@ def known_numbers(source: Benchmark, task: Task) -> frozenset[Fraction]:
 
 
 def unknown_numbers(actions: Sequence[Action], known_values: Collection[Fraction]) -> list[Fraction]:
-    """The literals in the actions that are not known."""
+    """Return the literals in the actions that are not known values."""
     literals = []
     for action in actions:
         rest = _FRACTION.sub(lambda match: " " if _parts(match) in known_values else match[0], action.arguments)
@@ -175,7 +175,7 @@ def _rank(variable: str) -> float:
 
 
 def replace_literals(text: str, changes: Changes) -> str:
-    """The text with the literals whose values change replaced; exponents and the numbers of variables stay."""
+    """Return the text with changed literals. Exponents and the numbers of variables stay."""
 
     def new(match: re.Match) -> str:
         value = _value(match[0])
@@ -189,7 +189,7 @@ def _value(literal: str) -> Fraction:
 
 
 def candidates(task: Task) -> Iterator[Changes]:
-    """Changes of the question's numbers, always the same for the same task."""
+    """Yield changes of the question's numbers; the same task has the same changes."""
     numbers = question_numbers(task.question)
     if not numbers.free:
         return

@@ -1,9 +1,9 @@
-"""The teacher's prompts, and its replies read as an annotation or as verdicts that say why not (spec/lumos.md 7).
+"""Writes the teacher's prompts, and reads its replies as annotations or as verdicts on problems (spec/lumos.md 7).
 
-A prompt is framed text with the roles system, user and assistant. `chat://` endpoints split it into messages; others
-get it unchanged. A plan is shown as the row has it, white space included, with three exceptions: role markers are
-escaped, here and in replies that are repeated, so that no text can open a turn; what cannot be stored (NUL, lone
-surrogates) is replaced; and white space at the end of the turn is dropped.
+A prompt is framed text with the roles system, user and assistant. `chat://` endpoints split it into messages; other
+endpoints get it unchanged. A prompt contains the row's plan, including white space, with three exceptions: role markers
+are escaped, also in repeated replies, so that no text can open a turn; characters that cannot be stored (NUL, lone
+surrogates) are replaced; and white space at the end of the turn is removed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ WITHOUT_RESULTS = ("web", "sql")  #: prompts whose actions state no result
 _FRAMING = FRAMINGS["train"]
 _MARKER = re.compile(r"<\|(system|user|assistant)\|>|</s>")
 _SET = re.compile(r"Action [0-9]+-[0-9]+:\s*((?:R[0-9]+|Output)(?:, (?:R[0-9]+|Output))*)\s*=")
-#: How a refusal begins; only a reply without any subgoal is looked at.
+#: The beginning of a refusal; only searched in replies without any subgoal.
 _REFUSAL = re.compile(
     r"\b(?:i (?:can(?:no|')?t|am (?:not able|unable)|won't)|i'm (?:sorry|unable|not able)|unable to"
     r"|cannot (?:help|assist)|as an ai)\b|invalid request|content (?:filter|policy)",
@@ -68,7 +68,7 @@ _REFUSAL_CHARACTERS = 300
 
 
 def prompt_head(prompt: str, subgoals: str, sees: bool = False) -> str:
-    """The common beginning of all prompts of a job, up to the task; `sees`: whether the row's image is shown with it.
+    """Return the common beginning of all prompts of a job, up to the task; `sees`: whether the row's image is shown.
 
     Raises SpecError for an unknown type of prompt or kind of subgoals.
     """
@@ -89,13 +89,13 @@ def prompt_head(prompt: str, subgoals: str, sees: bool = False) -> str:
 
 
 def first_prompt(head: str, task: Task, plan: str) -> str:
-    """The first prompt for a row."""
+    """Return the first prompt for a row."""
     question, plan = escape_markers(task.question).strip(), escape_markers(plan).rstrip()
     return f"{head}{question}\n\nNatural language plan: {plan}\n<|assistant|>\n"
 
 
 def next_prompt(prompt: str, reply: str, verdicts: Sequence[Verdict]) -> str:
-    """The prompt, the reply to it, and the request to write it again with its problems corrected."""
+    """Return the prompt, its reply, and the request to correct the problems of the reply."""
     problems = dict.fromkeys(
         f"- {verdict.name}" + (f": {verdict.detail}" if verdict.detail else "") for verdict in verdicts
     )
@@ -104,24 +104,24 @@ def next_prompt(prompt: str, reply: str, verdicts: Sequence[Verdict]) -> str:
 
 
 def escape_markers(text: str) -> str:
-    """The text with role markers escaped: `<|user|>` becomes `<| user |>`, `</s>` becomes `< /s>`."""
+    """Return the text with escaped role markers: `<|user|>` becomes `<| user |>`, `</s>` becomes `< /s>`."""
     return _MARKER.sub(lambda match: f"<| {match[1]} |>" if match[1] else "< /s>", text)
 
 
 @dataclass(frozen=True, slots=True)
 class TeacherReply:
-    """A reply that was read. `verdicts` says what is wrong with its form so far."""
+    """The content of a reply. `verdicts` are the problems of its form."""
 
     steps: tuple[AnnotatedSubgoal, ...]
     verdicts: tuple[Verdict, ...] = ()
-    unread: frozenset[str] = frozenset()  #: variables set by lines that could not be read
+    unread: frozenset[str] = frozenset()  #: variables that unreadable lines set
 
 
 def read_reply(completion: Completion, results: bool) -> TeacherReply:
-    """The annotation in a reply; `results`: whether its actions must state results.
+    """Return the annotation in a reply; `results`: whether its actions must state results.
 
     `refused`: an empty reply (such as content filters return), or one without a subgoal that begins with an excuse.
-    `truncated`: it ended at the token limit, or within its reasoning, so nothing else is judged.
+    `truncated`: the reply ended at the token limit or within its reasoning, so that nothing else is judged.
     """
     text = re.sub(r"^```\w*\s*$", "", completion.text, flags=re.MULTILINE)
     steps, issues = read_annotation(text, results)

@@ -35,9 +35,9 @@ VERDICTS: dict[str, tuple[Sequence[str], str]] = {
     "differs when perturbed": (GROUNDER, "with other numbers the answer is not the source's: noted, not rejected"),
     "text differs": (GROUNDER, "a formula is stated in another form than it is executed in: noted, not rejected"),
 }
-NOTED = ("duplicate", "ambiguous link", "differs when perturbed", "text differs")  #: recorded, but they do not reject
-#: After one of these the results of the actions are not known: they are not judged, and both rows are rejected. By the
-#: level that a source is checked at, since stated results also answer actions that could not be executed.
+NOTED = ("duplicate", "ambiguous link", "differs when perturbed", "text differs")  #: verdicts that do not reject a row
+#: By the check level of a source: verdicts after which the results of actions are unknown, so that they are not judged
+#: and both rows are rejected. The level matters because stated results also answer actions that cannot be executed.
 UNCHECKABLE = {
     "format": ("refused", "truncated", "unreadable"),
     "oracle_tool": ("refused", "truncated", "unreadable", "mismatched parenthesis"),
@@ -55,17 +55,17 @@ DETAIL_CHARACTERS = 300
 
 
 def make_verdicts(name: str, detail: str = "", modules: Sequence[str] = ()) -> list[Verdict]:
-    """One verdict for each module whose row is affected; `modules` where that depends on the row."""
+    """Return a verdict for each affected module; `modules`: these modules, if they depend on the row."""
     return [Verdict(module, name, detail, name not in NOTED) for module in modules or VERDICTS[name][0]]
 
 
 def reason_verdicts(reason: str, detail: str) -> list[Verdict]:
-    """Why a rule could not convert a row (rationales/reasons.py) as verdicts of that name: there is no annotation."""
+    """Return verdicts with the reason why a rule could not convert a row (rationales/reasons.py) as their name."""
     return [Verdict(module, reason, detail) for module in MODULES]
 
 
 def merge_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """One verdict for each module and name, with the details joined, each text once."""
+    """Return one verdict for each module and name, with the joined details, without repetitions."""
     details: dict[tuple[str, str, bool], dict[str, None]] = {}
     for verdict in verdicts:
         details.setdefault((verdict.module, verdict.name, verdict.rejects), {})[verdict.detail] = None
@@ -80,18 +80,18 @@ def rejections(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def acceptance_metric(source_level: str) -> str:
-    """`executed` where the source's annotations can be executed, else `accepted`."""
+    """Return `executed` if the source's annotations can be executed, else `accepted`."""
     return "executed" if LEVELS.index(source_level) >= LEVELS.index("executed") else "accepted"
 
 
 def acceptance_score(source_level: str, verdicts: Iterable[Verdict]) -> Score:
-    """The score of a checked annotation: 1 when no verdict rejects it, else 0 with the first that does."""
+    """Return the score of a checked annotation: 1 if no verdict rejects it, else 0 with the first rejecting verdict."""
     wrong = rejections(verdicts)
     detail = f"{wrong[0].name}: {wrong[0].detail}"[:DETAIL_CHARACTERS] if wrong else ""
     return Score(acceptance_metric(source_level), float(not wrong), detail=detail)
 
 
 def accepting_modules(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """The modules whose training row none of the verdicts rejects."""
+    """Return the modules whose training row no verdict rejects."""
     rejecting_modules = {verdict.module for verdict in rejections(verdicts)}
     return tuple(module for module in MODULES if module not in rejecting_modules)

@@ -1,1 +1,1 @@
-"""Domains: what is particular to the maths, question answering, web, image, shop and SQL tasks, one object for each."""
+"""Domains: an object for each kind of task (maths, question answering, web, image, shop, SQL) with its particulars."""

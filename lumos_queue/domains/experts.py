@@ -1,4 +1,4 @@
-"""Runs of expert models on a task's images and texts. Models are told of them by the prompts of model synthesis."""
+"""Runs of expert models on a task's images and texts. The prompts of model synthesis describe them to models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions to a database, answered in SQL. Models were not trained on it: they are shown three solved questions.
+"""Questions to a database, answered in SQL. Models were not trained on it: prompts contain three solved questions.
 
 The databases of the demonstrations are invented (spec/lumos.md 1.10).
 """

@@ -1,4 +1,4 @@
-"""Functions that run here. Each task brings their documents, and models are told of them as in the domain tools."""
+"""Functions that run locally. Each task contains their documents; prompts describe them as in the domain `tools`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ DOMAIN = Domain(
     interface="lumos_queue.actions.local.interface:LocalToolActions",
     session="lumos_queue.actions.local.interface:LocalToolSession",
     functions=True,
-    calls=False,  # actions are a name and a JSON object, and not `R1 = Name(…)`
+    calls=False,  # actions are a name and a JSON object, not `R1 = Name(…)`
     ends_by_action=True,  # Finish
 )

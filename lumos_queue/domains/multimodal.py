@@ -1,4 +1,4 @@
-"""Questions about an image. The instruction of its grounder was never published: it is made from the session."""
+"""Questions about an image. No instruction for its grounder was published: it is generated from the session."""
 
 from __future__ import annotations
 

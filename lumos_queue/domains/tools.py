@@ -1,4 +1,4 @@
-"""Functions of documented APIs. Each task brings its own; models are told of them by the tool formulations' prompts."""
+"""Functions of documented APIs. Each task contains its own functions; the tool formulations' prompts describe them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ DOMAIN = Domain(
     session="lumos_queue.actions.tools.interface:ToolSession",
     functions=True,
     option_roles={"answers=simulated": "simulator"},
-    calls=False,  # actions are a name and a JSON object, and not `R1 = Name(…)`
+    calls=False,  # actions are a name and a JSON object, not `R1 = Name(…)`
     ends_by_action=True,  # Finish
 )

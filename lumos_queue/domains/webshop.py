@@ -1,6 +1,6 @@
-"""A text shop. Models were not trained on it: they are shown two solved purchases (spec/lumos.md 1.9).
+"""A text shop. Models were not trained on it: prompts contain two solved purchases (spec/lumos.md 1.9).
 
-The results are what the generated shop gives; the requests were written for this page and are in no split.
+The results are those of the generated shop; the requests are in no split.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Rules that turn a gold rationale, in words, calculator marks or SQL, into subgoals and actions."""
+"""Rules that convert a gold rationale (text, calculator marks or SQL) into subgoals and actions."""

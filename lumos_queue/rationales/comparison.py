@@ -13,7 +13,7 @@ _SYMBOLIC = frozenset(("expression", "equation", "inequality", "text"))
 
 
 def matches_stated(execution: Execution, stated_result: str) -> bool | None:
-    """Whether the action gave the stated result; None for formulas or texts that differ but may mean the same.
+    """Return whether the action gave the stated result; None for formulas or texts that differ but may be equivalent.
 
     Numbers are compared to the stated precision: 3.33 is 10/3. Lists are compared part by part.
     """

@@ -1,4 +1,4 @@
-"""Several words or phrases, joined as English joins them."""
+"""Joins words or phrases as an English enumeration."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from collections.abc import Sequence
 
 
 def enumerate_words(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Join the parts: `a`, `a and b`, `a, b and c`."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

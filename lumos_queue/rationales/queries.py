@@ -1,6 +1,6 @@
-"""Splits a SELECT into the parts that LUMOS makes subgoals of: the selection, the conditions, the whole query.
+"""Splits a SELECT into the parts that become subgoals: the selection, the conditions, the whole query.
 
-The parts are the query's text unchanged, except that white space is reduced to single spaces.
+The parts are the unchanged text of the query, with single spaces as white space.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STRINGS = {
     "'": re.compile(r"'(?:[^'\\]|\\.|'')*'"),
     '"': re.compile(r'"(?:[^"\\]|\\.|"")*"'),
 }
-#: What follows a quote that no later one closes: all of it, or up to a backslash before a line break.
+#: The text after a quote that no later quote closes: to the end, or up to a backslash before a line break.
 _UNCLOSED = {"'": re.compile(r"'(?:[^'\\]|\\.)*"), '"': re.compile(r'"(?:[^"\\]|\\.)*')}
 _AGGREGATES = {exp.Avg: "average", exp.Sum: "sum", exp.Min: "smallest", exp.Max: "largest"}
 
@@ -42,13 +42,13 @@ class Query:
     whole: str
     selection: str  #: `name, age FROM singer`
     conditions: str  #: `WHERE age > 30 ORDER BY name`
-    objects: str  #: what is selected, in words
+    objects: str  #: the selected objects, as text
     tables: tuple[str, ...]  #: of the selection, in order
-    kinds: tuple[str, ...]  #: of the conditions, in words: `the order by age`
+    kinds: tuple[str, ...]  #: of the conditions, as text: `the order by age`
 
 
 def read_query(text: str) -> Query:
-    """The parts of a query. Raises NotConvertible unless it is a SELECT, possibly combined with others."""
+    """Return the parts of a query. Raises NotConvertible unless it is a SELECT or a combination of SELECTs."""
     whole = _reduce_space(text.strip().rstrip(";").strip())
     if len(whole) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
@@ -97,7 +97,7 @@ def _reduce_space(text: str) -> str:
 
 
 def is_ordered(text: str) -> bool:
-    """Whether a query orders its rows. Raises NotConvertible when it cannot be read."""
+    """Return whether a query orders its rows. Raises NotConvertible for an unreadable query."""
     if len(text) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
     try:
@@ -107,7 +107,7 @@ def is_ordered(text: str) -> bool:
 
 
 def _conditions(whole: str, tokens: Sequence[Token]) -> tuple[int, list[str]]:
-    """Where the conditions of the outermost query begin, and how it is combined with another."""
+    """The position of the outermost query's conditions, and its combination with another query."""
     depth, end = 0, len(whole)
     for token in tokens:
         depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
@@ -119,7 +119,7 @@ def _conditions(whole: str, tokens: Sequence[Token]) -> tuple[int, list[str]]:
 
 
 def _kinds(select: exp.Expr) -> list[str]:
-    """The conditions of one SELECT in words, without the values in them."""
+    """The conditions of one SELECT as text, without their values."""
     kinds, parts = [], select.args
     if parts.get("where"):
         kinds.append(f"the condition on {_columns(parts['where']) or 'rows'}")
@@ -139,7 +139,7 @@ def _kinds(select: exp.Expr) -> list[str]:
 
 
 def _words(expression: exp.Expr) -> str:
-    """A selected expression in words: `the number of rows`, `the largest age`, or the names of its columns."""
+    """A selected expression as text: `the number of rows`, `the largest age`, or the names of its columns."""
     if isinstance(expression, exp.Star):
         return "everything"
     if isinstance(expression, exp.Count):

@@ -38,7 +38,7 @@ REASONS = {
 
 
 class NotConvertible(SpecError):
-    """Raised with a key of REASONS, which is also its text."""
+    """Raised for a row that cannot be converted. `reason` is a key of REASONS, and the text of the exception."""
 
     def __init__(self, reason: str):
         if reason not in REASONS:

@@ -1,4 +1,4 @@
-"""Builds an annotation from texts: numbers its actions, and checks that it can be written and read back unchanged."""
+"""Builds an annotation from texts: numbers its actions, and checks that writing and reading do not change it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Steps:
     last: int = 0  #: number of the last variable set
 
     def add(self, text: str, actions: Sequence[tuple[str, str, str]]) -> str:
-        """Add a subgoal with its (name, arguments, result) actions; returns the variable of the last one."""
+        """Add a subgoal with its actions (name, arguments, result). Return the variable of the last action."""
         number = len(self.subgoals) + 1
         numbered_actions = []
         for name, arguments, _ in actions:
@@ -32,7 +32,7 @@ class Steps:
         return f"R{self.last}"
 
     def finish(self, answer: str, results: bool = True) -> Annotation:
-        """The annotation. Raises NotConvertible when it changes by being written and read back."""
+        """Return the annotation. Raises NotConvertible if writing and reading change it."""
         steps = tuple(self.subgoals)
         parsed_steps, issues = read_annotation(write_annotation(steps), results)
         if issues or list(map(_content, parsed_steps)) != list(map(_content, steps)):
@@ -46,6 +46,6 @@ def _content(step: AnnotatedSubgoal) -> tuple[object, ...]:
 
 
 def reject_variables(*texts: str) -> None:
-    """Raises NotConvertible when a text contains what would be read as a variable, such as the name `R2`."""
+    """Raise NotConvertible if a text contains the name of a variable, such as `R2`."""
     if any(map(variables_in, texts)):
         raise NotConvertible("unwritable")

@@ -1,8 +1,8 @@
-"""Lists of words as sets, for the rules that read English."""
+"""Sets of words for the rules that read English."""
 
 from __future__ import annotations
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text, which white space separates."""
+    """Return the words of a text, separated at white space."""
     return frozenset(text.split())

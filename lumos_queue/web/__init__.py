@@ -1,1 +1,1 @@
-"""The explorer: stored jobs and episodes in a browser, to look at, label, correct and build from."""
+"""The explorer: view, label and correct stored episodes in a browser, and build training sets from them."""

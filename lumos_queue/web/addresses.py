@@ -1,4 +1,4 @@
-"""Addresses of pages whose last part is a name that a person chose."""
+"""Addresses of pages that contain a name chosen by a person."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 
 def address_of_audit(name: str, page: str = "") -> str:
-    """Of an audit's queue, or of another page of it: `labels`. Empty for an old name that has a slash in it."""
+    """Return the address of an audit's queue, or of another of its pages (`labels`); '' for a name with a slash."""
     if "/" in name or name in ("new", ".", ".."):
         return ""
     return f"/annotate/{quote(name, safe='')}" + (f"/{page}" if page else "")

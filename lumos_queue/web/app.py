@@ -1,4 +1,4 @@
-"""The explorer as an application: its routes, what is answered to mistakes, and what is in front of all of it."""
+"""The explorer as an application: its routes, its error answers and its guard."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from lumos_queue.web.routes import (
 )
 
 _LOG = logging.getLogger(__name__)
-#: In the order in which an address is looked for.
+#: In the order in which addresses are matched.
 _PAGES = (
     static,
     login,
@@ -60,7 +60,7 @@ ROUTERS = tuple(page.router for page in _PAGES)
 
 
 def make_app(site: Site, origins: Collection[str]) -> FastAPI:
-    """The application. `origins`: those by which browsers may reach it, `http://127.0.0.1:8642`."""
+    """Return the application. `origins`: the origins at which browsers may reach it, `http://127.0.0.1:8642`."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -110,7 +110,7 @@ def _tell(status: int):
 
 async def _apologize(request: Request, error: Exception) -> Response:
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _answer(request, 500, "This is a fault of lumos-queue: the log of lumos web has it.")
+    return _answer(request, 500, "This is a fault of lumos-queue: see the log of lumos web.")
 
 
 def _words(request: Request, error: Exception) -> str:
@@ -130,11 +130,11 @@ def _words(request: Request, error: Exception) -> str:
 
 
 def _answer(request: Request, status: int, text: str) -> Response:
-    """One line: on a page for a person, alone for a part of one."""
+    """Answer with one line: on a page for a person, as plain text for a part of a page."""
     if "hx-request" in request.headers or request.method not in ("GET", "HEAD", "POST"):
         return PlainTextResponse(text + "\n", status)
     try:
         visit = find_visit(request)
-    except (NeedsLogin, SpecError):  # without a login, or a password file that can be read: on a page without a person
+    except (NeedsLogin, SpecError):  # no login, or an unreadable password file: a page without a person
         return render_alone("error.html", status, title="Not possible", text=text)
     return render(visit, "error.html", status, title="Not possible", text=text)

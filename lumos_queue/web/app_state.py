@@ -1,4 +1,4 @@
-"""What all routes share."""
+"""The state that all routes share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lumos_queue.web.live import LiveJobs
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One explorer: of one database, behind one door."""
+    """One explorer, with one database and one way to log in."""
 
     settings: Settings
     database: Database
@@ -29,7 +29,7 @@ class Site:
     live: LiveJobs
     cookie: str  #: the name of the session's cookie: browsers share cookies among the ports of a host
     secure: bool  #: whether it is served with TLS
-    flower: str = ""  #: the address of Flower; '' where nobody said it
+    flower: str = ""  #: the address of Flower; '' if it is unknown
     sessions: Sessions = field(default_factory=Sessions)
     attempts: LoginAttempts = field(default_factory=LoginAttempts)
     drafts: Drafts = field(default_factory=Drafts)
@@ -40,7 +40,7 @@ class Site:
             yield connection
 
     def settings_of(self, person: Person) -> Settings:
-        """The settings with the person as who submits, corrects, labels and approves."""
+        """Return the settings with this person as the user who submits, corrects, labels and approves."""
         return self.settings.model_copy(update={"user": person.name})
 
 

@@ -1,4 +1,4 @@
-"""The form of a build: what it holds as text, and the options that it asks for."""
+"""The form of a build: its fields as text, and the build options that they describe."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.sanitize import storable
 
 _Short, _Long = Form(max_length=200), Form(max_length=4_000)
-_TESTS = ("dev", "test")  #: splits of files that are offered to compare with
+_TESTS = ("dev", "test")  #: splits that the form offers for comparison
 
 
 @dataclass(frozen=True, slots=True)
 class BuildForm:
-    """As a person wrote it."""
+    """The fields of the form, as a person wrote them."""
 
     name: str = ""
     where: str = ""
@@ -46,9 +46,9 @@ class BuildForm:
     perturbed: bool = False
 
     def read(self, database: Database, settings: Settings, any_path: bool) -> BuildOptions:
-        """Raises SpecError for what a build refuses, and naming the field that cannot be read.
+        """Return the build options. Raises SpecError for an unreadable field, and for options that a build refuses.
 
-        `any_path`: whether test splits may be read from any file of this machine, or from fetched ones alone.
+        `any_path`: whether test splits may be any file of this machine; otherwise they must be fetched files.
         """
         against = tuple(_find_file(text, settings, any_path) for text in self.against)
         return BuildOptions(
@@ -91,7 +91,7 @@ def read_form(
     reexecute: Annotated[bool, Form()] = False,
     perturbed: Annotated[bool, Form()] = False,
 ) -> BuildForm:
-    """A form that was posted. Test splits come one a line, and by ticking those whose files are fetched."""
+    """Read a posted form. Its test splits are the ticked fetched files, and the lines of `against`."""
     texts = {
         key: storable(value.strip())[0]
         for key, value in {
@@ -121,7 +121,7 @@ def read_form(
 
 
 def form_like(options: Mapping[str, Any]) -> BuildForm:
-    """The form of a build with the options of a manifest; test splits are to be named again, as it has no paths."""
+    """Return a form with the options of a manifest, without test splits, because a manifest contains no paths."""
     return BuildForm(
         where=options["where"],
         format=options["format"],
@@ -135,7 +135,7 @@ def form_like(options: Mapping[str, Any]) -> BuildForm:
 
 
 def fetched_tests(settings: Settings) -> list[str]:
-    """Test splits whose files `lumos data get` has fetched, as BENCHMARK:PATH."""
+    """Return the test splits whose files `lumos data get` has fetched, as BENCHMARK:PATH."""
     folder = settings.home / "data"
     return [
         f"{file.name.partition('/')[0]}:{path_of(file, folder)}"
@@ -145,14 +145,15 @@ def fetched_tests(settings: Settings) -> list[str]:
 
 
 def _find_file(text: str, settings: Settings, any_path: bool) -> str:
-    """A test split with the whole path of its file, if it has one.
+    """Return a test split with the full path of its file, if it has a file.
 
-    Raises SpecError for a file outside the folder of fetched data: a password is no account on this machine.
+    Raises SpecError for a file outside the folder of fetched data, because a password of the explorer gives no access
+    to the files of this machine.
     """
     name, _, rest = text.partition(":")
     path = from_launch(rest)
     if not rest or not ("/" in rest or "." in rest or path.exists()):
-        return text  # of a benchmark that is generated: nothing, or a split
+        return text  # a generated benchmark, with or without a split
     folder = (settings.home / "data").resolve()
     if not any_path and not path.resolve().is_relative_to(folder):
         raise SpecError(f"--against {text[:80]}: name a file in '{folder}', which lumos data get fetches.")

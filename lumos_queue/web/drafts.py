@@ -1,6 +1,6 @@
-"""Builds that people prepare: previewed and made one after another by one thread, and told of while that goes on.
+"""Drafts of builds: one thread previews and builds them one after another, and reports its progress.
 
-Kept in this process: a restart forgets them. What was built stays, as builds are folders.
+Drafts are in the memory of this process: a restart removes them. Finished builds are folders, and remain.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from lumos_queue.builds.progress import BuildStage, Tell
 from lumos_queue.errors import InfrastructureError, SpecError
 
 _LOG = logging.getLogger(__name__)
-MAX_DRAFTS = 50  #: kept; the oldest that nothing is done for is forgotten first
+MAX_DRAFTS = 50  #: beyond this, the oldest inactive draft is removed
 Work = Callable[[Tell], tuple[dict[str, Any], bool]]
 
 
 class DraftState(StrEnum):
-    """How far a draft is."""
+    """The state of a draft."""
 
-    WAITING = "waiting"  #: for those before it
+    WAITING = "waiting"  #: for the drafts before it
     WORKING = "working"
-    PREVIEWED = "previewed"  #: it may be built
+    PREVIEWED = "previewed"  #: ready to be built
     BUILT = "built"
     FAILED = "failed"
     STOPPED = "stopped"  #: by a person
@@ -41,25 +41,25 @@ MOVING = (DraftState.WAITING, DraftState.WORKING)
 
 
 class Stopped(Exception):
-    """Raised inside work that a person has stopped, or whose explorer ends."""
+    """Raised inside work that a person has stopped, or when the explorer ends."""
 
 
 @dataclass(slots=True)
 class Draft:
-    """A build that a person has asked for."""
+    """A build that a person has requested."""
 
     name: str
     options: BuildOptions
     person: str
     id: str = field(default_factory=lambda: secrets.token_hex(6))
     state: DraftState = DraftState.WAITING
-    is_preview: bool = True  #: what is worked on now, or was last: the preview, or the build itself
+    is_preview: bool = True  #: whether the current or latest work is the preview, not the build itself
     stage: BuildStage | None = None
     done: int = 0
     began_at: float = 0.0  #: by the monotonic clock
     problem: str = ""
     manifest: dict[str, Any] | None = None  #: of the preview, then of the build
-    is_new: bool = True  #: whether there was no such build before
+    is_new: bool = True  #: whether the build did not exist before
     stopped: bool = False
 
 
@@ -93,7 +93,7 @@ class Drafts:
             self._enqueue(draft, work)
 
     def stop_draft(self, draft: Draft) -> None:
-        """Stop what is done for it, as soon as that tells how far it is."""
+        """Stop the work for a draft, at its next report of progress."""
         with self._condition:
             draft.stopped = draft.state in MOVING
             if draft.state is DraftState.WAITING:
@@ -105,18 +105,18 @@ class Drafts:
             return self._drafts.get(identifier)
 
     def copy(self, identifier: str) -> Draft | None:
-        """The draft as it is now: it does not change while a page is made of it."""
+        """Return a copy of the draft, which does not change while a page is made from it; None if it is unknown."""
         with self._condition:
             draft = self._drafts.get(identifier)
             return replace(draft) if draft else None
 
     def list(self) -> list[Draft]:
-        """The newest first."""
+        """Return the drafts, the newest first."""
         with self._condition:
             return list(reversed(self._drafts.values()))
 
     def stop(self) -> None:
-        """End the thread, with what it works on."""
+        """Stop all work, and wait up to 10 seconds for the thread to end."""
         with self._condition:
             self._is_ended = True
             self._queue.clear()
@@ -151,7 +151,7 @@ class Drafts:
             if draft.stopped:
                 raise Stopped
             draft.stage, draft.done = stage, count
-            time.sleep(0)  # pages that are asked for meanwhile go first
+            time.sleep(0)  # lets the threads that serve pages run first
 
         try:
             manifest, is_new = work(tell)
@@ -164,7 +164,7 @@ class Drafts:
             self._end(draft, DraftState.FAILED, problem=f"The database does not answer: {reason}.")
         except Exception:
             _LOG.exception("the build '%s' failed", draft.name)
-            problem = "This is a fault of lumos-queue: the log of lumos web has it."
+            problem = "This is a fault of lumos-queue: see the log of lumos web."
             self._end(draft, DraftState.FAILED, problem=problem)
         else:
             state = DraftState.PREVIEWED if draft.is_preview else DraftState.BUILT

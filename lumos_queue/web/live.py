@@ -1,6 +1,6 @@
-"""Jobs that people watch: one thread reads all of them for every page that is open, and rests between its looks.
+"""Live jobs: one thread reads the jobs of all open pages, and pauses between two readings.
 
-However many pages are open, the database is looked at once for all, and for at most a twentieth of the time.
+The number of open pages does not matter: the thread reads the database for at most a twentieth of the time.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from lumos_queue.errors import InfrastructureError
 from lumos_queue.live.watched_jobs import ENDED, Watched, WatchedJob
 from lumos_queue.settings import Settings
 
-MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two looks
-SHARE = 20  #: times as long as a look took
+MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two readings
+SHARE = 20  #: a pause is this many times as long as the reading before it
 MAX_PAGES = 200  #: open at once
 Show = Callable[[WatchedJob, Watched], str]
 
@@ -29,7 +29,7 @@ class TooManyPages(Exception):
 
 
 class _Page:
-    """An open page: what it is sent next, the newest only."""
+    """An open page, with the latest text that waits to be sent to it."""
 
     def __init__(self, job: str, show: Show):
         self.job, self.show = job, show
@@ -59,7 +59,7 @@ class LiveJobs:
         self._is_stopped = False
 
     async def follow(self, job: str, show: Show) -> AsyncIterator[tuple[str, bool]]:
-        """What `show` makes of the job, whenever that changes, and whether it was the last: the job has ended then.
+        """Yield the text that `show` makes of the job whenever it changes, and whether it is the last of an ended job.
 
         Raises TooManyPages.
         """
@@ -84,7 +84,7 @@ class LiveJobs:
                 self._pages.discard(page)
 
     def stop(self) -> None:
-        """End what pages follow: the server ends."""
+        """End all live pages, because the server ends."""
         with self._condition:
             self._is_stopped = True
             for page in self._pages:
@@ -123,7 +123,7 @@ class LiveJobs:
             watch.silence = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
 
     def _rest(self, seconds: float, pages: set[_Page]) -> None:
-        """For so long, but not where a new page waits for its first look."""
+        """Pause, until the time is over or a new page waits for its first text."""
         until = time.monotonic() + seconds
         with self._condition:
             while not self._is_stopped and not self._pages - pages and (remaining := until - time.monotonic()) > 0:

@@ -1,4 +1,4 @@
-"""Pages as HTML: the report's blocks and styles, and the explorer's own around them."""
+"""Render pages as HTML, with the blocks and styles of reports and the explorer's own templates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TYPES = {
 
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
-    """A whole page for a person."""
+    """Return a whole page for a person."""
     text = (
         _environment()
         .get_template(template)
@@ -37,19 +37,19 @@ def render(visit: Visit, template: str, status: int = 200, **values: Any) -> Res
 
 
 def render_part(template: str, **values: Any) -> str:
-    """A part of a page, to put into one that is open."""
+    """Return a part of a page, as HTML to insert into an open page."""
     return _environment().get_template(template).render(**values)
 
 
 def render_alone(template: str, status: int = 200, **values: Any) -> Response:
-    """A page for nobody in particular: of the login and of errors."""
+    """Return a page that needs no login: the login form or an error."""
     text = _environment().get_template(template).render(visit=None, person=None, token="", notices=[], **values)
     return HTMLResponse(text, status)
 
 
 @cache
 def static_files() -> dict[str, bytes]:
-    """Name to content of what pages load."""
+    """Return the content of the files that pages load, by name."""
     folder = files("lumos_queue.web") / "static"
     contents = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
     report = make_environment("lumos_queue.pages").get_template("style.css").render()
@@ -58,7 +58,7 @@ def static_files() -> dict[str, bytes]:
 
 @cache
 def static_path(name: str) -> str:
-    """Where a file is served: its address changes with its content, so that it may be kept for good."""
+    """Return the address of a file. It changes with the content, so that browsers may cache it forever."""
     digest = hashlib.sha256(static_files()[name]).hexdigest()[:16]
     return f"/static/{digest}/{name}"
 

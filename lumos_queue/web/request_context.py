@@ -1,4 +1,4 @@
-"""Who makes a request: every route names the role that it needs, and every form brings its session's token back."""
+"""The person of a request. Every route names the role that it needs, and every form sends its session's token."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from lumos_queue.web.app_state import Site, site_of
 
 
 class NeedsLogin(Exception):
-    """Raised for a request without a session, or with one whose person may not come in any more."""
+    """Raised for a request without a session, or for a person without access."""
 
 
 class Forbidden(Exception):
-    """Raised for a request that this person may not make. The text says why."""
+    """Raised for a request that this person may not make. The text states the reason."""
 
 
 class NotFound(Exception):
-    """Raised for the address of something that is not there. The text says what is."""
+    """Raised for an address of which the subject does not exist. The text names the alternatives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request of a person who may make it."""
+    """A permitted request of a person."""
 
     request: Request
     site: Site
@@ -35,12 +35,12 @@ class Visit:
     session: Session
 
     def may(self, role: str) -> bool:
-        """Whether the person has this role, or one that includes it."""
+        """Return whether the person has this role, or a role that includes it."""
         return self.person.role.includes(Role(role))
 
 
 def find_visit(request: Request) -> Visit:
-    """Raises NeedsLogin where nobody has logged in."""
+    """Return the request with its person and session. Raises NeedsLogin if nobody has logged in."""
     site = site_of(request)
     session = site.sessions.find(request.cookies.get(site.cookie, ""))
     person = site.door.find(session.person) if session else None
@@ -61,7 +61,7 @@ def _writer_with(role: Role) -> Callable[..., Visit]:
     def require(request: Request, token: Annotated[str, Form()] = "", x_token: Annotated[str, Header()] = "") -> Visit:
         visit = _check_role(find_visit(request), role)
         if not visit.session.is_own(token or x_token):
-            raise Forbidden("This form is of an earlier login: open the page again, and repeat it.")
+            raise Forbidden("This form belongs to an earlier login: open the page again and repeat the input.")
         return visit
 
     require.role = role  # type: ignore[attr-defined]
@@ -74,15 +74,15 @@ def _check_role(visit: Visit, role: Role) -> Visit:
     return visit
 
 
-Reading = Annotated[Visit, Depends(_reader_with(Role.READER))]  #: of a page that everybody may see
+Reading = Annotated[Visit, Depends(_reader_with(Role.READER))]  #: for a page that every user may see
 OperatorReading = Annotated[Visit, Depends(_reader_with(Role.OPERATOR))]
 AnnotatorReading = Annotated[Visit, Depends(_reader_with(Role.ANNOTATOR))]
-Annotating = Annotated[Visit, Depends(_writer_with(Role.ANNOTATOR))]  #: of a form
+Annotating = Annotated[Visit, Depends(_writer_with(Role.ANNOTATOR))]  #: for a form
 Operating = Annotated[Visit, Depends(_writer_with(Role.OPERATOR))]
 Leaving = Annotated[Visit, Depends(_writer_with(Role.READER))]
 
 
 def role_of_route(route: Any) -> Role | None:
-    """The role that a route needs; None for one that everybody may ask."""
+    """Return the role that a route needs; None for a route that needs no login."""
     calls = [dependency.call for dependency in route.dependant.dependencies]
     return next((call.role for call in calls if hasattr(call, "role")), None)

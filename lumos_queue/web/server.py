@@ -1,4 +1,4 @@
-"""Serving the explorer until it is told to stop."""
+"""Serve the explorer until a signal stops it."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class Serving:
     """Where and for whom the explorer is served."""
 
     host: str = "127.0.0.1"
-    port: int = 8642  #: 0: any that is free
-    passwords: Path | None = None  #: people and their roles; None: a token, on this machine alone
-    names: Collection[str] = ()  #: host names by which browsers may ask for it, beside its address
+    port: int = 8642  #: 0: any free port
+    passwords: Path | None = None  #: the password file; None: login by a token, on this machine only
+    names: Collection[str] = ()  #: host names at which browsers may reach it, in addition to its address
     certificate: Path | None = None
     key: Path | None = None
     flower: str = ""  #: the address of Flower
 
 
 def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> None:
-    """Until SIGINT or SIGTERM. `say` tells people one line.
+    """Serve the explorer until SIGINT or SIGTERM. `say` prints one line.
 
-    Raises SpecError when the address cannot be served on, and when others could reach it without a login.
+    Raises SpecError if the address is not available, or if other machines could reach it without a password.
     """
     _check(options)
     door: Door = (
@@ -71,13 +71,13 @@ def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> N
             say(warning)
         server = make_server(app, options.certificate, options.key)
         for number in (signal.SIGINT, signal.SIGTERM):
-            # The server takes these signals while it runs, and raises them again afterwards: for this.
+            # The server handles these signals while it runs, and raises them again afterwards: ignore those.
             signal.signal(number, lambda *_: setattr(server, "should_exit", True))
         server.run(sockets=[server_socket])
 
 
 class _Server(uvicorn.Server):
-    """Ends what live pages follow, before it waits for answers to end."""
+    """A server that ends live pages before it waits for the open answers."""
 
     def __init__(self, config: uvicorn.Config, live: LiveJobs):
         super().__init__(config)
@@ -89,7 +89,7 @@ class _Server(uvicorn.Server):
 
 
 def make_server(app: FastAPI, certificate: Path | None = None, key: Path | None = None) -> uvicorn.Server:
-    """A server that says nothing of itself, believes no proxy, and ends a second after it was told to."""
+    """Return a server that sends no server header, trusts no proxy headers, and ends a second after the signal."""
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -105,7 +105,7 @@ def make_server(app: FastAPI, certificate: Path | None = None, key: Path | None 
 
 
 def _entrance(door: Door, settings: Settings) -> str:
-    """What follows the origin: with the token, unless whoever gave it knows it, as what is said may go into a log."""
+    """The path of the printed address. It contains the token only if it is new, because the line may go into a log."""
     if isinstance(door, TokenDoor) and not settings.web_token:
         return f"/login?{urlencode({'token': door.token})}"
     return "/jobs"
@@ -133,7 +133,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _origins(options: Serving, address: str, port: int, secure: bool) -> set[str]:
-    """The origins by which browsers may reach this server; also by https, where a proxy is in front of it."""
+    """The origins at which browsers may reach this server, including https for a proxy in front of it."""
     scheme, names = "https" if secure else "http", [name.lower() for name in options.names]
     hosts = {
         address,
@@ -144,11 +144,11 @@ def _origins(options: Serving, address: str, port: int, secure: bool) -> set[str
 
 
 def _require_password(address: str, door: Door) -> None:
-    """Raises SpecError where other machines could reach an explorer that asks no password."""
+    """Raise SpecError if other machines could reach an explorer without passwords."""
     if not ipaddress.ip_address(address).is_loopback and not door.asks_password:
         raise SpecError(
-            f"{address} can be reached from other machines, and a token is for this one alone: give --passwords FILE, "
-            "which lumos web add-person writes, or serve on 127.0.0.1."
+            f"{address} can be reached from other machines, and a token is for this machine only: "
+            "give --passwords FILE, which lumos web add-person writes, or serve on 127.0.0.1."
         )
 
 

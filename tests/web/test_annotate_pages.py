@@ -202,7 +202,7 @@ def test_labels_go_to_other_programs_and_come_back(explorer, database, form):
     assert told == [not one.labels_left for one in samples]  # a suggestion only where nobody will label any more
     again = client.submit("/annotate/first/labels", files={"file": ("a.json", answer.content)})
     assert again.status_code == 303, again.text
-    assert "has no label that is new" in client.get("/annotate/first/labels").text
+    assert "has no new label" in client.get("/annotate/first/labels").text
     with database.writer.begin() as connection:
         connection.execute(Label.__table__.delete())
     assert client.submit("/annotate/first/labels", files={"file": ("a.json", answer.content)}).status_code == 303

@@ -1,4 +1,4 @@
-"""Says what a line of a GSM8K solution calculates, where no phrase in it does: the line with its result left blank.
+"""Describes the calculation of a GSM8K line that no phrase describes, by the line with a blank for its result.
 
 The tip came out to 110*.3=$<<110*.3=33>>33                      ->  the tip came out to $___
 Reggie makes 3 points off long shots because 1 x 3 = <<1*3=3>>3  ->  Reggie makes ___ points off long shots
@@ -54,9 +54,9 @@ _EMPTY = INCOMPLETE | PREPOSITIONS | NO_NAMES | AUXILIARIES | BEING | PRONOUNS
 def describe_blank(
     before: str, after: str, value: Fraction, stated_numbers: Collection[Fraction], continues: bool = False
 ) -> str | None:
-    """`the blank in '…'`, or its subject, for a calculation between two texts of a line; None if they are no help.
+    """Return `the blank in '…'`, or its subject, for a calculation between two texts of a line; None if it is no help.
 
-    `stated` are the numbers of the question; other numbers might give a result away and become `…`.
+    `stated_numbers` are the numbers of the question; other numbers might reveal a result and become `…`.
     `continues`: `before` begins with the line's previous calculation.
     """
     known_numbers = set(stated_numbers) - {value}
@@ -108,13 +108,13 @@ def _subject(text: str) -> str | None:
 
 
 def content_words(text: str) -> set[str]:
-    """The words of a text that carry meaning, in lower case."""
+    """Return the content words of a text, in lower case."""
     words = (word.rstrip("'’-") for word in re.findall(r"[a-z][a-z'’-]{2,}", text.lower()))
     return {word for word in words if word not in _EMPTY}
 
 
 def _blank_result(clause: str, value: Fraction) -> str | None:
-    """The clause with its result replaced by a blank; None where the result is not in it."""
+    """The clause with its result replaced by a blank; None if it does not contain the result."""
     for match in _NUMERAL.finditer(clause):
         if read_numeral(match[0]) == value:
             return f"{_last_words(clause[: match.start()])}___{clause[match.end() :]}".rstrip(" ,")

@@ -4,7 +4,7 @@
     Third hour: 26 x 2 = <<52=52>>52             a mark with the result only; the formula is in the prose before it
     All: 26+52 = <<26+52=78>>78
 
-An equation in prose counts when it is exactly right and its result is used by a later calculation or is the answer.
+An equation in prose counts if it is exactly right, and a later calculation uses its result or its result is the answer.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Calculation:
     value: Fraction
     before: str  #: the text of the line before it, back to the previous calculation
     after: str  #: the text after it, up to the next calculation
-    copied: bool  #: only states a number that was found elsewhere: `2x = 16`, `x = <<8=8>>8`
+    copied: bool  #: whether it only states a number from elsewhere: `2x = 16`, `x = <<8=8>>8`
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class SolutionLine:
 
 
 def calculations(solution: str, answer: Fraction | None = None) -> list[SolutionLine]:
-    """The lines that calculate something. Raises NotConvertible when a mark is unreadable.
+    """Return the lines with calculations. Raises NotConvertible for an unreadable mark.
 
-    With `answer`, an equation in prose that gives it counts if it is the last calculation.
+    With `answer`, an equation in prose with this result counts if it is the last calculation.
     """
     if solution.count("<<") > MAX_MARKS or len(solution) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
@@ -154,7 +154,7 @@ def _value(expression: Expression) -> Fraction | None:
 
 
 def strip_formula(text: str) -> str:
-    """The text without the formula, or equal formulas, and the equals sign at its end."""
+    """Return the text without the formula, or equal formulas, and the equals sign at its end."""
     text = text[-MAX_CHARACTERS_BEFORE * 2 :]
     for _ in range(2):
         text = FIGURES.sub("", FORMULA.sub("", _strip_equals(text)))
@@ -167,9 +167,9 @@ def _strip_equals(text: str) -> str:
 
 
 def _which_count(candidates: list[_Candidate], answer: Fraction | None) -> list[bool]:
-    """Whether each counts: a mark does; an equation in prose if only it gives an operand of a later calculation."""
+    """Whether each candidate counts: a mark always; an equation in prose if only it gives a later operand."""
     known_values: set[Fraction] = set()
-    new: list[bool] = []  # whether nothing before it gives the result
+    new: list[bool] = []  # whether no earlier candidate gives the result
     for candidate in candidates:
         new.append(candidate.value not in known_values)
         known_values.add(candidate.value)

@@ -1,8 +1,8 @@
-"""Finds the end of a clause: how many words after a number belong to it, and whether they make sense alone.
+"""Finds the end of a clause: the words after a number that belong to it, if they make sense alone.
 
 clips altogether in April and May.        ->  clips altogether in April and May
 apples, so he has                         ->  apples
-dollars in the red and the blue box he    ->  None: cut at `and`, it would say something else
+dollars in the red and the blue box he    ->  None: up to `and`, the meaning would differ
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 from lumos_queue.rationales.maths.english import INCOMPLETE, VERBAL, VERBS
 
-MAX_CONJUNCT_WORDS = 4  #: of a second noun phrase that is kept: `and May`
+MAX_CONJUNCT_WORDS = 4  #: of a second noun phrase that belongs to the clause: `and May`
 
 _END = re.compile(r"[.;:,=(<]|\b(?:and|so|which|because|since|but|while|then)\b")
 _WORDS = re.compile(r"[A-Za-z' -]+")
@@ -25,7 +25,7 @@ _PAIRS = {"between": "and", "both": "and", "either": "or", "neither": "nor"}
 
 
 def clause_before_end(text: str) -> str | None:
-    """The words up to the clause's end; None where cutting there would change what they say, or leaves half a phrase.
+    """Return the words up to the clause's end; None if the end would change their meaning or split a phrase.
 
     Text that is not plain words is returned unchanged.
     """
@@ -43,7 +43,7 @@ def clause_before_end(text: str) -> str | None:
 
 
 def _conjunct(text: str) -> str | None:
-    """What follows `and`, when it is a short noun phrase that ends the clause."""
+    """The words after `and`, if they are a short noun phrase that ends the clause."""
     end = _END.search(text)
     words = (text[: end.start()] if end else text).split()
     if (end and end[0] not in ".;:(") or not 1 <= len(words) <= MAX_CONJUNCT_WORDS:

@@ -1,7 +1,7 @@
 """Numbers that a solution may use although its question does not state them, because words of the text imply them.
 
-A number is a named constant only where the text has words that imply it: 60 where there are minutes or hours. It does
-not change when the numbers of the question are changed.
+A number is a named constant only if words of the text imply it: minutes or hours imply 60. It does not change when the
+numbers of the question change.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("180 360", r"degrees?|angles?", "degrees of a straight line and of a circle"),
     ("32 5 9 9/5 5/9", r"fahrenheit|celsius", "the scales of Fahrenheit and Celsius"),
 )
-MAX_CHARACTERS = 20_000  #: of a text that are searched
+MAX_CHARACTERS = 20_000  #: searched in a text
 
 _COMPILED = [
     (
@@ -109,7 +109,7 @@ _COMPILED = [
 
 @lru_cache(maxsize=1024)
 def named_constants(text: str) -> frozenset[Fraction]:
-    """The numbers that words of the text imply."""
+    """Return the numbers that words of the text imply."""
     text = text[:MAX_CHARACTERS].lower()
     matches = (numbers for numbers, groups in _COMPILED if all(group.search(text) for group in groups))
     return frozenset().union(*matches)

@@ -1,7 +1,7 @@
 """Finds actions that only state a number they should have calculated: `R2 = Calculator(6)` for half of a dozen.
 
-A number may be stated when the question gives it, in figures or words, when an earlier action gave it, or when words of
-the question or of the action's subgoal imply it: `Define(60)` for the minutes of an hour.
+An action may state a number of the question, in figures or words, the result of an earlier action, and a number that
+words of the question or of the action's subgoal imply: `Define(60)` for the minutes of an hour.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNKNOWN = re.compile(r"(?:(?<!\s)\s++)?[A-Za-z]\s*=(?!=)|=\s*[A-Za-z]\s*\Z")  #
 
 
 def copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Action]:
-    """The actions that only state a number that nothing before them gives."""
+    """Return the actions that only state a number without an earlier source."""
     known_numbers = set(question_numbers(question).numbers)
     copies = []
     for step in steps:
@@ -34,7 +34,7 @@ def copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Act
 
 
 def _constant_of(action: Action) -> Fraction | None:
-    """The number, where an action's arguments are only a number."""
+    """The number, if an action's arguments are only a number."""
     if action.name not in _STATING:
         return None
     text = _UNKNOWN.sub("", action.arguments) if action.name == "SetEquation" else action.arguments

@@ -1,4 +1,4 @@
-"""Finds operands that may be another value: the numbers alone do not say which one is meant."""
+"""Finds ambiguous operands: several sources have the same number."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _DENOMINATOR = re.compile(r"(?<![\w.])1\s*/\s*(R[0-9]+)")
 
 
 def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationale: str = "") -> list[str]:
-    """References whose value another result, the question or a named constant also has, or that divide 1.
+    """Return references that divide 1, or whose value equals another result, a number of the question or a constant.
 
-    Also literals that equal an earlier result. `rationale`: a text that may imply constants, as the question may.
+    Literals that equal an earlier result are included. `rationale`: a further text that may imply constants.
     """
     stated_numbers, values = question_numbers(question).numbers, {}
     operands = []
@@ -42,5 +42,5 @@ def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationa
 
 
 def _count_equal(value: Fraction, values: dict[str, Fraction | None]) -> int:
-    """How many earlier results have the value."""
+    """The number of earlier results with this value."""
     return sum(earlier == value for earlier in values.values())

@@ -36,7 +36,7 @@ LINKS = word_set(
     "in on at per for from to with after before during by as that who which when if or a an she he they it"
 )
 BEING = word_set("is was are were be")
-#: `12 years old` makes no sense without saying who is.
+#: `12 years old` makes no sense without a person.
 MEASURES = word_set(
     """old older younger tall taller high higher long longer wide wider deep deeper away late later early earlier fast
     faster slow slower heavy heavier light lighter short shorter big bigger ago behind ahead thick"""

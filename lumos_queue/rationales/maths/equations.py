@@ -15,7 +15,7 @@ from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
 MAX_QUESTION_CHARACTERS = 200  #: of a question's last sentence, which a subgoal quotes
-MAX_CHARACTERS = 20_000  #: of a question that are searched for clauses
+MAX_CHARACTERS = 20_000  #: searched for clauses in a question
 MAX_CLAUSE_WORDS = 20  #: of a clause that a subgoal quotes
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _JOINED = re.compile(r"^(?:and|but|then|so|or|while)\s+", re.IGNORECASE)
@@ -23,7 +23,7 @@ _CLAUSE_END = re.compile(r"(?<=[,;])\s+|(?<!\s)\s++(?:and|but|then|while)\s+")
 
 
 def annotate(question: str, equation: str, answer: str) -> Annotation:
-    """The annotation of an equation, `- + 1 2 3` or `( 40.0 - 13.0 )`. Raises NotConvertible."""
+    """Return the annotation of an equation, `- + 1 2 3` or `( 40.0 - 13.0 )`. Raises NotConvertible."""
     gold = read_number(answer)
     if gold is None:
         raise NotConvertible("answer_is_text")
@@ -39,7 +39,7 @@ def annotate(question: str, equation: str, answer: str) -> Annotation:
 
 
 def final_quantity(question: str) -> str | None:
-    """What the last subgoal calculates, quoting the question sentence; None when that is too long or missing."""
+    """Return the quantity of the last subgoal, with the quoted question; None if it is too long or missing."""
     question = question.rstrip()
     last = _SENTENCE_END.split(question[-MAX_QUESTION_CHARACTERS:])[-1]
     if not last.endswith("?") or (len(last) == MAX_QUESTION_CHARACTERS and last != question):
@@ -48,7 +48,7 @@ def final_quantity(question: str) -> str | None:
 
 
 def quantity_describer(question: str) -> Callable[[Expression], str | None]:
-    """A function that says what an operation calculates by quoting the clauses that state its numbers."""
+    """Return a function that describes an operation by quoting the clauses that contain its numbers."""
     sentences = [sentence.strip() for sentence in _SENTENCE_END.split(question[:MAX_CHARACTERS])]
     clauses = [_JOINED.sub("", clause.strip(" .,;")) for sentence in sentences for clause in _clauses(sentence)]
     statements = [(clause, numbers_in(clause, words=True)) for clause in clauses if not variables_in(clause)]
@@ -66,7 +66,7 @@ def quantity_describer(question: str) -> Callable[[Expression], str | None]:
 
 
 def _clauses(sentence: str) -> list[str]:
-    """The sentence, or its parts where it states several numbers."""
+    """The sentence, or its parts if it contains several numbers."""
     if len(numbers_in(sentence, words=True)) < 2 and len(sentence.split()) <= MAX_CLAUSE_WORDS:
         return [sentence]
     parts = _CLAUSE_END.split(sentence)

@@ -43,19 +43,19 @@ Expression = Number | StepResult | Operation
 
 
 def parse_infix(text: str) -> Expression | None:
-    """`2*(3+.5)` with the usual precedence; None for anything else."""
+    """Parse `2*(3+.5)` with the usual precedence. Return None for any other text."""
     tokens = _tokens(text)
     return _Infix(tokens).whole() if tokens and not any(token[0] == "R" for token in tokens) else None
 
 
 def parse_arguments(text: str) -> Expression | None:
-    """A Calculator's arguments, which may name results: `(R1 + 2) * 0.5`; None for anything else."""
+    """Parse a Calculator's arguments, which may name results: `(R1 + 2) * 0.5`. Return None for any other text."""
     tokens = _tokens(text)
     return _Infix(tokens).whole() if tokens else None
 
 
 def parse_prefix(text: str) -> Expression | None:
-    """`- + 1 2 3` is (1 + 2) - 3, and `- -5 3` is (-5) - 3: spaces separate tokens. None for anything else."""
+    """Parse tokens between spaces: `- + 1 2 3` is (1 + 2) - 3, `- -5 3` is (-5) - 3. Return None for any other text."""
     stack: list[Expression] = []
     for token in reversed(text.replace("−", "-").split() if len(text) <= MAX_CHARACTERS else []):
         if token in _STRENGTH:
@@ -71,7 +71,7 @@ def parse_prefix(text: str) -> Expression | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """The tokens; an empty list when the text contains anything else."""
+    """The tokens; an empty list if the text contains anything else."""
     text = text.strip().replace("−", "-").replace("×", "*").replace("÷", "/")
     if len(text) > MAX_CHARACTERS:
         return []
@@ -136,7 +136,7 @@ class _Infix:
 
 
 def evaluate(expression: Expression, results: Sequence[Fraction] = ()) -> Fraction:
-    """The exact value. Raises ZeroDivisionError."""
+    """Return the exact value. Raises ZeroDivisionError."""
     if isinstance(expression, Number):
         return expression.value
     if isinstance(expression, StepResult):
@@ -150,7 +150,7 @@ def evaluate(expression: Expression, results: Sequence[Fraction] = ()) -> Fracti
 
 
 def format_expression(expression: Expression, name: Callable[[int], str] = "R{}".format) -> str:
-    """Infix text with only the parentheses that the tree needs: `(R1 + 2) * 0.5`; `name` gives a result's name."""
+    """Return infix text with only the necessary parentheses: `(R1 + 2) * 0.5`; `name` returns a result's name."""
     if isinstance(expression, Number):
         return show_number(expression.value, decimal=True)
     if isinstance(expression, StepResult):
@@ -171,7 +171,7 @@ def _needs_parentheses(right: Expression, strength: int) -> bool:
 
 
 def leaves(expression: Expression) -> Iterator[Number | StepResult]:
-    """The operands from left to right."""
+    """Yield the operands from left to right."""
     if isinstance(expression, Operation):
         yield from leaves(expression.left)
         yield from leaves(expression.right)
@@ -180,7 +180,7 @@ def leaves(expression: Expression) -> Iterator[Number | StepResult]:
 
 
 def replace_numbers(expression: Expression, replacement: Callable[[Fraction], Expression]) -> Expression:
-    """The same tree with each literal, from left to right, replaced."""
+    """Return the tree with each literal replaced, from left to right."""
     if isinstance(expression, Number):
         return replacement(expression.value)
     if isinstance(expression, StepResult):
@@ -190,7 +190,7 @@ def replace_numbers(expression: Expression, replacement: Callable[[Fraction], Ex
 
 
 def chain(expression: Operation) -> list[Expression]:
-    """The operands of a chain of one operation: `a - b - c` has three, `a + (b + c)` two."""
+    """Return the operands of a chain of one operation: `a - b - c` has three, `a + (b + c)` two."""
     left = expression.left
     same = isinstance(left, Operation) and left.sign == expression.sign
     return [*(chain(left) if same else [left]), expression.right]  # type: ignore[arg-type]

@@ -5,9 +5,9 @@ A solution writes `36+12` where it means `36 + R1`. The rules, in this order:
 1. A number that no earlier action gave is a literal.
 2. A number that an earlier action gave, and that has no other source, is that action's result. Other sources: the
    question states it, words imply it (the 60 of minutes), or it is the 3 of `1/3`.
-3. A number that has both is the result as long as no later action has used that result, since solutions do not
-   calculate what they do not need. Once the result was used, the number is a literal.
-4. Where several earlier actions gave it, the latest unused one is meant; when all were used, the latest.
+3. A number with both sources is the result until an action has used that result, because solutions do not calculate
+   unnecessary values. Afterwards the number is a literal.
+4. If several earlier actions gave the number, it is the latest unused result; if all were used, the latest result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lumos_queue.rationales.maths.expressions import Expression, Number, Operati
 
 @dataclass(slots=True)
 class Linker:
-    """Links the operands of one solution, action by action, and counts what it had to decide."""
+    """Link the operands of one solution, action by action, and count the ambiguous cases."""
 
     stated: frozenset[Fraction]  #: the numbers that the question states
     results: list[Fraction] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Linker:
         return cls(frozenset(stated_numbers))
 
     def link(self, expression: Expression, words: str = "") -> Expression:
-        """The expression with its operands linked; `words`: the text that may imply constants."""
+        """Return the expression with linked operands; `words`: the text that may imply constants."""
         literal = iter(possible_literals(expression, self.stated, named_constants(words)))
         return replace_numbers(expression, lambda value: self._operand(value, next(literal)))
 
@@ -58,10 +58,9 @@ class Linker:
 def possible_literals(
     expression: Expression, stated_numbers: Collection[Fraction], constants: Collection[Fraction]
 ) -> Iterator[bool]:
-    """Whether each number, from left to right, could be a literal although an action gave it.
+    """Yield for each number, from left to right, whether it could be a literal although an action gave it.
 
-    It could if the question states it, if it is a constant by which something is multiplied or divided, or if it is the
-    3 of `12*1/3`.
+    It could if the question states it, if it is a constant factor or divisor, or if it is the 3 of `12*1/3`.
     """
     for value, factor, under in _numbers(expression):
         yield under or value in stated_numbers or (factor and value in constants)

@@ -26,7 +26,7 @@ ROUNDED = Fraction(1, 1000)  #: relative difference below which a gold answer co
 MAX_ACTIONS = 200  #: of an annotation
 MAX_BITS = 4096  #: of a value's numerator or denominator
 
-#: An action's expression, and in words what it calculates, where that is known.
+#: An action's expression, and the text of its quantity, if known.
 Step = tuple[Expression, str | None]
 
 
@@ -34,7 +34,7 @@ Step = tuple[Expression, str | None]
 class ProgramBuilder:
     """The subgoals so far. Actions are numbered across subgoals: the k-th sets Rk.
 
-    `describe` says what an inner operation of a tree calculates, or None.
+    `describe` returns the text of an inner operation's quantity, or None.
     """
 
     describe: Callable[[Expression], str | None] = field(default=lambda _: None)
@@ -57,7 +57,7 @@ class ProgramBuilder:
             self._positions.append((number, position))
             variable, formula = f"R{len(self.values)}", format_expression(expression)
             actions.append(Action((variable,), "Calculator", formula, f"{variable} = Calculator({formula})"))
-        results = set(self.values[first:])  # words that contain one of these, even by chance, are left out
+        results = set(self.values[first:])  # a quantity's text that contains a result, even by chance, is not used
         sentences = [plain if numbers & results else sentence for sentence, plain, numbers in forms]
         text = f"Subgoal {number}: {wording.join_sentences(sentences)}"
         self.subgoals.append(AnnotatedSubgoal(Subgoal(number, text), tuple(actions), tuple(self.shown[first:])))
@@ -73,14 +73,14 @@ class ProgramBuilder:
         return value
 
     def _is_decimal(self, expression: Expression) -> bool:
-        """Whether the Calculator writes the value as a decimal: it does when an operand is written as one."""
+        """Whether the Calculator writes the value as a decimal, because an operand is written as a decimal."""
         return any(
             "." in (self.shown[leaf.number - 1] if isinstance(leaf, StepResult) else format_expression(leaf))
             for leaf in leaves(expression)
         )
 
     def _name(self, result: int) -> str:
-        """The name of a result in a plan, where results are those of subgoals."""
+        """The name of a result in a plan, which names the results of subgoals."""
         subgoal, position = self._positions[result - 1]
         siblings = sum(1 for number, _ in self._positions if number == subgoal)
         if subgoal > len(self.subgoals):
@@ -90,7 +90,7 @@ class ProgramBuilder:
     def add_tree(self, expression: Expression, quantity: str | None = None) -> Expression:
         """Add a subgoal for each operation of the tree, inner ones first; a chain such as `a + b + c` is one operation.
 
-        Returns the result of the last subgoal; `quantity` says what that one calculates.
+        Return the result of the last subgoal; `quantity` is the text of its quantity.
         """
         if not isinstance(expression, Operation):
             return expression
@@ -107,12 +107,12 @@ class ProgramBuilder:
         return Operation(expression.sign, left, self.add_tree(expression.right))
 
     def check(self, target_value: Fraction) -> None:
-        """Raises NotConvertible when the last value is not the expected one, apart from rounding of floats."""
+        """Raise NotConvertible if the last value differs from the target value by more than the rounding of floats."""
         difference = abs(self.values[-1] - target_value)
         if difference > NOISE * abs(target_value):
             raise NotConvertible("rounded" if difference <= ROUNDED * abs(target_value) else "value_differs")
 
     def finish(self, answer: str, gold: Fraction) -> Annotation:
-        """The annotation. Raises NotConvertible when the last value is not the gold answer."""
+        """Return the annotation. Raises NotConvertible if the last value is not the gold answer."""
         self.check(gold)
         return Annotation(tuple(self.subgoals), answer)

@@ -1,10 +1,10 @@
-"""Says what a line of a GSM8K solution calculates, in the line's words.
+"""Describes the quantity that a line of a GSM8K solution calculates, in the line's words.
 
     Ida sold 36/3 = <<36/3=12>>12 tarts on Monday.      ->  how many tarts Ida sold on Monday
     Jan earns 90/6 = $<<90/6=15>>15 per hour.           ->  how much money Jan earns per hour
 
-The rules look at form, not meaning: words are used when they are a complete phrase, either a noun with whole
-prepositional phrases or a subject with its verb. A line of another form gives no answer.
+The rules use the form, not the meaning: the words must be a complete phrase, either a noun with whole prepositional
+phrases or a subject with its verb. Lines of other forms have no description.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lumos_queue.rationales.maths.english import (
 from lumos_queue.scoring.numerals import numbers_in
 
 MAX_WORDS = 12  #: of the text after the result
-MAX_NOUN_WORDS = 4  #: of what is counted
+MAX_NOUN_WORDS = 4  #: of the counted things
 MAX_HEAD_WORDS = 6  #: of subject and verb
 _ALONE = (["in", "total"], ["altogether"], ["each"])  #: after `how much money`, without subject and verb
 
@@ -46,9 +46,9 @@ _TOTAL = re.compile(r"\b(?:a total of|in total|another|about|up to|a|an|the|only
 
 
 def describe_quantity(before: str, after: str, stated_numbers: Collection[Fraction]) -> str | None:
-    """`how many …` for a mark between `before` and `after`, or None where the line does not read well.
+    """Return `how many …` for a mark between `before` and `after`; None if the line gives no readable phrase.
 
-    `stated` are the numbers of the question; words with any other number might give a result away and are rejected.
+    `stated_numbers` are the numbers of the question; words with other numbers might reveal a result and are rejected.
     """
     result = _RESULT.match(after)
     tail = clause_before_end(after[result.end() if result else 0 :])
@@ -100,7 +100,7 @@ def _count(words: list[str], head: list[str] | None) -> str | None:
 
 
 def _head(before: str, stated_numbers: Collection[Fraction]) -> list[str] | None:
-    """Subject and verb, when the text before the formula is nothing else: `Ida sold`."""
+    """Subject and verb, if the text before the formula contains nothing else: `Ida sold`."""
     text = _OPENING.sub("", before[-200:].rsplit(". ", 1)[-1].strip())
     text = _TOTAL.sub("", FIGURES.sub("", text)).strip()
     words = text.split()

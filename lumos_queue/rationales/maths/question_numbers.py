@@ -1,7 +1,7 @@
-"""Finds the numbers that a question gives, and how some of them follow from others.
+"""Finds the numbers in a question, and the dependencies between them.
 
-`25% of 3 dozen` gives 25 and 3, which can be changed; 0.25, 0.75, 75 and 36 follow from these. That a dozen is 12
-cannot be changed; numbers of that kind are named constants (rationales/maths/constants.py).
+`25% of 3 dozen` contains 25 and 3, which can be changed; 0.25, 0.75, 75 and 36 follow from these. The 12 of a dozen
+cannot be changed: it is a named constant (rationales/maths/constants.py).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from functools import lru_cache
 from lumos_queue.scoring.numerals import numbers_in
 
 Changes = Mapping[Fraction, Fraction]
-#: Gives the new value of a number from the new values of those it follows from.
+#: Returns the new value of a number from the new values of the numbers that it depends on.
 Dependency = Callable[[Callable[[Fraction], Fraction]], Fraction]
 
-MAX_CHARACTERS = 20_000  #: of a question that are searched
+MAX_CHARACTERS = 20_000  #: searched in a question
 
 _NUMBER = r"(?<![\w.,/])([0-9]{1,30}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})"
 _PERCENT = re.compile(rf"{_NUMBER}\s*(?:%|-?per ?cent(?![a-z]))", re.IGNORECASE)
@@ -47,7 +47,7 @@ class QuestionNumbers:
         return frozenset(self.free).union(self.follow, self.fixed)
 
     def extend(self, changes: Changes) -> dict[Fraction, Fraction]:
-        """The changes of the free numbers, with the changes that follow from them."""
+        """Return the changes of the free numbers, and the changes that follow from them."""
         all_changes = dict(changes)
         for value, follow in self.follow.items():
             all_changes.setdefault(value, follow(lambda number: changes.get(number, number)))
@@ -56,7 +56,7 @@ class QuestionNumbers:
 
 @lru_cache(maxsize=256)
 def question_numbers(question: str) -> QuestionNumbers:
-    """The numbers that a question gives."""
+    """Return the numbers in a question."""
     question = question[:MAX_CHARACTERS]
     percent = frozenset(map(Fraction, _PERCENT.findall(question)))
     fixed_numbers = {Fraction(1, 2) for match in _HALF.finditer(question) if match[0].lower().startswith("half")}

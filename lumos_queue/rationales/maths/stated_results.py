@@ -1,9 +1,9 @@
-"""Finds results of a subgoal's actions that its text gives away.
+"""Finds results of a subgoal's actions that the subgoal's text reveals.
 
-A number gives a result away when it equals it, in figures or in words, except where it is needed: in the label, in a
-reference to a subgoal or one of its results, and as an operand of the subgoal's actions (`Multiply 36 by 1`). The word
-`one` is usually not a number and is ignored. A text gives a result away when it contains it as whole words, except
-where the task or an operand of the subgoal's actions contains them too (`Which is taller, A or B?`).
+A number reveals a result if it equals the result, in figures or in words, except where it is necessary: in the label,
+in a reference to a subgoal or one of its results, and as an operand of the subgoal's actions (`Multiply 36 by 1`). The
+word `one` is usually not a number and is ignored. A text reveals a result if it contains the result as whole words,
+unless the task or an operand of the subgoal's actions contains these words too (`Which is taller, A or B?`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from lumos_queue.records import AnnotatedSubgoal
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
-#: To a subgoal or a result, where a number is needed.
+#: A reference to a subgoal or a result, which needs a number.
 _REFERENCE = re.compile(r"\bsubgoals? \d+(?:(?:,| and|, and) \d+)*|\b(?:result|step) \d+\b", re.IGNORECASE)
 _ONE = re.compile(r"\bone\b", re.IGNORECASE)
 _SHORT = frozenset(("yes", "no", "true", "false"))
 
 
 def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
-    """The results that the subgoal's text states, in the form in which the step states them."""
+    """Return the results that the subgoal's text reveals, in the form in which the step states them."""
     text = _REFERENCE.sub(" ", strip_label(step.subgoal.text))
     operands = " ".join(replace_variables(action.arguments, lambda _: " ") for action in step.actions)
     numbers = set(numbers_in(_ONE.sub(" ", text), words=True)) - set(numbers_in(operands, words=True))

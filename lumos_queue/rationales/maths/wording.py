@@ -1,4 +1,4 @@
-"""Subgoals in words, from expressions: what to do with which operands, never the result.
+"""Writes subgoals from expressions: the operation and its operands, never the result.
 
 Calculate how many tarts Ida sold on Monday by dividing 36 by 3.
 Subtract the result of Subgoal 1 from 20.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from lumos_queue.rationales.enumeration import enumerate_words
 from lumos_queue.rationales.maths.expressions import Expression, Operation, StepResult, chain, format_expression, leaves
 
-MAX_OPERANDS = 4  #: in a sentence that is easy to read; with more, the formula is shown
+MAX_OPERANDS = 4  #: of a readable sentence; with more operands, the sentence contains the formula
 
 _VERBS = {
     "+": ("Add", "adding"),
@@ -25,7 +25,7 @@ Name = Callable[[int], str]  #: from the number of a result to its name in a pla
 
 
 def step_sentence(expression: Expression, quantity: str | None, name: Name) -> str:
-    """One sentence without its full stop; `quantity` says what it calculates: `how many tarts he sold on Monday`."""
+    """Return a sentence without its full stop; `quantity` is the text of its result: `how many tarts he sold`."""
     if not isinstance(expression, Operation):
         if isinstance(expression, StepResult):
             return f"Take {name(expression.number)}" + (f" as {quantity}" if quantity else "")
@@ -36,7 +36,7 @@ def step_sentence(expression: Expression, quantity: str | None, name: Name) -> s
 
 
 def operation_phrase(expression: Operation, name: Name, gerund: bool) -> str:
-    """`Divide 36 by 3`, or `dividing 36 by 3`."""
+    """Return `Divide 36 by 3`, or `dividing 36 by 3`."""
     if sum(1 for _ in leaves(expression)) > MAX_OPERANDS:
         return f"{'working' if gerund else 'Work'} out {format_expression(expression, name)}"
     verb = _VERBS[expression.sign][gerund]
@@ -50,7 +50,7 @@ def operation_phrase(expression: Operation, name: Name, gerund: bool) -> str:
 
 
 def noun_phrase(expression: Expression, name: Name) -> str:
-    """`36`, `the result of Subgoal 1`, or `the sum of 3 and 4`."""
+    """Return `36`, `the result of Subgoal 1`, or `the sum of 3 and 4`."""
     if isinstance(expression, StepResult):
         return name(expression.number)
     if not isinstance(expression, Operation):
@@ -60,6 +60,6 @@ def noun_phrase(expression: Expression, name: Name) -> str:
 
 
 def join_sentences(sentences: Sequence[str]) -> str:
-    """Several steps of one subgoal in one sentence."""
+    """Join several steps of one subgoal to one sentence."""
     first, *rest = sentences
     return first + "".join(f", then {sentence[0].lower()}{sentence[1:]}" for sentence in rest) + "."

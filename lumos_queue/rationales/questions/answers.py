@@ -1,7 +1,7 @@
-"""Finds the words of a sentence that answer a question, by the kind asked for: a date, a number, a size, a name.
+"""Finds the words of a sentence that answer a question for a date, a number, a size or a name.
 
-An answer is accepted where the sentence has exactly one span of the kind that the question lacks, and few other words
-that the question lacks. Any other `what` and `which` is answered from the sentence's grammar (predicates.py).
+An answer is accepted if exactly one span of this kind, and few other words, are only in the sentence.
+Other questions with `what` and `which` are answered from the sentence's grammar (predicates.py).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from lumos_queue.rationales.questions.spans import Span, dates, names, quantitie
 from lumos_queue.rationales.questions.word_matches import content, has_form, same_word, words
 from lumos_queue.rationales.word_set import word_set
 
-#: Words that a sentence may have and its question not, by kind: dates are certain by form, so they allow the most.
+#: By kind, the limit of words that are only in the sentence. Dates are recognised reliably: their limit is high.
 MAX_EXTRA_WORDS = {"when": 3, "how many": 2, "size": 1, "name": 2}
-ROUGH_EXTRA_WORDS = 2  #: allowed in addition where a rough answer is enough
+ROUGH_EXTRA_WORDS = 2  #: further words for a rough answer
 
 _WHEN = re.compile(
     r"when\b|(?:in |on |during )?(?:what|which) (?P<type>year|date|time period|years|century|decade)\b", re.IGNORECASE
@@ -59,7 +59,7 @@ _HEDGE = re.compile(
     r"|fewer than|between|under)\s+)+$",
     re.IGNORECASE,
 )
-#: Before a date that only bounds the event, and before one that is its date: in `the 1980 film` it is neither.
+#: Before a date that limits an event, and before the date of an event: in `the 1980 film` the year is neither.
 _BOUND = re.compile(r"\b(?:until|before|after|by|since|between)\s+(?:the\s+)?$", re.IGNORECASE)
 _PHASE = re.compile(r"\b(?:end(?:s|ed|ing)|beg[aiu]n\w*|start(?:s|ed|ing)?|finish\w*|stop\w*)\b", re.IGNORECASE)
 _SAYS_WHEN = re.compile(
@@ -75,7 +75,7 @@ _IN_PLACE = re.compile(r"\b(?:in|from|at|near|of|to|on)\s+(?:the\s+|downtown\s+)
 
 
 def type_words(question: str) -> set[str]:
-    """The words of a question that only say what kind of answer it expects; a fact need not contain them."""
+    """Return the words of a question that only state the kind of its answer; a fact need not contain them."""
     group_sets = [
         match.groupdict() for pattern in (_WHEN, _HOW, _SIZE, _WHO, _WHERE) if (match := pattern.match(question))
     ]
@@ -84,7 +84,7 @@ def type_words(question: str) -> set[str]:
 
 
 def read_answer(question: str, fact: str, roughly: bool = False) -> str | None:
-    """The words of the fact that answer the question; None where that is not clear."""
+    """Return the words of the fact that answer the question; None if the answer is not clear."""
     extra_words = ROUGH_EXTRA_WORDS if roughly else 0
     if _WHEN.match(question):
         return _single(_dates(question, fact), question, fact, MAX_EXTRA_WORDS["when"] + extra_words)
@@ -103,7 +103,7 @@ def read_answer(question: str, fact: str, roughly: bool = False) -> str | None:
 
 
 def _single(spans: Sequence[Span], question: str, fact: str, limit: int) -> str | None:
-    """The only span, where the fact has at most `most` other words that the question lacks."""
+    """The only span, if at most `limit` other words of the fact are not in the question."""
     if len(spans) != 1:
         return None
     span, question_words = spans[0], words(question)
@@ -128,12 +128,12 @@ def _dates(question: str, fact: str) -> list[Span]:
 
 
 def _counts(noun: str, fact: str, span: Span) -> bool:
-    """Whether the number counts what the question asks for: `seven ex-wives`, `165 years`."""
+    """Whether the number counts the question's noun: `seven ex-wives`, `165 years`."""
     return has_form(noun, words(span.text)) or any(same_word(noun, word) for word in words(fact[span.end :][:60])[:3])
 
 
 def _sizes(of: str, question: str, fact: str) -> list[Span]:
-    """Measures of this kind; none where the fact also has a measure of another kind."""
+    """Measures of this kind; none if the fact also has a measure of another kind."""
     if any(has_form(word, _DIMENSIONS) and not has_form(word, [*words(question), of]) for word in words(fact)):
         return []
     kinds = [kind for kind, known_words in _MEASURES.items() if of.split()[0] in known_words]
@@ -141,7 +141,7 @@ def _sizes(of: str, question: str, fact: str) -> list[Span]:
 
 
 def _names(question: str, fact: str) -> list[Span]:
-    """Names that the question does not contain, a list of names as one; none where one may not be a name."""
+    """Names that are not in the question, with a list of names as one span; none if a span may not be a name."""
     question_words: list[str] = words(question)
     spans: list[Span] = []
     for span in names(fact):
@@ -159,7 +159,7 @@ def _names(question: str, fact: str) -> list[Span]:
 
 
 def _is_named(span: Span, question: str, fact: str) -> bool:
-    """Whether the name is that of a person or place that the question can ask for."""
+    """Whether the name can be the person or place that the question asks for."""
     if not _AFTER_NAME.match(fact, span.end) or set(content(span.text)) & set(words(question)):
         return False
     before = fact[: span.start]

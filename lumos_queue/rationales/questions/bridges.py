@@ -1,11 +1,11 @@
-"""Splits a question that describes one of two pages into two: what is described, and what is asked about it.
+"""Splits a question that describes one of two pages into two questions: one for the described thing, one about it.
 
 Where was the author of Ahr born?                -> Who is the author of Ahr?  Where was #1 born?
 Ann runs a firm that sells what?                 -> Ann runs which firm?  #1 sells what?
 How long is the river that crosses Bel in Ahr?   -> Which river crosses Bel in Ahr?  How long is #1?
 
-The words are those of the question. Which page answers which part follows from the words that it contains; what is
-described is the title of one page and occurs in the other, and the answer occurs in the page of the second question.
+The words are those of the question. The words of a page decide which question it answers. The described thing is the
+title of one page and occurs in the other page; the answer occurs in the page of the second question.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class TitledPage:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """The two questions, `#1` in the second; which page answers each; and the first one's answer."""
+    """The two questions (the second contains `#1`), the page that answers each, and the answer of the first."""
 
     first: str
     second: str
@@ -68,7 +68,7 @@ class Bridge:
 
 
 def find_bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Bridge | None:
-    """The two questions whose words occur on their pages most often; None where too few of them do."""
+    """Return the two questions whose words occur on their pages most often; None if too few words occur."""
     if len(question) > MAX_CHARACTERS:
         return None
     best, best_share = None, 0.0
@@ -83,7 +83,7 @@ def find_bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Brid
 
 
 def _connections(first: TitledPage, second: TitledPage, answer: str) -> Iterator[str]:
-    """The possible answers of the first question: its page's title where the other page states it, or the other's."""
+    """The possible answers of the first question: the title of a page that the other page mentions."""
     if occurs(first.title, second.text) and occurs(answer, f"{second.title} {second.text}"):
         yield from () if _overlap(first.title, answer) else (first.title,)
     if occurs(second.title, first.text) and occurs(answer, second.text):
@@ -104,7 +104,7 @@ def _coverage(text: str, page: TitledPage) -> float:
 
 
 def _splits(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, str]]:
-    """Each way to split a question, as (what is described, what is asked about #1)."""
+    """Each way to split a question, as (question for the described thing, question about #1)."""
     match = _IN_PLACE.fullmatch(question)
     before = match["before"] if match and _is_noun(match["noun"]) else ""
     if match and _NAMED.search(before[1:]) and not _ASKS_WITHIN.search(before):
@@ -122,7 +122,7 @@ def _splits(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, s
 
 
 def _ends(question: str, start: int, pages: Sequence[TitledPage]) -> Iterator[int]:
-    """Where the description that begins at `start` can end: at the end of the question, or after a page's title."""
+    """The possible ends of the description from `start`: the end of the question, or the end of a page's title."""
     yield len(question)
     for page in pages:
         location = find(page.title, question, start)
@@ -145,7 +145,7 @@ def _is_noun(noun: str) -> bool:
 
 
 def _describes(pattern: re.Pattern[str], clause: str, pages: Sequence[TitledPage]) -> bool:
-    """Whether a clause contains a name, no question and only one description; after `of`, a name that is on a page."""
+    """Whether a clause contains a name, no question and one description. After `of`, a page must contain the name."""
     if not _NAMED.search(clause) or _ASKS_WITHIN.search(clause) or _SECOND.search(clause):
         return False
     name = clause.removeprefix("the ").strip(' "“”')
@@ -160,7 +160,7 @@ def _asks(before: str, after: str) -> bool:
 
 
 def _question_of(match: re.Match[str], clause: str) -> str | None:
-    """The question for what is described; None where the clause may end before its verb."""
+    """The question for the described thing; None if the clause may end before its verb."""
     noun, link = match["noun"], match.groupdict().get("link")
     last = noun.split()[-1]
     who = "Who" if last in _PERSON_NOUNS else f"Which {noun}"

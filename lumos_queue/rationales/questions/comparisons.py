@@ -6,7 +6,7 @@ Which is a comedy film, Ahr or Bel?         -> Is Ahr a comedy film?  Is Bel a c
 Are Ann and Bob both opera composers?       -> Is Ann an opera composer?  Is Bob an opera composer?
 Are Ann and Bob of the same nationality?    -> What is the nationality of Ann?  What is the nationality of Bob?
 
-What the pages say must lead to the gold answer: where it does not, or that is unclear, there are no questions.
+The pages must lead to the gold answer: if they do not, or if that is unclear, there are no questions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HEAD = re.compile(r"(?P<before>.*?\b)(?P<head>\w+)(?P<after>(?: (?:of|for|in|fr
 _PLURAL = re.compile(r"[^siu]s$")
 _BEFORE_BIRTH = re.compile(r"\bborn\b[^.]*$|\([^()]*$")
 _TO = re.compile(r"\s?(?:[-–—]|\bto\b|\buntil\b|\bthrough\b)\s?")
-#: A page that calls a person a poet also makes them a writer, so where only such a word is missing, nothing is known.
+#: Broad words: a page that calls a person a poet implies a writer, so that a missing broad word proves nothing.
 _BROAD = word_set(
     """writer author artist musician entertainer performer athlete scientist company business place city plant animal
     person people group book film movie song celebrity"""
@@ -71,15 +71,15 @@ class _Pair:
         return [Side(question(name), result) for name, result in zip(self.names, results, strict=True)]
 
     def choice(self) -> int | None:
-        """Which of the two the answer names; None where it names both equally, or neither."""
+        """Return the index of the name in the answer; None if it contains both names equally, or neither."""
         answer_words = set(words(self.answer))
         shares = [len(answer_words.intersection(words(name))) / max(1, len(set(words(name)))) for name in self.names]
         return None if shares[0] == shares[1] else int(shares[1] > shares[0])
 
     def judge(self, statement: str) -> list[str]:
-        """Whether each page says it: `yes` where all its words occur, `no` where a word that is not broad is missing.
+        """Return whether each page contains the statement: `yes` if all words occur, `no` if a narrow word is missing.
 
-        '' where that is not known.
+        '' if that is unknown.
         """
         statement_words = content(statement)
         gaps = [missing_words(statement_words, text) for text in self.texts]
@@ -89,7 +89,7 @@ class _Pair:
         ]
 
     def compare(self, question: Callable[[str], str], spans: Sequence[Span | None]) -> list[Side] | None:
-        """The sides, if the answer has the smaller or larger value that the question asks for."""
+        """Return the sides, if the answer has the smaller or larger value that the question asks for."""
         first, second = spans
         least, choice = SMALLER.search(self.asked) is not None, self.choice()
         if first is None or second is None or choice is None or least == (LARGER.search(self.asked) is not None):
@@ -100,7 +100,7 @@ class _Pair:
 
 
 def find_sides(question: str, names: Sequence[str], texts: Sequence[str], answer: str) -> list[Side] | None:
-    """The questions on two things, in the order of their names, with their results; None where no rule applies.
+    """Return the questions on two things with their results, in the order of the names; None if no rule applies.
 
     `names` are the names in the question, `texts` the sentences of their pages.
     """
@@ -130,7 +130,7 @@ def _nationalities(pair: _Pair) -> list[Side] | None:
 
 
 def _both(pair: _Pair) -> list[Side] | None:
-    """For a question whether both are something; if the answer is no, exactly one of them must be."""
+    """Read a question whether both things have a property. If the answer is no, exactly one thing must have it."""
     match = _BOTH.fullmatch(pair.asked)
     statement = _singular(match["said"]) if match else None
     if not match or not statement:
@@ -143,7 +143,7 @@ def _both(pair: _Pair) -> list[Side] | None:
 
 
 def _singular(phrase: str) -> str | None:
-    """`opera composers` as `an opera composer`; what is not a plural noun unchanged; None where that is unclear."""
+    """Turn `opera composers` into `an opera composer`. Other phrases are unchanged; None if the form is unclear."""
     if _NO_PLURAL.match(phrase):
         return phrase
     match = _HEAD.fullmatch(phrase)
@@ -154,7 +154,7 @@ def _singular(phrase: str) -> str | None:
 
 
 def _choice(pair: _Pair) -> list[Side] | None:
-    """For `Is Ahr or Bel public?`: the page of the answer says it, and the other page does not."""
+    """Read `Is Ahr or Bel public?`: the page of the answer states the property, and the other page does not."""
     either = _OR.fullmatch(pair.asked)
     match = _IS.fullmatch(either["asked"].rstrip(" ,:")) if either else _ONE_OF_TWO.fullmatch(pair.asked)
     if not match or COMPARATIVE.search(match["said"]):
@@ -181,7 +181,7 @@ def _birth(text: str) -> Span | None:
 
 
 def _date_of(verb: str, text: str) -> Span | None:
-    """The date of an event; None where several dates are stated."""
+    """The date of an event; None if the text has several dates."""
     spans = dates(text)
     return _beginning(spans[0]) if len(spans) == 1 and not missing_words([verb], text) else None
 

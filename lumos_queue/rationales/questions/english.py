@@ -6,7 +6,7 @@ import re
 
 from lumos_queue.rationales.word_set import word_set
 
-#: They give a question its form or connect other words, so question and answer need not share them.
+#: They form a question or connect words, so that the answer need not contain them.
 FUNCTION_WORDS = word_set(
     """a an the this that these those of in on at to from by with for as and or but than into about during between its
     it his her hers him he she their theirs them they who whom whose which what when where why how is are was were be
@@ -14,7 +14,7 @@ FUNCTION_WORDS = word_set(
     such also any some you your we our i me my not no many much name type types kind kinds considered called both
     described"""
 )
-#: They hardly change what a sentence says of its subject; a question may have them and its answer not.
+#: They hardly change the meaning of a sentence, so that only the question or only the answer may contain them.
 LIGHT_WORDS = word_set(
     """typically usually commonly normally generally often mostly mainly primarily around about approximately roughly
     average said thought believed estimated located take takes took taken place happen happened occur occurred held
@@ -57,9 +57,9 @@ OR_EQUAL = re.compile(r"\b(?:equal|the same|at least|at most)\b")
 EQUAL = re.compile(r"\b(?:the same|equal|identical|match)\b")
 DIFFERENT = re.compile(r"\bdifferent\b")
 
-# --- which of two things a question asks for --------------------------------------------------------------------------
+# --- the smaller or the larger of two things --------------------------------------------------------------------------
 
-SMALLER = re.compile(r"\b(?:first|earlier|earliest|older|oldest|fewer|fewest)\b")  #: the one with the smaller value
+SMALLER = re.compile(r"\b(?:first|earlier|earliest|older|oldest|fewer|fewest)\b")  #: asks for the smaller value
 LARGER = re.compile(r"\b(?:recently|later|latest|last|younger|youngest|higher|highest|taller|tallest|more|most)\b")
 #: A comparative cannot be asked of one thing alone.
 COMPARATIVE = re.compile(

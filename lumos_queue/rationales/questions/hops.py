@@ -1,11 +1,11 @@
 """Questions answered in hops, each from its own pages: the rationale in words, and the annotation by rule.
 
-A hop becomes a subgoal with the actions KnowledgeQuery, ParagraphRetrieve and QA; one that needs no page is a QA over
-earlier answers. Where a hop's question says `#1`, the subgoal says `the result of Subgoal 1`, and the actions say the
-variable of that answer, which the last QA also has in its list: `QA([R5, R3], Question: When was R3 crowned?)`. So an
-action depends on the result and not on its text, and a grounder that cannot see results can write it. For the same
-reason a page is looked up by its title only where the hop's question or an earlier answer contains it, and else by the
-question. So no query names the page that is the answer.
+A hop becomes a subgoal with the actions KnowledgeQuery, ParagraphRetrieve and QA; a hop without pages is a QA over
+earlier answers. For `#1` in a hop's question, the subgoal contains `the result of Subgoal 1`, and the actions contain
+the variable of that answer, which is also in the list of the last QA: `QA([R5, R3], Question: When was R3 crowned?)`.
+An action thus depends on the result and not on its text, so that a grounder that cannot see results can write it. For
+the same reason a page is retrieved by its title only if the hop's question or an earlier answer contains the title, and
+otherwise by the question: no query names the page that is the answer.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Hop:
     question: str
     answer: str
     titles: Sequence[str] = ()  #: of the pages that answer it
-    paragraphs: Sequence[str] = ()  #: the paragraphs of them that do, `Title-3`
-    subgoal: str = ""  #: the subgoal's text, where it is not `Answer the question: …`
+    paragraphs: Sequence[str] = ()  #: the paragraphs that answer it, `Title-3`
+    subgoal: str = ""  #: the subgoal's text; '': `Answer the question: …`
 
     @property
     def earlier(self) -> list[int]:
@@ -41,7 +41,7 @@ class Hop:
 
 
 def rationale(facts: Sequence[str], questions: Sequence[tuple[str, Sequence[str]]], answer: str) -> str:
-    """The natural-language plan, as LUMOS annotations write it; each question with the paragraphs that answer it."""
+    """Return the natural-language plan of LUMOS annotations: each question with the paragraphs that answer it."""
     steps = []
     for number, (question, paragraphs) in enumerate(questions, start=1):
         paragraph_names = ", ".join(f"'{paragraph}'" for paragraph in paragraphs)
@@ -56,7 +56,7 @@ def rationale(facts: Sequence[str], questions: Sequence[tuple[str, Sequence[str]
 
 
 def annotation(hops: Sequence[Hop], answer: str) -> Annotation:
-    """The annotation, with one subgoal for each hop. Raises NotConvertible."""
+    """Return the annotation, with one subgoal for each hop. Raises NotConvertible."""
     steps, variables = Steps(), []
     for number, hop in enumerate(hops, start=1):
         if any(earlier >= number for earlier in hop.earlier):
@@ -87,7 +87,7 @@ def _actions(hop: Hop, last: int, variables: Sequence[str], hops: Sequence[Hop])
 
 
 def _pages(hop: Hop, question: str, variables: Sequence[str], hops: Sequence[Hop]) -> str:
-    """What to look the pages up by: their names if the question or earlier answers contain all, else the question."""
+    """The query for the pages: their names if the question or earlier answers contain all, else the question."""
     variable_of = {hops[number - 1].answer.casefold(): variables[number - 1] for number in hop.earlier}
     names: dict[str, None] = {}
     for title in hop.titles:
@@ -110,5 +110,5 @@ def _says(question: str, name: str) -> bool:
 
 
 def strip_brackets(title: str) -> str:
-    """The title without a note in brackets at its end: `Acme (firm)` gives `Acme`."""
+    """Return the title without a note in brackets at its end: `Acme (firm)` becomes `Acme`."""
     return _IN_BRACKETS.sub("", title)

@@ -1,4 +1,4 @@
-"""Finds what a sentence says about the subject of a question: the words in the position of the question's `what`.
+"""Finds the words of a sentence in the position of a question's `what`.
 
 What is Acme made of?            Acme is made of ink and salt.         -> ink and salt
 What kind of tree is an ahr?     An ahr is an evergreen tree.          -> an evergreen tree
@@ -15,7 +15,7 @@ import re
 from lumos_queue.rationales.questions.english import LIGHT_WORDS
 from lumos_queue.rationales.questions.word_matches import content, has_form, same_word, tokens, words
 
-MAX_KIND_WORDS = 5  #: of a kind that does not contain the noun asked for: `a mountain bike` is a kind of vehicle
+MAX_KIND_WORDS = 5  #: of a kind that does not contain the question's noun: `a mountain bike` is a kind of vehicle
 
 _BEING = ("is", "are", "was", "were")
 _WHAT_IS = re.compile(r"what (?:is|are|was|were) (?P<subject>[^,]+)", re.IGNORECASE)
@@ -50,13 +50,13 @@ _GERUND = re.compile(r"\w+ing\b")
 
 
 def noun_of(question: str) -> str:
-    """The noun that says what is asked for: `firm` of `Which firm owns Acme`; '' where there is none."""
+    """Return the noun of the requested thing: `firm` of `Which firm owns Acme`; '' if there is none."""
     match = _KIND_IS.match(question) or _OBJECT.match(question) or _SUBJECT.match(question)
     return match["noun"] if match else ""
 
 
 def read_predicate(question: str, fact: str) -> str | None:
-    """The words that answer; None where the sentence has another form."""
+    """Return the words that answer the question; None if the sentence has another form."""
     if match := _KIND_IS.fullmatch(question):
         predicate = _cut(_complement(match["subject"], fact))
         is_named = has_form(words(match["noun"])[-1], words(predicate))
@@ -73,7 +73,7 @@ def read_predicate(question: str, fact: str) -> str | None:
 
 
 def _complement(subject: str, fact: str) -> str:
-    """What follows subject and verb: `an evergreen tree` in `An ahr is an evergreen tree`; '' for other forms."""
+    """The words after subject and verb: `an evergreen tree` in `An ahr is an evergreen tree`; '' for other forms."""
     tail = _after(subject, fact)
     verb = _BE.match(tail) if tail else None
     return tail[verb.end() :].strip() if tail and verb else ""
@@ -93,14 +93,14 @@ def _object(match: re.Match[str], fact: str) -> str | None:
     start = being_match or having_match
     predicate = _BINDING.sub("", tail[start.end() :] if start else tail, count=1)
     if verb in _BEING and (predicate == tail or _GERUND.match(predicate)):
-        return None  # the fact continues with another verb, or says how it is done
+        return None  # the fact continues with another verb or a gerund
     if being_match and noun and not has_form(words(noun)[-1], words(_cut(predicate))):
         return None
     return _cut(predicate) or None
 
 
 def _same_preposition(match: re.Match[str], tail: str) -> bool:
-    """Whether question and fact use equivalent prepositions: what is used on water is not what is used to carry."""
+    """Whether question and fact use equivalent prepositions: `used on water` is not equivalent to `used to carry`."""
     last_words = words(match["rest"])[-1:]
     question_words = (
         last_words if last_words and _PREPOSITION.fullmatch(last_words[0]) else words(match["before"] or "")
@@ -130,7 +130,7 @@ def _agent(rest: str, fact: str) -> str | None:
 
 
 def _after(subject: str, fact: str) -> str | None:
-    """The rest of a fact that begins with what is said, ending with its last word and with no other content words."""
+    """The rest of a fact after its subject; None if the fact does not begin with the subject's content words alone."""
     content_words = [word for word in content(subject) if word not in LIGHT_WORDS]
     fact_tokens = tokens(fact)
     positions = [number for number, (word, _, _) in enumerate(fact_tokens) if has_form(word, content_words)]

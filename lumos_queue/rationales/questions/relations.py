@@ -31,13 +31,13 @@ _PARTICIPLE = re.compile(r".+ (?:received|held|won|used|spoken|written)")
 
 
 def is_person(noun: str) -> bool:
-    """Whether a noun is the role of a person, such as `author` or `singer`."""
+    """Return whether a noun is the role of a person, such as `author` or `singer`."""
     word = noun.casefold()
     return word in _PERSONS or (word not in _THINGS and _PERSONAL.fullmatch(word) is not None)
 
 
 def relation_question(question: str) -> str:
-    """The question as a sentence; one without ` >> ` is returned unchanged."""
+    """Return the question as a sentence; a question without ` >> ` is unchanged."""
     subject, arrow, relation = (part.strip() for part in question.partition(">>"))
     if not arrow or not subject or not relation:
         return question

@@ -1,7 +1,7 @@
-"""Finds dates, numbers with their units, and names in a sentence: what can answer `when`, `how many` and `who`.
+"""Finds dates, numbers with units, and names in a sentence: possible answers to `when`, `how many` and `who`.
 
-Numbers and dates are read and compared as the Calculator does (actions/quantities/reading.py). Here they are found in a
-longer text, and may be ranges: `7 to 11 feet`, `the 1920s`.
+Numbers and dates are read and compared as the Calculator does (actions/quantities/reading.py). They may be ranges:
+`7 to 11 feet`, `the 1920s`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NAME = re.compile(rf"{_NAME_WORD}(?:\s(?:(?:of|the|de|la|von|van|del|di|da|and|
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a text that can answer a question; dates and numbers with their value, from `low` to `high`."""
+    """A part of a text that can answer a question; dates and numbers have a value from `low` to `high`."""
 
     text: str
     start: int
@@ -61,7 +61,7 @@ class Span:
 
 
 def dates(text: str) -> list[Span]:
-    """Years, dates and periods."""
+    """Return the years, dates and periods in a text."""
     spans = []
     for match in _DATE.finditer(text[:MAX_CHARACTERS]):
         ends = [end for part in re.split(_TO, match[0]) if part for end in _moments(part)]
@@ -80,7 +80,7 @@ def _moments(text: str) -> list[When]:
 
 
 def quantities(text: str) -> list[Span]:
-    """Numbers that are not dates, each with its unit if it has one: `7 to 11 feet`, `$5 million`, `three`."""
+    """Return the numbers that are not dates, with their units: `7 to 11 feet`, `$5 million`, `three`."""
     date_ranges = [(date.start, date.end) for date in dates(text)]
     spans = []
     for match in _QUANTITY.finditer(text[:MAX_CHARACTERS]):
@@ -104,7 +104,7 @@ def _with_scale(parts: list[str]) -> list[str]:
 
 
 def _kind_of(unit: str) -> str:
-    """The kind of measure of a unit; '' where it is not known."""
+    """The kind of measure of a unit; '' if it is unknown."""
     if unit.startswith("$"):
         return "money"
     if not unit or unit.lower() == "in":  # usually the preposition
@@ -116,7 +116,7 @@ def _kind_of(unit: str) -> str:
 
 
 def compare_spans(first: Span, second: Span) -> str:
-    """`<`, `>` or `=`; '' where that is unknown: the two overlap, or measure different things."""
+    """Return `<`, `>` or `=`; '' if the spans overlap or measure different things."""
     if first.low is None or first.high is None or second.low is None or second.high is None:
         return ""
     try:
@@ -130,5 +130,5 @@ def compare_spans(first: Span, second: Span) -> str:
 
 
 def names(text: str) -> list[Span]:
-    """Sequences of capitalised words, including one at the beginning of a sentence."""
+    """Return the sequences of capitalised words, including a word at the beginning of a sentence."""
     return [Span(match[0], match.start(), "name") for match in _NAME.finditer(text[:MAX_CHARACTERS])]

@@ -1,6 +1,6 @@
-"""Compares the words of two texts, to find out whether a sentence is about what a question asks.
+"""Compares the words of two texts, to decide whether a sentence is about the subject of a question.
 
-Forms of a word and synonyms are the same: tall, taller; create, creator; die, death.
+Forms of a word and synonyms count as equal: tall, taller; create, creator; die, death.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _ENDINGS = frozenset(("s", "d", "es", "ed", "ing", "er", "n", "r", "ly", "al"))
 
 
 def tokens(text: str) -> list[tuple[str, int, int]]:
-    """The words of a text in lower case, without possessive endings, with where they begin and end."""
+    """Return (word, start, end) of each word of a text, in lower case and without possessive endings."""
     matches = [(_POSSESSIVE.sub("", match[0].casefold()), match.start(), match.end()) for match in _WORD.finditer(text)]
     return [token for token in matches if token[0]]
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, without possessive endings."""
+    """Return the words of a text in lower case, without possessive endings."""
     return [word for word, _, _ in tokens(text)]
 
 
 def content(text: str) -> list[str]:
-    """The words that say what a text is about, without function words, each once."""
+    """Return the content words of a text (without function words), without repetitions."""
     return list(dict.fromkeys(word for word in words(text) if word not in FUNCTION_WORDS))
 
 
 def same_word(first: str, second: str) -> bool:
-    """Whether two words are forms of one word, or synonyms."""
+    """Return whether two words are forms of one word, or synonyms."""
     if first == second:
         return True
     if first in _SYNONYM_GROUP or second in _SYNONYM_GROUP:
@@ -52,22 +52,22 @@ def same_word(first: str, second: str) -> bool:
 
 
 def has_form(word: str, candidates: Iterable[str]) -> bool:
-    """Whether a form or a synonym of the word is among others."""
+    """Return whether a form or a synonym of the word is among the candidates."""
     return any(same_word(word, candidate) for candidate in candidates)
 
 
 def missing_words(target_words: Iterable[str], text: str) -> list[str]:
-    """The words of which the text contains no form."""
+    """Return the target words of which the text contains no form."""
     text_words = words(text)
     return [word for word in target_words if not has_form(word, text_words)]
 
 
 def find(phrase: str, text: str, start: int = 0) -> tuple[int, int] | None:
-    """Where a phrase first occurs in a text as whole words, ignoring case; None where it does not."""
+    """Return start and end of the first occurrence of a phrase as whole words, ignoring case; None if there is none."""
     match = re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)", re.IGNORECASE).search(text, start) if phrase else None
     return match.span() if match else None
 
 
 def occurs(phrase: str, text: str) -> bool:
-    """Whether a phrase occurs in a text as whole words, ignoring case."""
+    """Return whether a phrase occurs in a text as whole words, ignoring case."""
     return find(phrase, text) is not None

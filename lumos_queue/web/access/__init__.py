@@ -1,1 +1,1 @@
-"""Who may use the explorer, and what each may do."""
+"""The users of the explorer and their permissions."""

@@ -1,6 +1,6 @@
-"""What every request must be, and every answer says: which host and origin, how large, and what a page may do.
+"""Checks of every request (its host, origin and size), and the security headers of every answer.
 
-A page in a browser may ask only this server, run only its scripts by their exact addresses, and be framed by nobody.
+A page may send requests to this server only, may run only the scripts at their exact addresses, and cannot be framed.
 """
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MAX_BODY = 20 * 2**20  #: bytes of a request: files of labels are sent
+MAX_BODY = 20 * 2**20  #: bytes of a request: it may contain a file of labels
 READS = ("GET", "HEAD")
 
 
 class BodyTooLarge(Exception):
-    """Raised while a body is read that is larger than MAX_BODY."""
+    """Raised while reading a body that is larger than MAX_BODY."""
 
 
 class Guard:
     """Refuses requests for other hosts and from other origins, and adds headers to every answer."""
 
     def __init__(self, app: ASGIApp, origins: Collection[str], scripts: Sequence[str]):
-        """`origins`: those by which browsers may reach it. `scripts`: the paths of the scripts that pages run."""
+        """`origins`: the origins at which browsers may reach the server. `scripts`: the paths of the pages' scripts."""
         self._app, self._origins, self._scripts = app, frozenset(origins), tuple(scripts)
-        self._origin_by_host = {
-            origin.partition("://")[2]: origin for origin in sorted(origins)
-        }  # by what a Host header says
+        self._origin_by_host = {origin.partition("://")[2]: origin for origin in sorted(origins)}  # by Host header
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -58,7 +56,7 @@ class Guard:
         await self._app(scope, _limit_body(receive), send_with_headers)
 
     def _problem(self, method: str, headers: Headers) -> str:
-        """Why a request of a browser must not be answered; empty where it may."""
+        """Return the reason to refuse a request; '' for a request that may be answered."""
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in self._origins:
             return "This request comes from another site."
@@ -91,7 +89,7 @@ def _refuse(status: int, text: str) -> PlainTextResponse:
 
 
 def _limit_body(receive: Receive) -> Receive:
-    """Raise BodyTooLarge while a body is read that did not say its length."""
+    """Limit the size of a body whose length no header states. Reading more raises BodyTooLarge."""
     size = 0
 
     async def receive_part() -> Message:

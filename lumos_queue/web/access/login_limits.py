@@ -1,4 +1,4 @@
-"""How often a login may fail: a few times a minute for each name, and for each address that tries."""
+"""A limit on failed logins: a few a minute for each name and for each address."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MAX_KEPT = 10_000  #: names and addresses
 
 
 class LoginAttempts:
-    """Failed logins of late. May be used from any thread."""
+    """Recent failed logins. May be used from any thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock, self._lock = clock, threading.Lock()
         self._failures: dict[str, list[float]] = {}
 
     def seconds_to_wait(self, *keys: str) -> int:
-        """0 where another try is allowed."""
+        """Return the seconds until the next login is allowed for all of the keys; 0 if it is allowed now."""
         with self._lock:
             return max((ceil(self._wait(key)) for key in keys), default=0)
 
@@ -34,7 +34,7 @@ class LoginAttempts:
                 self._failures[key] = times
 
     def forget(self, key: str) -> None:
-        """After a login that succeeded."""
+        """Remove the failures of a key, after a successful login."""
         with self._lock:
             self._failures.pop(key, None)
 

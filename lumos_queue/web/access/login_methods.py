@@ -1,4 +1,4 @@
-"""How people come in: by the token in the printed address on this machine alone, or by name and password."""
+"""The ways to log in: the token in the printed address, on this machine only, or a name and a password."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ MIN_TOKEN = 16  #: characters of a token that a person chooses
 
 
 class Door(Protocol):
-    """What decides who a visitor is."""
+    """A way to identify users."""
 
     asks_password: bool
 
     def admit(self, name: str, secret: str) -> Person | None:
-        """The person that a name and a secret are of; None for wrong ones."""
+        """Return the person with this name and secret; None if they are wrong."""
         ...
 
     def find(self, name: str) -> Person | None:
-        """The person of that name now; None for one who may not come in any more."""
+        """Return the person with this name, with their current role; None if they have no access."""
         ...
 
 
 class TokenDoor:
-    """For one person on one machine: whoever knows the token is that person, an operator."""
+    """A login for one person on one machine: whoever knows the token is that person, an operator."""
 
     asks_password = False
 
     def __init__(self, name: str, token: str = ""):
-        """`token`: one that is known already; '': a new one. Raises SpecError for one that could be guessed."""
+        """`token`: an existing token; '' creates a new one. Raises SpecError for a token that could be guessed."""
         if token and not (len(token) >= MIN_TOKEN and token.isascii() and token.isprintable() and " " not in token):
             raise SpecError(
                 f"LUMOS_WEB_TOKEN needs {MIN_TOKEN} or more letters and digits: leave it out for a new one."
@@ -49,7 +49,7 @@ class TokenDoor:
 
 
 class PasswordDoor:
-    """For several people, by a password file."""
+    """A login for several people, whose passwords are in a file."""
 
     asks_password = True
 

@@ -1,6 +1,6 @@
 """A file of people: one line `NAME ROLE HASH` each, with argon2id hashes of their passwords.
 
-It is read again when it has changed, so that a role that was taken away is gone at once.
+A changed file is read again, so that a removed role has an effect at once.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ class _Line:
 
 
 class PasswordFile:
-    """The people of a file. Raises SpecError when it cannot be read, is open to others, or has a line that is wrong."""
+    """The people in a password file. Raises SpecError if it is unreadable, readable by others, or has a wrong line."""
 
     def __init__(self, path: Path):
         self._path = path
         self._read_at: tuple[int, int, int] = (0, 0, 0)
         self._lines: Mapping[str, _Line] = {}
-        # Each check takes 64 MiB: one at a time, however many log in at once.
+        # Each check takes 64 MiB, so that only one runs at a time.
         self._turn = threading.Lock()
         self._refresh()
         self._absent = _HASHER.hash("nobody has this password")
 
     def role_of(self, name: str) -> Role | None:
-        """Raises SpecError when the file has become unreadable: nobody has a role then."""
+        """Return the person's current role; None for an unknown name. Raises SpecError when the file is unreadable."""
         self._refresh()
         line = self._lines.get(name)
         return line.role if line else None
 
     def check(self, name: str, password: str) -> Person | None:
-        """The person, if the password is theirs; as slow for names that are not there."""
+        """Return the person if the password is right, else None. An unknown name takes as long as a known one."""
         self._refresh()
         line = self._lines.get(name)
         with self._turn:
@@ -71,7 +71,7 @@ class PasswordFile:
 
 
 def read_people(path: Path) -> dict[str, _Line]:
-    """Raises SpecError for a file that others can read, and for the first line that is wrong."""
+    """Read a password file by name. Raises SpecError if others can read it, or for the first wrong line."""
     if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
         raise SpecError(f"Others can read the password file '{path}': run chmod 600 on it.")
     people: dict[str, _Line] = {}
@@ -85,13 +85,13 @@ def read_people(path: Path) -> dict[str, _Line]:
         if role not in tuple(Role):
             raise SpecError(f"'{path}', line {number}: {unknown('role', role, Role)}")
         if name in people:
-            raise SpecError(f"'{path}', line {number}: '{name}' is there twice: remove one.")
+            raise SpecError(f"'{path}', line {number}: the name '{name}' occurs twice: remove one.")
         people[name] = _Line(Role(role), digest)
     return people
 
 
 def add_person(path: Path, name: str, role: str, password: str) -> bool:
-    """Write a person into the file, which is created where there is none; returns whether the name was new.
+    """Write a person into the file, creating it if necessary. Return whether the name was new.
 
     Raises SpecError for a name, role or password that cannot be used.
     """

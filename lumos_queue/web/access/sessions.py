@@ -1,7 +1,7 @@
-"""Sessions of browsers, kept in this process: a restart ends them all.
+"""Sessions of browsers, in the memory of this process: a restart ends them all.
 
-What a cookie holds is a random name and nothing else. Every session has a token of its own that its forms must bring
-back, so that no other site can post for its person.
+A cookie contains only a random name. Every session has its own token, which its forms must send, so that no other site
+can post in the name of its person.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 IDLE_SECONDS, MAX_SECONDS = 12 * 3600.0, 7 * 24 * 3600.0  #: after which a session ends
-MAX_SESSIONS = 10_000  #: the one used least recently ends first
-MAX_NOTICES = 5  #: lines that wait to be shown
+MAX_SESSIONS = 10_000  #: beyond this, the least recently used session ends
+MAX_NOTICES = 5  #: lines for the next page
 
 
 @dataclass(slots=True)
@@ -26,14 +26,16 @@ class Session:
     person: str
     began_at: float
     used_at: float
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))  #: what its forms bring back
-    notices: list[tuple[str, bool]] = field(default_factory=list)  #: text, whether it went wrong: for its next page
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))  #: sent by its forms
+    notices: list[tuple[str, bool]] = field(
+        default_factory=list
+    )  #: (text, whether it reports an error), for the next page
 
     def is_own(self, token: str) -> bool:
         return hmac.compare_digest(self.token.encode(), token.encode())
 
     def tell(self, text: str, wrong: bool = False) -> None:
-        """Show a line on the next page that it opens."""
+        """Show a line on the session's next page."""
         self.notices = [*self.notices, (text, wrong)][-MAX_NOTICES:]
 
     def take_notices(self) -> list[tuple[str, bool]]:
@@ -46,10 +48,10 @@ class Sessions:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock, self._lock = clock, threading.Lock()
-        self._sessions: dict[str, Session] = {}  # the one used least recently first
+        self._sessions: dict[str, Session] = {}  # the least recently used first
 
     def begin(self, person: str) -> str:
-        """The name of a new session, for its cookie."""
+        """Begin a session. Return its name, for the cookie."""
         name, now = secrets.token_urlsafe(32), self._clock()
         with self._lock:
             while len(self._sessions) >= MAX_SESSIONS:
@@ -58,7 +60,7 @@ class Sessions:
         return name
 
     def find(self, name: str) -> Session | None:
-        """The session of that name, which was used now."""
+        """Return the session with this name, and mark it as used now; None if there is none or it has ended."""
         key, now = _key(name), self._clock()
         with self._lock:
             session = self._sessions.pop(key, None)

@@ -7,11 +7,11 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a person may do. Each role may do what those before it may."""
+    """The permissions of a person. Each role includes the roles before it."""
 
     READER = "reader"  #: look at everything
     ANNOTATOR = "annotator"  #: label and correct
-    OPERATOR = "operator"  #: change jobs, build training sets, see what others did
+    OPERATOR = "operator"  #: change jobs, build training sets, see the actions of other people
 
     def includes(self, role: Role) -> bool:
         order = tuple(Role)
@@ -20,7 +20,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Whoever uses the explorer; `name` is the labeller and `submitted_by` of what they make."""
+    """A user of the explorer; `name` is stored as the labeller, and as `submitted_by`, of everything they create."""
 
     name: str
     role: Role

@@ -1,4 +1,4 @@
-"""Actions: what people did in the explorer."""
+"""The page of actions: changes that people made in the explorer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EPISODE = re.compile(rf"{JOB_ID.pattern}-\d+")
 
 @router.get("/actions")
 def actions_page(visit: OperatorReading, before: int = 0) -> Response:
-    """The newest first."""
+    """The actions, the newest first."""
     with visit.site.reading() as connection:
         rows = list_actions(connection, PAGE + 1, min(max(before, 0), 2**63 - 1))
     actions = [(row, address_of(row.action, row.target)) for row in rows[:PAGE]]
@@ -28,7 +28,7 @@ def actions_page(visit: OperatorReading, before: int = 0) -> Response:
 
 
 def address_of(action: str, target: str) -> str:
-    """The page of what something was done to; '' where there is none."""
+    """Return the address of the page of an action's target; '' if it has no page."""
     if action == "build":
         return f"/builds/{quote(target, safe='')}"
     if action == "cap":

@@ -1,4 +1,4 @@
-"""Labelling the places of an audit one after the other, by keyboard alone."""
+"""Label the places of an audit one after another, with the keyboard only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import Annotating, AnnotatorReading, NotFound, Visit
 
 router = APIRouter()
-#: Of an episode that is judged: prompts are left out, so that the next one is there at once.
+#: Of an episode to label. It has no prompts, so that the next page loads quickly.
 LIMITS = PageLimits(text=6_000, prompt=0, steps=200, pictures=1_000_000, others=False, rows=0, points=0)
 MAX_NOTE = 4_000  #: characters
 KEYS = dict(zip(("1", "2", "3"), VALUES, strict=True))
@@ -34,7 +34,7 @@ Token = Annotated[str, Form(max_length=100)]
 
 @router.get("/annotate/{name}")
 def annotate_page(visit: AnnotatorReading, name: str) -> Response:
-    """The next place, which is reserved for whoever asks."""
+    """The next place, which is reserved for the person."""
     audit = _find(visit, name)
     turn = reserve_next(visit.site.database, audit.name, visit.person.name)
     return render(visit, "annotate.html", **_values(visit, audit, turn))
@@ -49,7 +49,7 @@ def label_place(
     value: Annotated[str, Form(max_length=100)] = "",
     note: Annotated[str, Form(max_length=2 * MAX_NOTE)] = "",
 ) -> Response:
-    """Store a label; then the next place."""
+    """Store a label, and answer with the next place."""
     note = note.strip()
     if len(note) > MAX_NOTE:
         raise SpecError(f"A note has at most {MAX_NOTE:,} characters: this one has {len(note):,}.")
@@ -60,22 +60,22 @@ def label_place(
 
 @router.post("/annotate/{name}/skip")
 def skip(visit: Annotating, name: str, place: Place, reservation: Token) -> Response:
-    """Put a place off; then the next one."""
+    """Postpone a place, and answer with the next place."""
     audit = _find(visit, name)
     turn = skip_place(visit.site.database, audit.name, visit.person.name, place, reservation)
-    return _answer(visit, audit, turn, f"Place {turn.place} comes again at the end")
+    return _answer(visit, audit, turn, f"Place {turn.place} will return at the end")
 
 
 @router.post("/annotate/{name}/undo")
 def undo(visit: Annotating, name: str) -> Response:
-    """Take back the newest own label, and show its place again."""
+    """Take back the person's newest label, and show its place again."""
     audit = _find(visit, name)
     turn = take_back_label(visit.site.database, audit.name, visit.person.name)
     return _answer(visit, audit, turn, f"Place {turn.place}: the label '{turn.value}' is taken back")
 
 
 def find_audit(connection: Connection, name: str) -> Any:
-    """The audit of that name. Raises NotFound."""
+    """Return the audit with this name. Raises NotFound."""
     try:
         return get_audit(connection, storable(name)[0])
     except SpecError as error:
@@ -88,7 +88,7 @@ def _find(visit: Visit, name: str) -> Any:
 
 
 def _answer(visit: Visit, audit: Any, turn: Turn, message: str, suggests: bool = False) -> Response:
-    """What became of a form and the next place: as a part for the page that is open, else as the page again."""
+    """The outcome of a form and the next place: as a part for an open page, otherwise as the whole page."""
     if turn.problem:
         message = turn.problem
     elif suggests and turn.episode is not None:
@@ -103,7 +103,7 @@ def _answer(visit: Visit, audit: Any, turn: Turn, message: str, suggests: bool =
 
 
 def _values(visit: Visit, audit: Any, turn: Turn) -> dict[str, Any]:
-    """What the templates of a place show."""
+    """The values for the templates of a place."""
     with visit.site.reading() as connection:
         return {
             "audit": audit,
@@ -117,7 +117,7 @@ def _values(visit: Visit, audit: Any, turn: Turn) -> dict[str, Any]:
 
 
 def _show(connection: Connection, reservation: Reserved) -> ShownEpisode:
-    """The episode without what metrics, checks and other people say of it."""
+    """The episode without scores, checks and the labels of other people."""
     episode = read_episode(connection, trajectory_of(connection, reservation.episode))
     pictures, _ = show_pictures(episode, LIMITS.pictures)
     return show_episode(without_suggestions(episode.found), "", LIMITS, pictures)

@@ -1,4 +1,4 @@
-"""Pictures that tasks and steps name, by their sha256."""
+"""Pictures of tasks and steps, by their sha256."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @router.get("/artifacts/{digest}")
 def artifact(visit: Reading, digest: str) -> Response:
-    """The stored bytes of a picture that browsers show as such; of nothing else, which a browser might run."""
+    """The stored bytes of a picture. Other artifacts are refused, because a browser might run them."""
     picture = None
     if _DIGEST.fullmatch(digest):
         with reading(visit.site.database) as connection:
             picture = load_artifact(connection, digest)
     if picture is None:
-        raise NotFound("There is no picture of this address in the database.")
+        raise NotFound("The database has no picture with this address.")
     data, media_type = picture
     if media_type not in IMAGES:
         raise NotFound(f"{digest[:12]}… is {media_type[:80]}: only pictures are shown. Save it: lumos show --save DIR.")
     if problem := find_damage(media_type, data[:16], data[-16:]):
         raise NotFound(f"{digest[:12]}… is {problem}. Save it: lumos show --save DIR.")
-    # Its address is its content. Not for caches that others share.
+    # The address depends on the content. Shared caches must not store it.
     return Response(data, media_type=media_type, headers={"cache-control": "private, max-age=86400, immutable"})

@@ -1,4 +1,4 @@
-"""Audits: the list of them, a new one, and what the labels of one say."""
+"""Audits: the list, a new audit, and the labels of an audit with their report."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from lumos_queue.web.routes.annotate import find_audit
 
 router = APIRouter()
 PAGE = 50  #: audits, or places
-MAX_POPULATION = 200_000  #: of an audit that is drawn here: more take long, and are drawn by the command line
+MAX_POPULATION = 200_000  #: of an audit drawn here: larger ones take long and need the command line
 MAX_EXPORT = 2_000  #: places, each with its episode
-MAX_UPLOAD = 16_000_000  #: bytes of a file of labels: below what a request may have
+MAX_UPLOAD = 16_000_000  #: bytes of a file of labels: less than the limit of a request
 MAX_SIZE, MAX_SEED = 100_000, 2**31 - 1
 
 
 @router.get("/annotate")
 def audits_page(visit: Reading, before: str = "") -> Response:
-    """The newest audits, and how far they are."""
+    """The newest audits and their progress."""
     with visit.site.reading() as connection:
         audits = list_audits(connection, PAGE + 1, storable(before)[0])
     return render(visit, "audits.html", audits=audits[:PAGE], more=len(audits) > PAGE, address=address_of_audit)
@@ -42,13 +42,13 @@ def audits_page(visit: Reading, before: str = "") -> Response:
 
 @router.get("/annotate/new")
 def new_page(visit: OperatorReading, where: str = "", kind: str = "") -> Response:
-    """The form of a new audit: first what it is drawn from, then the rest."""
+    """The form of a new audit: first its population, then the rest."""
     return _new(visit, storable(where)[0], storable(kind)[0])
 
 
 @router.get("/annotate/new/count")
 def count_part(visit: OperatorReading, where: str = "", kind: str = AuditKind.ANNOTATIONS) -> Response:
-    """How many episodes an audit would be drawn from, up to a bound."""
+    """The size of a new audit's population, up to a limit."""
     try:
         scope, of = read_where(visit.site.database, storable(where)[0]), _read_kind(kind)
         with visit.site.reading() as connection:
@@ -68,14 +68,14 @@ def draw_new(
     twice: Annotated[float, Form(ge=0, le=1)] = 0.0,
     seed: Annotated[int, Form(ge=0, le=MAX_SEED)] = 0,
 ) -> Response:
-    """Draw it."""
+    """Draw a new audit."""
     site, name, where = visit.site, name.strip(), storable(where)[0]
     try:
         of, scope = _read_kind(kind), read_where(site.database, where)
         with site.reading() as connection:
             if count_members(connection, scope, of, MAX_POPULATION) > MAX_POPULATION:
                 raise SpecError(
-                    f"More than {MAX_POPULATION:,} episodes answer this filter: give a narrower one, or draw the audit "
+                    f"More than {MAX_POPULATION:,} episodes match this filter: give a narrower one, or draw the audit "
                     "with: lumos audit draw"
                 )
         sample = draw_audit(site.database, name, scope, size, seed, of, twice)
@@ -90,7 +90,7 @@ def draw_new(
 
 @router.get("/annotate/{name}/labels")
 def labels_page(visit: Reading, name: str, after: int = 0) -> Response:
-    """All labels with their notes, and what they say together."""
+    """All labels with their notes, and their report."""
     after = min(max(after, 0), MAX_SEED)
     with visit.site.reading() as connection:
         audit = find_audit(connection, name)
@@ -110,7 +110,7 @@ def labels_page(visit: Reading, name: str, after: int = 0) -> Response:
 
 @router.get("/annotate/{name}/report")
 def audit_report(visit: Reading, name: str) -> Response:
-    """What the labels measure, who gave them and how far labellers agree: a part of that page, or a page of its own."""
+    """The report of the labels: measures, people and agreement. It is a part of the page of labels, or a whole page."""
     with visit.site.reading() as connection:
         audit = find_audit(connection, name)
         report = make_audit_report(audit, samples_of(connection, audit.name))
@@ -123,7 +123,7 @@ def audit_report(visit: Reading, name: str) -> Response:
 
 @router.post("/annotate/{name}/labels")
 def store_file(visit: Operating, name: str, file: Annotated[UploadFile, File()]) -> Response:
-    """Store the labels of a file: all of them, or none."""
+    """Store all labels of a file, or none if one is wrong."""
     data = file.file.read(MAX_UPLOAD + 1)
     file_name = storable(file.filename or "the file")[0][:100]
     if len(data) > MAX_UPLOAD:
@@ -136,13 +136,13 @@ def store_file(visit: Operating, name: str, file: Annotated[UploadFile, File()])
     add_action(
         visit.site.database, visit.person.name, "store labels", audit.name, f"{len(labels):,} from '{file_name}'"
     )
-    visit.session.tell(f"{len(labels):,} labels are stored." if labels else "The file has no label that is new.")
+    visit.session.tell(f"{len(labels):,} labels are stored." if labels else "The file has no new label.")
     return RedirectResponse(address_of_audit(audit.name, "labels"), 303)
 
 
 @router.get("/annotate/{name}/export")
 def export_labels(visit: OperatorReading, name: str, format: str = "label-studio") -> Response:
-    """The places with their labels, as a file for another program."""
+    """The places and their labels, as a file for another program."""
     if format not in FORMATS:
         raise unknown("format", format[:40], FORMATS)
     with visit.site.reading() as connection:
@@ -190,6 +190,6 @@ def _read_kind(kind: str) -> AuditKind:
 
 
 def _is_hidden(visit: Visit, row: Any) -> bool:
-    """Whether the labels of others must not be shown yet: the person can still label the place."""
+    """Whether the labels of other people stay hidden, because the person can still label the place."""
     has_label = any(label.labeller == visit.person.name for label in row.labels)
     return visit.may("annotator") and row.labels_left > 0 and not has_label

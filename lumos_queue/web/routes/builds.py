@@ -1,4 +1,4 @@
-"""Builds: the list of training sets, one of them, and what differs between two."""
+"""Builds: the list of training sets, one training set, and the difference between two."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ router = APIRouter()
 PAGE = 100  #: builds
 MAX_ROWS = 100  #: of a difference, of each kind
 MAX_CARD = 20_000  #: characters of a card
-_TAKEN = ("new", "difference")  #: pages that a build of that name would share its address with
+_TAKEN = ("new", "difference")  #: names whose address is another page
 
 
 @router.get("/builds")
 def builds_page(visit: Reading, after: str = "") -> Response:
-    """Those kept under their names, by name."""
+    """The named builds, ordered by name."""
     folders = [folder for folder in all_builds(visit.site.settings) if folder.name > after]
     builds, problems = [], []
     for folder in folders[:PAGE]:
@@ -45,7 +45,7 @@ def builds_page(visit: Reading, after: str = "") -> Response:
 
 @router.get("/builds/difference")
 def difference_page(visit: Reading, one: str = "", other: str = "") -> Response:
-    """The options, files and rows that differ; the rows are loaded after the page, as they are read in full."""
+    """The options, files and rows that differ. Comparing rows takes long, so that they are loaded after the page."""
     manifests = [read_manifest(find_build(visit, name)) for name in (one, other)]
     if "hx-request" in visit.request.headers:
         difference = compare_builds(find_build(visit, one), find_build(visit, other))
@@ -68,7 +68,7 @@ def difference_page(visit: Reading, one: str = "", other: str = "") -> Response:
 @router.get("/builds/{name}")
 @router.get("/builds/named/{name}")
 def build_page(visit: Reading, name: str) -> Response:
-    """What it was made from and how, its files and its card."""
+    """A build: its options, sources, files and card."""
     folder = find_build(visit, name)
     manifest = read_manifest(folder)
     other_names = [build.name for build in all_builds(visit.site.settings)[: 10 * PAGE] if build.name != name]
@@ -87,14 +87,14 @@ def build_page(visit: Reading, name: str) -> Response:
 
 @router.get("/builds/named/{name}/files")
 def files_part(visit: Reading, name: str) -> Response:
-    """Whether its files are as they were made: all of them are read."""
+    """The files of a build that have changed since it was made. All files are read."""
     folder = find_build(visit, name)
     changes = changed_files(folder, read_manifest(folder))
     return HTMLResponse(render_part("build_files.html", changed=changes))
 
 
 def facts_of(manifest: dict[str, Any]) -> dict[str, Any]:
-    """What a page says of a manifest, in the words of the card."""
+    """Return the facts of a manifest for a page, worded as in the card."""
     return {
         "properties": summary.properties(manifest),
         "test_sets": summary.test_sets(manifest),
@@ -108,17 +108,17 @@ def facts_of(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def cut_card(text: str) -> tuple[str, int]:
-    """The beginning of a card, and how many characters are left out."""
+    """Return the beginning of a card, and the number of characters after it."""
     return text[:MAX_CARD], max(0, len(text) - MAX_CARD)
 
 
 def address_of_build(name: str) -> str:
-    """The page of the build of that name."""
+    """Return the address of the page of the build with this name."""
     return f"/builds/named/{name}" if name in _TAKEN else f"/builds/{quote(name, safe='')}"
 
 
 def find_build(visit: Visit, name: str) -> Path:
-    """The folder of the build kept under that name. Raises NotFound."""
+    """Return the folder of the build with this name. Raises NotFound."""
     try:
         return find_named_build(visit.site.settings, storable(name)[0][:200])
     except SpecError as error:

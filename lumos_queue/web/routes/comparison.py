@@ -1,4 +1,4 @@
-"""Jobs compared: the report's figures, the tasks that changed, and the trajectories of one task side by side."""
+"""Comparison of jobs: the report's figures, the changed tasks, and the trajectories of one task side by side."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from lumos_queue.web.views.comparison import MAX_JOBS, find_of_task, list_change
 from lumos_queue.web.views.fields import FieldChoice, choose_fields
 
 router = APIRouter()
-MAX_KEY = 2**62  #: of an episode or a task, which are asked for by their keys
+MAX_KEY = 2**62  #: the largest key of an episode or task in an address
 Names = Annotated[list[str], Query(default_factory=list)]
 Key = Annotated[int, Query(ge=0, le=MAX_KEY)]
 
 
 @router.get("/compare")
 def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = False, by: str = "") -> Response:
-    """Which jobs are compared; the figures and lists come after the page."""
+    """The page of a comparison; its figures and lists are loaded after it."""
     metric, wrong, labels = storable(metric)[0], "", []
     fields = FieldChoice()
     rows: list[Any] = []
@@ -65,14 +65,14 @@ def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = F
 
 @router.get("/compare/figures")
 def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False, by: str = "") -> Response:
-    """The report's comparison: a part of the page."""
+    """The report's comparison, as a part of the page."""
     with reading(visit.site.database) as connection:
         rows = _find_jobs(connection, jobs)
         fields = [storable(by)[0]] if by else []
         try:
             report = compare_jobs(connection, rows, Options(storable(metric)[0], common, shown=0, by=fields))
         except SpecError as error:
-            # The line names an option of the command line, which is a link here.
+            # The line names an option of the command line: the page has a link instead.
             text, offer, _ = str(error).partition(COMMON)
             query = _query(rows, metric=metric, common="true", by=by) if offer else ""
             return HTMLResponse(render_part("compare_refused.html", text=text.strip(), query=query))
@@ -84,12 +84,12 @@ def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False,
 def changed_tasks(
     visit: Reading, jobs: Names, other: str, metric: str = "", better: bool = True, after: Key = 0
 ) -> Response:
-    """Tasks on which another job is better, or worse, than the first: a part of the page, or of its list."""
+    """The tasks on which another job is better, or worse, than the first, as a part of the page."""
     with reading(visit.site.database) as connection:
         rows = _find_jobs(connection, jobs)
         second = next((row for row in rows[1:] if row.id == other), None)
         if second is None:
-            raise NotFound(f"Job {other[:40]} is not among the jobs that are compared with {rows[0].id}.")
+            raise NotFound(f"Job {other[:40]} is not compared with {rows[0].id}: add it to jobs=.")
         pairs, has_more = list_changed(connection, rows[0], second, storable(metric)[0], better, after)
     query = _query(rows)
     further = (
@@ -115,7 +115,7 @@ def changed_tasks(
 def task_page(
     visit: Reading, jobs: Names, task: Key, sample: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
 ) -> Response:
-    """The trajectories of one task in all of the jobs, each beside the first one's."""
+    """The trajectories of one task in all jobs, each beside the trajectory of the first job."""
     with reading(visit.site.database) as connection:
         rows = _find_jobs(connection, jobs)
         if len(rows) < 2:
@@ -126,7 +126,7 @@ def task_page(
 
 
 def _find_jobs(connection: Connection, name_lists: Sequence[str]) -> list[Any]:
-    """Their rows, each once. Raises NotFound for one that is not there, SpecError for too many."""
+    """The jobs' rows, without repetitions. Raises NotFound for an unknown job, SpecError for too many jobs."""
     names = [name for several in name_lists for name in several.split(",") if name]
     if len(names) > MAX_JOBS:
         raise SpecError(f"{len(names):,} jobs are too many to compare at once: name at most {MAX_JOBS}.")

@@ -1,4 +1,4 @@
-"""Correcting an episode: its annotation as text, a preview that runs the changes, and storing them."""
+"""Correct an episode: edit its annotation as text, preview the changes by running them, and store them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def correction_page(visit: AnnotatorReading, name: str, where: str = "") -> Resp
     whole = _whole_name(visit, name)
     try:
         text, wrong = annotation_text(visit.site.database, whole), ""
-    except SpecError as error:  # there is nothing to edit: a whole annotation can still be written
+    except SpecError as error:  # without an annotation, the person can write a whole one
         text, wrong = "", str(error)
     return _page(visit, whole, where, text, wrong)
 
@@ -39,7 +39,7 @@ def correction_page(visit: AnnotatorReading, name: str, where: str = "") -> Resp
 def preview(
     visit: Annotating, name: str, text: Annotated[str, Form()] = "", where: Annotated[str, Form()] = ""
 ) -> Response:
-    """What the changes would make: they are run and checked, and nothing is stored."""
+    """Run and check the changes without storing them."""
     whole, text = _whole_name(visit, name), _plain_lines(text)
     try:
         return _page(visit, whole, where, text, check=_check(visit, whole, text))
@@ -53,7 +53,7 @@ def store(
 ) -> Response:
     """Run and check the changes again, and store them as a new episode.
 
-    The same text again, as a form that is sent twice has it, leads to the episode that is stored already.
+    A form that is sent twice leads to the stored episode.
     """
     whole, text = _whole_name(visit, name), _plain_lines(text)
     site, person = visit.site, visit.person
@@ -87,7 +87,7 @@ def _check(visit: Visit, name: str, text: str) -> CheckedCorrection:
 
 
 def _check_text(text: str) -> None:
-    """Raises SpecError for a text that is empty or too long."""
+    """Raise SpecError for a text that is empty or too long."""
     if not text.strip():
         raise SpecError("The annotation is empty: write its subgoals and actions, one on each line.")
     if len(text) > MAX_TEXT:
@@ -95,7 +95,7 @@ def _check_text(text: str) -> None:
 
 
 def _plain_lines(text: str) -> str:
-    """As it was written: forms send line ends of their own."""
+    """The text with `\\n` as line ends: browsers send `\\r\\n`."""
     return text.replace("\r\n", "\n")
 
 

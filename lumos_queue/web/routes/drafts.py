@@ -1,4 +1,4 @@
-"""A new build: its form, how many episodes its filter finds, its preview, and the build itself."""
+"""A new build: its form, the number of matching episodes, its preview, and the build itself."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from lumos_queue.web.request_context import NotFound, Operating, OperatorReading
 from lumos_queue.web.routes.builds import address_of_build, cut_card, facts_of, find_build
 
 router = APIRouter()
-MAX_COUNT = 100_000  #: episodes that are counted for a filter
+MAX_COUNT = 100_000  #: episodes counted for a filter
 
 
 @router.get("/builds/new")
 def form_page(visit: OperatorReading, where: str = "", like: str = "") -> Response:
-    """The form; `like`: a build whose options it has."""
+    """The form; `like`: a build to copy the options from."""
     form = form_like(read_manifest(find_build(visit, like))["options"]) if like else BuildForm(where=storable(where)[0])
     return _form(visit, form)
 
 
 @router.get("/builds/new/count")
 def count_part(visit: OperatorReading, where: str = "") -> Response:
-    """How many episodes a filter finds, up to a bound."""
+    """The number of episodes that match a filter, up to a limit."""
     database = visit.site.database
     try:
         scope = read_build_where(database, storable(where)[0])
@@ -69,7 +69,7 @@ def preview(visit: Operating, form: Annotated[BuildForm, Depends(read_form)]) ->
 
 @router.get("/builds/drafts/{identifier}")
 def draft_page(visit: OperatorReading, identifier: str) -> Response:
-    """The page, or for one that is open its part that changes."""
+    """The page of a draft, or its changing part for an open page."""
     draft = _require(visit.site.drafts.copy(identifier))
     part = _part(visit, draft)
     if "hx-request" in visit.request.headers:
@@ -79,7 +79,7 @@ def draft_page(visit: OperatorReading, identifier: str) -> Response:
 
 @router.post("/builds/drafts/{identifier}/build")
 def build(visit: Operating, identifier: str) -> Response:
-    """Make what was previewed, and nothing else."""
+    """Make the previewed build. It fails if the preview is out of date."""
     site, draft = visit.site, _find(visit, identifier)
     target = folder_of(site.settings, draft.name)
     digest = (draft.manifest or {}).get("digest", "")
@@ -106,7 +106,7 @@ def _find(visit: Visit, identifier: str) -> Draft:
 
 def _require(draft: Draft | None) -> Draft:
     if draft is None:
-        raise NotFound("There is no such draft of a build: lumos web has been started again since, or many came after.")
+        raise NotFound("There is no such draft of a build: lumos web was restarted, or newer drafts replaced it.")
     return draft
 
 

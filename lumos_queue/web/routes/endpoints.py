@@ -1,4 +1,4 @@
-"""Endpoints: what they have to do, what jobs wait for, and the caps that people set."""
+"""Endpoints: their load, the jobs that wait for them, and the caps that people set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_OPEN = 500  #: jobs whose endpoints are read
 
 @router.get("/endpoints")
 def endpoints_page(visit: Reading) -> Response:
-    """The page, or for one that is open its part that changes."""
+    """The page of endpoints, or its changing part for an open page."""
     with visit.site.reading() as connection:
         values = _read(connection, visit.site)
     if "hx-request" in visit.request.headers:
@@ -39,15 +39,15 @@ def endpoints_page(visit: Reading) -> Response:
 def change_cap(
     visit: Operating, url: Annotated[str, Form(max_length=2_000)], cap: Annotated[str, Form(max_length=40)] = ""
 ) -> Response:
-    """Set a cap, or remove it: 0, or nothing."""
+    """Set a cap; 0 or '' removes it."""
     url, cap = storable(url.strip())[0], cap.strip()
     if cap and not (cap.isascii() and cap.isdigit() and int(cap) <= MAX_INTEGER):
         raise SpecError(f"'{cap}' is not a cap: expected a whole number from 0 to {MAX_INTEGER:,}; 0 removes it.")
     requests = int(cap or 0)
     with visit.site.reading() as connection:
         capped_urls = {row[0] for row in list_caps(connection)}
-    if requests or url not in capped_urls:  # a cap that is there may go, whatever its address is
-        check_form(url)  # a password is no account on this machine: no file is opened
+    if requests or url not in capped_urls:  # an existing cap may be removed, even with an invalid address
+        check_form(url)  # opens no file: a password of the explorer gives no access to this machine's files
     set_cap(visit.site.database, url, requests or None)
     add_action(visit.site.database, visit.person.name, "cap", url, f"{requests:,} requests" if requests else "removed")
     visit.session.tell(f"{url} has a cap of {requests:,} requests now." if requests else f"{url} has no cap now.")

@@ -1,4 +1,4 @@
-"""One episode: its page, the next one under a filter, whole texts, the difference to another, and labels."""
+"""One episode: its page, the next episode under a filter, whole texts, the difference to another, and labels."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ WRONG = term("score", "<", "1")
 
 @router.get("/episodes/{name}")
 def episode_page(visit: Reading, name: str, where: str = "", first: int = 0) -> Response:
-    """Everything that is stored of it. `where`: the filter that j, k and w go on under."""
+    """Everything stored about an episode. `where`: the filter for the keys j, k and w."""
     with reading(visit.site.database) as connection:
         trajectory = find_trajectory(connection, name)
         view = read_episode(connection, trajectory, visit.person.name, max(0, first))
     where = storable(where)[0]
     if name != view.name:
         return RedirectResponse(episode_path(view.name, where), 303)
-    # Read before the page is shown, so that a wrong filter is said here and not at the next key.
+    # The filter is read before the page is rendered, so that an error appears now and not at the next key.
     scope = str(_scope(visit, view.job.id, where))
     return render(visit, "episode.html", view=view, where=where, scope=scope, values=VALUES)
 
 
 @router.get("/episodes/{name}/next")
 def next_episode(visit: Reading, name: str, where: str = "", back: bool = False, wrong: bool = False) -> Response:
-    """The next episode under the filter, or the one before; with `wrong`, the next whose score is below 1."""
+    """The next or previous episode under the filter; with `wrong`, the next episode with a score below 1."""
     where = storable(where)[0]
     with reading(visit.site.database) as connection:
         trajectory = find_trajectory(connection, name)
@@ -66,7 +66,7 @@ def next_episode(visit: Reading, name: str, where: str = "", back: bool = False,
 
 @router.get("/episodes/{name}/steps/{at}/{part}")
 def step_text(visit: Reading, name: str, at: str, part: str) -> Response:
-    """One text of a step as it is stored, whole: prompt, reply, reasoning, message, text, result or note."""
+    """One whole text of a step, as stored: prompt, reply, reasoning, message, text, result or note."""
     with reading(visit.site.database) as connection:
         episode = trajectory_as_json(find_trajectory(connection, name))
     step = next((step for step in episode["steps"] if step["at"] == at), None)
@@ -82,7 +82,7 @@ def step_text(visit: Reading, name: str, at: str, part: str) -> Response:
 def difference(
     visit: Reading, name: str, other: str = "", attempt: Annotated[int, Query(ge=0, le=10**6)] = 0
 ) -> Response:
-    """Its steps beside those of another episode on the task, or of an attempt of its own that was given up."""
+    """The steps of an episode beside the steps of another episode of the task, or of its own abandoned attempt."""
     with reading(visit.site.database) as connection:
         trajectory = find_trajectory(connection, name)
         if attempt:
@@ -103,7 +103,7 @@ def label(
     note: Annotated[str, Form()] = "",
     where: Annotated[str, Form()] = "",
 ) -> Response:
-    """Label it right, wrong or unsure. A note without a label is added to one's latest label."""
+    """Label an episode right, wrong or unsure. A note without a label is added to the person's latest label."""
     if len(note) > MAX_NOTE:
         raise SpecError(f"The note has {len(note):,} characters: expected at most {MAX_NOTE:,}. Shorten it.")
     person = visit.person.name
@@ -122,7 +122,7 @@ def label(
 
 @router.post("/episodes/{name}/label/undo")
 def undo_label(visit: Annotating, name: str, where: Annotated[str, Form()] = "") -> Response:
-    """Take back one's own latest label of it."""
+    """Take back the person's latest label of an episode."""
     with reading(visit.site.database) as connection:
         trajectory = find_trajectory(connection, name)
     removed_label = take_back_label(visit.site.database, trajectory.episode.id, visit.person.name)
@@ -135,7 +135,7 @@ def undo_label(visit: Annotating, name: str, where: Annotated[str, Form()] = "")
 
 
 def find_trajectory(connection: Connection, name: str) -> Trajectory:
-    """The episode of that name, or whose job begins so. Raises NotFound."""
+    """Return the episode with this name, in which the job's id may be abbreviated. Raises NotFound."""
     try:
         job, number = split_name(storable(name)[0])
         return get_trajectory(connection, get_job(connection, job), number)
@@ -144,12 +144,12 @@ def find_trajectory(connection: Connection, name: str) -> Trajectory:
 
 
 def episode_path(name: str, where: str = "") -> str:
-    """The address of its page."""
+    """Return the address of an episode's page."""
     return f"/episodes/{name}" + (f"?{urlencode({'where': where})}" if where else "")
 
 
 def _scope(visit: Visit, job: str, where: str) -> Filter:
-    """The filter that j and k go on under: without one, all of the job."""
+    """The filter for the keys j and k; without a filter, all episodes of the job."""
     return read_where(visit.site.database, where) if where else Filter((term("job", "=", job),))
 
 
@@ -158,7 +158,7 @@ def _name(trajectory: Trajectory) -> str:
 
 
 def _own_label(connection: Connection, episode: int, person: str) -> str:
-    """The person's latest label of the whole episode; '' without one."""
+    """The person's latest label of the whole episode; '' if there is none."""
     own_values = [
         row.value for row in labels_of(connection, episode) if row.labeller == person and row.position is None
     ]
@@ -166,7 +166,7 @@ def _own_label(connection: Connection, episode: int, person: str) -> str:
 
 
 def _as_attempt(connection: Connection, trajectory: Trajectory, number: int) -> dict[str, Any]:
-    """The episode as JSON with the steps of another attempt, and the ending that this had, if it had one."""
+    """The episode as JSON, with the steps of another attempt and its ending, if it has one."""
     steps = load_steps(connection, {trajectory.item.id: number})[trajectory.item.id]
     if not steps:
         raise NotFound(f"Episode {_name(trajectory)} has no steps of an attempt {number}.")

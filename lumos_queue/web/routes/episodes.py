@@ -1,4 +1,4 @@
-"""Lists of episodes: of a job or of all, under a filter, with facets and exports."""
+"""Lists of episodes, of one job or of all jobs, under a filter, with facets and exports."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ router = APIRouter()
 
 @router.get("/episodes")
 def all_episodes(visit: Reading, where: str = "", after: str = "") -> Response:
-    """Those of all jobs."""
+    """The episodes of all jobs."""
     return _list_page(visit, "", where, after)
 
 
 @router.get("/jobs/{name}/episodes")
 def job_episodes(visit: Reading, name: str, where: str = "", after: str = "") -> Response:
-    """Those of one job."""
+    """The episodes of one job."""
     with reading(visit.site.database) as connection:
         job = find_job(connection, name).id
     if job != name:
@@ -46,7 +46,7 @@ def job_episodes(visit: Reading, name: str, where: str = "", after: str = "") ->
 
 @router.get("/episodes/rows")
 def episode_rows(visit: Reading, job: str = "", where: str = "", after: str = "") -> Response:
-    """The rows of a list whose filter may take long."""
+    """The rows of a list, which are loaded after the page because a filter may take long."""
     scope = _read_scope(visit, job, where)
     with reading(visit.site.database) as connection:
         page = read_list(connection, scope, storable(after)[0])
@@ -57,7 +57,7 @@ def episode_rows(visit: Reading, job: str = "", where: str = "", after: str = ""
 
 @router.get("/episodes/facets")
 def facets(visit: Reading, job: str = "", where: str = "") -> Response:
-    """What the episodes of a list have in common, counted up to a bound."""
+    """The facets of a list's episodes, counted up to a limit."""
     scope = _read_scope(visit, job, where)
     with reading(visit.site.database) as connection:
         counts = count_facets(connection, scope.whole)
@@ -89,7 +89,7 @@ def _list_page(visit: Visit, job: str, where: str, after: str) -> Response:
     scope = Scope(job, Filter())
     try:
         scope = Scope(job, read_where(visit.site.database, where, job))
-        # A filter may have to read all episodes to find one: its rows come after the page.
+        # A filter may have to read all episodes to find a match: its rows are loaded after the page.
         if not scope.own.terms:
             with reading(visit.site.database) as connection:
                 page = read_list(connection, scope, after)
@@ -116,7 +116,7 @@ def _render(
 
 
 def _read_scope(visit: Visit, job: str, where: str) -> Scope:
-    """Raises SpecError for a filter that cannot be read, NotFound for a job that is not there."""
+    """The scope of a list. Raises SpecError for an unreadable filter, NotFound for an unknown job."""
     with reading(visit.site.database) as connection:
         job = _whole_id(connection, job)
     return Scope(job, read_where(visit.site.database, storable(where)[0], job))

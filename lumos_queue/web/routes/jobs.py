@@ -1,4 +1,4 @@
-"""Jobs: the list of them, one of them as it goes on, and what an operator can do with it."""
+"""Jobs: the list, the live page of one job, and an operator's actions on it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DEEDS = ("pause", "resume", "cancel")
 
 @router.get("/jobs")
 def jobs_page(visit: Reading, where: str = "", before: str = "") -> Response:
-    """The newest jobs, or those that a filter chooses."""
+    """The newest jobs, optionally under a filter."""
     site, where, wrong = visit.site, storable(where)[0], ""
     jobs: list[dict[str, Any]] = []
     has_more = False
@@ -54,7 +54,7 @@ def jobs_page(visit: Reading, where: str = "", before: str = "") -> Response:
 
 @router.get("/jobs/{name}")
 def job_page(visit: Reading, name: str, by: str = "") -> Response:
-    """One job: what was asked, how it goes on, and what failed; `by`: the field that its report is split by."""
+    """One job: its request, progress and failures; `by`: the field by which its report splits scores."""
     site = visit.site
     with site.reading() as connection:
         row = find_job(connection, name)
@@ -68,7 +68,7 @@ def job_page(visit: Reading, name: str, by: str = "") -> Response:
 
 @router.get("/jobs/{name}/live")
 def live_job(visit: Reading, name: str) -> Response:
-    """Server-sent events: the live part of the page, whenever it has changed; `ended` after the last."""
+    """Send the live part of the page as a server-sent event whenever it changes, and `ended` after the last one."""
     with visit.site.reading() as connection:
         job = find_job(connection, name).id
 
@@ -84,7 +84,7 @@ def live_job(visit: Reading, name: str) -> Response:
 
 @router.get("/jobs/{name}/failures")
 def failures_part(visit: Reading, name: str) -> Response:
-    """What infrastructure ended, by class: for the job's page."""
+    """The failures of infrastructure by class, for the job's page."""
     with visit.site.reading() as connection:
         job = find_job(connection, name).id
         failures = count_failures(connection, job)
@@ -96,7 +96,7 @@ def failures_part(visit: Reading, name: str) -> Response:
 
 @router.get("/jobs/{name}/report")
 def report_part(visit: Reading, name: str, by: str = "") -> Response:
-    """The report of the job as it is now, with charts, also by a field: for its page, or as a page of its own."""
+    """The current report of the job with charts, also by a field, as a part of its page or as a whole page."""
     wrong = ""
     with visit.site.reading() as connection:
         job = find_job(connection, name)
@@ -115,10 +115,10 @@ def report_part(visit: Reading, name: str, by: str = "") -> Response:
 
 @router.post("/jobs/{name}/state")
 def change_state(visit: Operating, name: str, deed: Annotated[str, Form()]) -> Response:
-    """Pause, resume or cancel it."""
+    """Pause, resume or cancel a job."""
     site = visit.site
     if deed not in DEEDS:
-        raise SpecError(f"'{deed[:40]}' is nothing that is done to a job: expected {', '.join(DEEDS)}.")
+        raise SpecError(f"'{deed[:40]}' is not an action on a job: expected {', '.join(DEEDS)}.")
     with site.reading() as connection:
         row = find_job(connection, name)
         if deed == "resume":
@@ -131,22 +131,22 @@ def change_state(visit: Operating, name: str, deed: Annotated[str, Form()]) -> R
 
 @router.post("/jobs/{name}/requeue")
 def requeue_class(visit: Operating, name: str, failed: Annotated[str, Form()]) -> Response:
-    """Owe again what failures of one class have ended."""
+    """Retry the items of one class of failures."""
     site = visit.site
     if failed not in tuple(FailureClass):
-        raise SpecError(f"'{failed[:40]}' is no class of failures: expected {', '.join(FailureClass)}.")
+        raise SpecError(f"'{failed[:40]}' is not a class of failures: expected {', '.join(FailureClass)}.")
     with site.reading() as connection:
         row = find_job(connection, name)
         check_resume(connection, site.settings, row)
     count = requeue(site.database, row.id, FailureClass(failed))
     add_action(site.database, visit.person.name, "requeue", row.id, f"{failed}: {count} items")
-    message = f"{count:,} item{'s are' if count > 1 else ' is'} owed again."
+    message = f"{count:,} item{'s' if count > 1 else ''} will be retried."
     visit.session.tell(message + _who_goes_on(visit, "queued", row.id))
     return RedirectResponse(f"/jobs/{row.id}", 303)
 
 
 def find_job(connection: Connection, name: str) -> Any:
-    """The job of that id, or whose id begins so. Raises NotFound."""
+    """Return the job with this id or abbreviated id. Raises NotFound."""
     try:
         return db.jobs.get_job(connection, storable(name)[0])
     except SpecError as error:
@@ -154,15 +154,15 @@ def find_job(connection: Connection, name: str) -> Any:
 
 
 def _deeds_of(facts: Mapping[str, Any]) -> list[str]:
-    """What can be done to a job (reports.job_list.describe_jobs)."""
+    """The possible actions on a job, by its facts of `reports.job_list.describe_jobs`."""
     if facts["state"] in OPEN:
         return ["pause", "cancel"]
     return [] if facts["state"] == JobState.CANCELLING or facts["real_state"] == RealState.DONE else ["resume"]
 
 
 def _who_goes_on(visit: Visit, state: str, job: str) -> str:
-    """Without a broker no worker waits for jobs: a command has to go on with it."""
-    return f" Go on with it: lumos resume {job}" if state in OPEN and not visit.site.settings.broker_url else ""
+    """The command that continues the job: without a broker, no worker waits for jobs."""
+    return f" Continue with: lumos resume {job}" if state in OPEN and not visit.site.settings.broker_url else ""
 
 
 def _live_part(job: WatchedJob, watch: Watched) -> str:

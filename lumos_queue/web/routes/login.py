@@ -1,4 +1,4 @@
-"""Coming in and leaving."""
+"""Log in and out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ router = APIRouter()
 
 @router.get("/login")
 def login_page(request: Request, next: str = "/jobs", token: str = "") -> Response:
-    """The form; with the token of the printed address, no form is needed."""
+    """The form, or with the token of the printed address the login itself."""
     site = site_of(request)
     if token:
         return _admit(request, site, "", token, next)
@@ -74,6 +74,6 @@ def _form(site: Site, target: str, wrong: str = "", status: int = 200, name: str
 
 
 def _own_path(target: str) -> str:
-    """A path of this server; whatever else was asked for is the first page."""
+    """A path of this server; any other target becomes the first page."""
     is_own = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
     return target if is_own else "/jobs"

@@ -1,4 +1,4 @@
-"""What pages load: scripts and styles, at addresses that change with their content."""
+"""Scripts and styles of pages, at addresses that change with their content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers: which processes are alive, what they hold, and which messages were thrown away."""
+"""Workers: the live processes, the jobs whose items they hold, and the refused messages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import Reading
 
 router = APIRouter()
-MAX_JOBS = 10  #: of one worker that are named
+MAX_JOBS = 10  #: listed of one worker
 
 
 @router.get("/workers")
 def workers_page(visit: Reading) -> Response:
-    """The page, or for one that is open its part that changes."""
+    """The page of workers, or its changing part for an open page."""
     site = visit.site
     with site.reading() as connection:
         sessions = live_sessions(connection, site.settings.lease_seconds)

@@ -1,4 +1,4 @@
-// What goes wrong with a part of a page is told on it: parts of errors are not put into the page, so nobody would see.
+// Show the errors of parts of a page on the page: htmx does not insert error answers, so that they would be invisible.
 (function () {
   "use strict";
   var line = null;

@@ -1,4 +1,4 @@
-"""Jobs side by side: which tasks another job fixed or broke, and the episodes of one task in each of them."""
+"""Jobs side by side: the tasks that a second job fixed or broke, and the episodes of one task in several jobs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from lumos_queue.errors import SpecError
 from lumos_queue.reports.comparability import choose_metric
 
 LISTED = 30  #: tasks of a list
-MAX_JOBS = 8  #: that are compared at once
+MAX_JOBS = 8  #: in one comparison
 
 
 def list_changed(
     connection: Connection, first: Any, second: Any, metric: str, better: bool, after: int
 ) -> tuple[list[Pair], bool]:
-    """The next tasks (pairs of episodes) on which the other job is better, or worse, and whether there are more.
+    """Return the next tasks (pairs of episodes) on which the second job is better, or worse, and whether more follow.
 
-    Raises SpecError where the jobs have no score to compare.
+    Raises SpecError if the jobs have no common score.
     """
     metric = choose_metric(connection, [first, second], metric)
     pairs = Pairs(connection, first, second, metric, by_content=first.dataset != second.dataset)
@@ -31,9 +31,9 @@ def list_changed(
 
 
 def find_of_task(connection: Connection, jobs: Sequence[Any], task: int, sample: int) -> list[str]:
-    """JOB-NUMBER of each job's episode of the task, which the first one's dataset has, in the order of the jobs.
+    """Return JOB-NUMBER of each job's episode of a task of the first job's dataset, in the order of the jobs.
 
-    Of a job of another dataset the row that is the same. Raises SpecError where one has none.
+    A job with another dataset has the same row as another task. Raises SpecError for a job without such an episode.
     """
     original, same = aliased(TaskRow), aliased(TaskRow)
     names = []
@@ -52,6 +52,8 @@ def find_of_task(connection: Connection, jobs: Sequence[Any], task: int, sample:
             .where(EpisodeRow.ending != "")
         ).scalar()
         if ordinal is None:
-            raise SpecError(f"Job {job.id} has no finished episode of this task: choose one of a list of changed ones.")
+            raise SpecError(
+                f"Job {job.id} has no finished episode of this task: choose a task from the list of changed tasks."
+            )
         names.append(f"{job.id}-{ordinal}")
     return names

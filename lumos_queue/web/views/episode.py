@@ -1,4 +1,4 @@
-"""One episode: its lanes, steps, tree or graph, and what people and scorers said of it."""
+"""One episode: its lanes, steps, tree or graph, labels and scores."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from lumos_queue.reports.trajectory import labels_as_json, trajectory_as_json
 from lumos_queue.util.images import ends_unlike, media_type_of
 
 LIMITS = PageLimits(text=3_000, prompt=6_000, steps=100, pictures=0, others=False, rows=100, points=0)
-MAX_PICTURES = 60  #: of an episode, that are shown
-MAX_TREE = 400  #: steps of a tree that are shown
+MAX_PICTURES = 60  #: shown of an episode
+MAX_TREE = 400  #: steps of an episode whose tree is shown
 
 
 @dataclass(frozen=True, slots=True)
 class ShownStep:
-    """A step with its texts cut; the whole ones are at addresses of their own."""
+    """A step with shortened texts; the whole texts have their own addresses."""
 
     at: str
     who: str
@@ -49,14 +49,14 @@ class ShownPicture:
     """A picture or file that a step or the task names."""
 
     label: str
-    path: str  #: '' where it is only named
+    path: str  #: '' if it is only named
     of: str
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeView:
-    """What the page of an episode shows. Texts are plain."""
+    """The content of an episode's page. Texts are plain."""
 
     name: str
     job: Any
@@ -66,11 +66,11 @@ class EpisodeView:
     heads: Sequence[str]
     rows: Sequence[PlacedRow]
     steps: Sequence[ShownStep]
-    first: int  #: place of the first step that is shown
-    left: int  #: steps after the last one that is shown
+    first: int  #: position of the first visible step
+    left: int  #: steps after the last visible step
     tree: Sequence[Sequence[TreeNode]]
     graph: Sequence[Sequence[GraphNode]]
-    pictures: Mapping[str, Sequence[ShownPicture]]  #: by what they are of
+    pictures: Mapping[str, Sequence[ShownPicture]]  #: by the step or task that names them
     verdicts: Sequence[str]
     own_labels: Sequence[Mapping[str, Any]]
     other_labels: Sequence[Mapping[str, Any]]
@@ -80,7 +80,10 @@ class EpisodeView:
 
 
 def read_episode(connection: Connection, trajectory: Trajectory, person: str, first: int = 0) -> EpisodeView:
-    """`person`: whose labels are told apart from those of others. `first`: the place of the first step to show."""
+    """Return the view of an episode.
+
+    `person`: the user, whose labels are listed separately. `first`: the position of the first visible step.
+    """
     episode = trajectory_as_json(trajectory)
     steps = episode["steps"]
     first = min(first, max(0, len(steps) - 1))
@@ -117,7 +120,7 @@ def read_episode(connection: Connection, trajectory: Trajectory, person: str, fi
 
 
 def parts_of(step: Step) -> dict[str, str]:
-    """The whole texts of a step by name, those that it has."""
+    """Return the whole texts of a step, by name, without empty texts."""
     is_call = bool(step["prompt"])
     texts = {
         "prompt": step["prompt"],
@@ -149,7 +152,7 @@ def _show_step(step: Step, call: ShownCall | None) -> ShownStep:
 
 
 def _tell_phases(trajectory: Trajectory) -> list[tuple[str, str]]:
-    """What the seconds of the accepted attempt were spent on; phases without any are left out."""
+    """The seconds of each phase of the accepted attempt, without empty phases."""
     calls = [(step.role, step.result) for step in trajectory.steps if isinstance(step.result, Completion)]
     phases = {
         "waiting for a place": sum(call.waited for _, call in calls),
@@ -165,7 +168,7 @@ def _tell_phases(trajectory: Trajectory) -> list[tuple[str, str]]:
 
 
 def _read_tree(episode: Mapping[str, Any]) -> Sequence[Sequence[TreeNode]]:
-    """Only of what parts somewhere: a tree of one way says nothing that the lanes do not."""
+    """The tree of an episode with branches; without branches, the lanes show the same."""
     if not calls_functions(episode["formulation"]) or len(episode["steps"]) > MAX_TREE:
         return ()
     ways = read_tree(episode["steps"], episode["formulation_version"])
@@ -173,7 +176,7 @@ def _read_tree(episode: Mapping[str, Any]) -> Sequence[Sequence[TreeNode]]:
 
 
 def _show_pictures(connection: Connection, pictures: Sequence[Picture]) -> dict[str, list[ShownPicture]]:
-    """By what they are of. Those beyond the bound are counted."""
+    """The pictures by the step or task that names them, and the number of pictures beyond the limit."""
     views: dict[str, list[ShownPicture]] = {}
     for picture in pictures[:MAX_PICTURES]:
         views.setdefault(picture["of"], []).append(_show_picture(connection, picture))
@@ -198,7 +201,7 @@ def _show_picture(connection: Connection, picture: Picture) -> ShownPicture:
 
 
 def find_damage(media_type: str, beginning: bytes, end: bytes) -> str:
-    """Why a browser would not show the picture with these first and last bytes as what it is stored as; else ''."""
+    """Return why a browser would not show the picture with these first and last bytes as its stored type; else ''."""
     try:
         actual_type = media_type_of(beginning)
     except ValueError:

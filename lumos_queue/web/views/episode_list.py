@@ -1,4 +1,4 @@
-"""A page of episodes under a filter, its facets, and what is exported of it."""
+"""A page of episodes that match a filter, its facets and its exports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lumos_queue.reports.episode_list import describe_episode
 
 PAGE = 50  #: episodes
 SHOWN_TEXT = 240  #: characters of a text in a list
-EXPORTED, CHUNK = 100_000, 200  #: episodes of an export, and those that are read at once
+EXPORTED, CHUNK = 100_000, 200  #: episodes of an export, and of one query of it
 COLUMNS = (
     "episode",
     "benchmark",
@@ -42,14 +42,14 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which episodes a list is of."""
+    """The episodes that a list contains."""
 
-    job: str  #: all of this job; '' for all jobs
-    own: Filter  #: what a person wrote
+    job: str  #: the job of the episodes; '' for all jobs
+    own: Filter  #: the person's filter
 
     @property
     def whole(self) -> Filter:
-        """With the job as a term."""
+        """The filter with the job as a term."""
         return (Filter((term("job", "=", self.job),)) if self.job else Filter()) & self.own
 
     @property
@@ -57,29 +57,29 @@ class Scope:
         return str(self.whole)
 
     def path(self, own_filter: Filter | None = None, **parameters: str) -> str:
-        """The address of the list, with another filter."""
+        """Return the address of the list, also with another filter and further parameters."""
         query = {"where": str(self.own if own_filter is None else own_filter)} | parameters
         query = {name: value for name, value in query.items() if value}
         base = f"/jobs/{self.job}/episodes" if self.job else "/episodes"
         return base + (f"?{urlencode(query)}" if query else "")
 
     def part(self, name: str, **parameters: str) -> str:
-        """The address of a part of the list, or of an export."""
+        """Return the address of a part of the list, or of an export."""
         query = {"job": self.job, "where": str(self.own)} | parameters
         return f"/episodes/{name}?{urlencode({key: value for key, value in query.items() if value})}"
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodePage:
-    """Some episodes, and where the next ones begin."""
+    """Some episodes, and where the next page begins."""
 
     rows: Sequence[Mapping[str, Any]]
-    next: str  #: JOB-NUMBER after which there are more; '' at the end
-    searched: int | None  #: episodes whose texts were looked at, where that stopped before a page was full
+    next: str  #: JOB-NUMBER after which the next page begins; '' at the end
+    searched: int | None  #: episodes whose texts were searched, if the search stopped before the page was full
 
 
 def read_list(connection: Connection, scope: Scope, after: str) -> EpisodePage:
-    """Raises SpecError for an `after` that is no episode."""
+    """Return the page of episodes after the episode `after`. Raises SpecError if `after` is not an episode."""
     start = read_cursor(connection, scope.job, after) if after else 0
     page = find_page(connection, scope.whole, start, PAGE + 1, max_characters=SHOWN_TEXT + 1)
     rows = _describe(connection, page.rows[:PAGE])
@@ -96,7 +96,7 @@ def _describe(connection: Connection, rows: Sequence[Any]) -> list[dict[str, Any
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """A link that adds a term to the filter, or takes it away where it is in it."""
+    """A link that adds a term to the filter, or removes it."""
 
     text: str
     count: int
@@ -105,7 +105,7 @@ class FacetValue:
 
 
 def link_facets(scope: Scope, counts: Facets) -> list[tuple[str, list[FacetValue]]]:
-    """Title and values of each facet that says something."""
+    """Return (title, values) of each facet that has values."""
     facets = (
         ("Ending", "ending", counts.endings),
         ("Score", "score", {repr(value): count for value, count in counts.scores.items()}),
@@ -128,20 +128,20 @@ def _link(scope: Scope, text: str, count: int, facet_term: Term) -> FacetValue:
 
 
 def export_json(database: Database, scope: Scope) -> Iterator[str]:
-    """A line for each episode, at most EXPORTED."""
+    """Yield a JSON line for each episode, at most EXPORTED."""
     for row in _export(database, scope):
         yield json.dumps({name: row[name] for name in COLUMNS}, ensure_ascii=False) + "\n"
 
 
 def export_csv(database: Database, scope: Scope) -> Iterator[str]:
-    """The same with a header. A text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    """Yield CSV lines, first a header. An apostrophe precedes a text that a spreadsheet would run as a formula."""
     yield _csv_line(COLUMNS)
     for row in _export(database, scope):
         yield _csv_line([_cell(row[name]) for name in COLUMNS])
 
 
 def _export(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
-    """Each chunk is read in its own transaction, which is over before it is sent: a slow reader blocks nothing."""
+    """The rows of an export. Each chunk is read in its own transaction, which ends before the chunk is sent."""
     remaining, after = EXPORTED, 0
     while remaining > 0:
         with reading(database) as connection:

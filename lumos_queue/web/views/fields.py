@@ -12,15 +12,15 @@ from db.task_fields import shorten
 from lumos_queue.reports.field_groups import known_fields
 from lumos_queue.util.sanitize import storable
 
-MAX_OFFERED = 200  #: fields in the list of a page
+MAX_OFFERED = 200  #: fields in a page's list
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChoice:
-    """What a page offers, and what is chosen."""
+    """The fields that a page offers, and the chosen field."""
 
-    offered: Mapping[str, str] = field(default_factory=dict)  #: name of a field to what the list shows
-    more: int = 0  #: fields that the list leaves out
+    offered: Mapping[str, str] = field(default_factory=dict)  #: name of a field to its text in the list
+    more: int = 0  #: fields that are not in the list
     chosen: Sequence[str] = ()  #: one field, or none
 
 

@@ -1,4 +1,4 @@
-"""Two texts line by line: what went, what came, and what stayed."""
+"""The removed, added and common lines of two texts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance import LCSseq  # difflib takes the third power of the number of lines where many are equal
 
-MAX_LINES = 2_000  #: of both texts together that are compared
+MAX_LINES = 2_000  #: of both texts together
 SAME, REMOVED, ADDED = "same", "removed", "added"
 
 
 def compare_lines(before: str, after: str) -> list[tuple[str, str]] | None:
-    """(kind, line) in order; None for texts of more than MAX_LINES lines."""
+    """Return (kind, line) for each line, in order; None if the texts have more than MAX_LINES lines together."""
     old, new = before.splitlines(), after.splitlines()
     if len(old) + len(new) > MAX_LINES:
         return None
