@@ -56,7 +56,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
+class AdoptedTotals:
     """The number of a job's adopted episodes, and their cost in the job that made them."""
 
     episodes: int
@@ -98,7 +98,7 @@ def store_adopting(source: Source, dataset: str, tasks: int) -> Store:
     return store
 
 
-def find_adopted(connection: Connection, job: str) -> Adopted:
+def find_adopted(connection: Connection, job: str) -> AdoptedTotals:
     """Sum up the episodes that a job has adopted: items that are done and were never claimed."""
     sums = (EpisodeRow.calls, EpisodeRow.prompt_tokens, EpisodeRow.completion_tokens)
     row = connection.execute(
@@ -107,7 +107,7 @@ def find_adopted(connection: Connection, job: str) -> Adopted:
         .join(EpisodeRow, EpisodeRow.id == Item.id)
         .where(Item.job == job, Item.state == ItemState.DONE, Item.claim == 0)
     ).one()
-    return Adopted(*map(int, row))
+    return AdoptedTotals(*map(int, row))
 
 
 def _add_conditions(query: Any, old: Any, source: Source) -> Any:

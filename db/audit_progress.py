@@ -34,15 +34,15 @@ class PersonsProgress:
 
     person: str
     labelled: int  #: places
-    left: int  #: places that this person can still label
+    remaining: int  #: places that this person can still label
     per_hour: float | None  #: while at work: gaps between two labels that are longer than a reservation do not count
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledPlace:
+class LabelledSlot:
     """A place with the newest label of each person."""
 
-    place: int
+    number: int
     name: str  #: JOB-NUMBER
     stratum: str
     score: float | None
@@ -126,7 +126,7 @@ def progress_by_person(connection: Connection, audit: str) -> list[PersonsProgre
     ]
 
 
-def labelled_places(connection: Connection, audit: str, limit: int, after: int = 0) -> list[LabelledPlace]:
+def list_labelled_slots(connection: Connection, audit: str, limit: int, after: int = 0) -> list[LabelledSlot]:
     """Return the places with a label, in order; `after`: a place, only later ones are returned."""
     of_audit = Label.audit == audit, Label.position.is_(None)
     has_label = select(Label.id).where(*of_audit, Label.episode == AuditSample.episode).exists()
@@ -143,7 +143,7 @@ def labelled_places(connection: Connection, audit: str, limit: int, after: int =
     for label in connection.execute(query.order_by(Label.id)):
         newest.setdefault(label.episode, {})[label.labeller] = label
     return [
-        LabelledPlace(
+        LabelledSlot(
             row.place,
             f"{row.job}-{row.ordinal}",
             row.stratum,

@@ -16,7 +16,7 @@ from db.filters import Filter, Term
 from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label, SubgoalRow
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
-from lumos_queue.scoring.sampling import AuditKind, SampledEpisode, draw, side_of, stratum_of, stratum_of_run
+from lumos_queue.scoring.sampling import AuditKind, SampledEpisode, sample_strata, side_of, stratum_of, stratum_of_run
 from lumos_queue.util.sanitize import storable
 
 MAX_NAME = 80  #: of an audit's name
@@ -27,10 +27,10 @@ RUNS = ("evaluate", "infer")  #: kinds of jobs whose episodes are runs
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class AuditSlot:
     """One place of an audit, with the newest label of each labeller."""
 
-    place: int
+    number: int
     episode: int
     name: str  #: JOB-NUMBER
     stratum: str
@@ -82,7 +82,7 @@ def _members(connection: Connection, query: Filter, kind: AuditKind) -> list[Con
     return [*conditions(connection, query), JobRow.kind.in_(RUNS), EpisodeRow.ending != Ending.INFRA_ERROR]
 
 
-def draw_audit(
+def sample_audit(
     database: Database,
     name: str,
     query: Filter,
@@ -105,7 +105,7 @@ def draw_audit(
     population = sum(map(len, strata.values()))
     if not population:
         raise _no_match_error(query, kind)
-    sample = draw(strata, size, seed, twice)
+    sample = sample_strata(strata, size, seed, twice)
     audit = {"name": name, "query": str(query), "seed": seed, "population": population, "kind": kind, "twice": twice}
     try:
         with database.writer.begin() as connection:
@@ -115,7 +115,7 @@ def draw_audit(
                 [
                     {
                         "audit": name,
-                        "place": member.place,
+                        "place": member.number,
                         "episode": member.episode,
                         "stratum": member.stratum,
                         "weight": member.weight,
@@ -169,7 +169,7 @@ def get_audit(connection: Connection, name: str) -> Any:
     return row
 
 
-def samples_of(connection: Connection, audit: str) -> list[Sampled]:
+def samples_of(connection: Connection, audit: str) -> list[AuditSlot]:
     """The places of an audit in order. Labels given outside this audit do not count."""
     labels: dict[int, dict[str, str]] = {}
     query = select(Label.episode, Label.labeller, Label.value).where(
@@ -190,7 +190,7 @@ def samples_of(connection: Connection, audit: str) -> list[Sampled]:
         .order_by(AuditSample.place)
     )
     return [
-        Sampled(
+        AuditSlot(
             row.place,
             row.episode,
             f"{row.job}-{row.ordinal}",
@@ -204,7 +204,7 @@ def samples_of(connection: Connection, audit: str) -> list[Sampled]:
     ]
 
 
-def next_of(samples: Sequence[Sampled], labeller: str, is_divided: bool = False) -> Sampled | None:
+def next_of(samples: Sequence[AuditSlot], labeller: str, is_divided: bool = False) -> AuditSlot | None:
     """The first place that the labeller has not labelled.
 
     `is_divided`: people divide the places among them, so a place that needs a label comes before all others.

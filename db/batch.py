@@ -12,7 +12,7 @@ from lumos_queue.records import FeedbackStep, Outcome, Score, TrainedModel, Trai
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedItem:
     """An item's result, about to become the accepted one."""
 
     item: int
@@ -34,7 +34,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenBack:
+class ReturnedItem:
     """An item that is given back: after an infrastructure failure, when the slice stops, or to wait for a person.
 
     If its job is being cancelled, settling the job cancels the item.
@@ -55,8 +55,8 @@ class Batch:
     claims: dict[int, int]  #: claim number of each held item, including the items of the batch
     rows: dict[type, list[tuple]] = field(default_factory=dict)
     contents: Contents = field(default_factory=Contents)  #: what the rows refer to
-    finished: list[Finished] = field(default_factory=list)
-    given_back: list[GivenBack] = field(default_factory=list)
+    finished: list[FinishedItem] = field(default_factory=list)
+    given_back: list[ReturnedItem] = field(default_factory=list)
 
     def items(self) -> list[int]:
         """The items the batch is about."""

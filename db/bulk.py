@@ -160,7 +160,7 @@ def update_rows(
         writes.update(table, columns, rows, only, stamp)
 
 
-def adding(table: Table) -> str:
+def render_addition(table: Table) -> str:
     """Return the SQL that adds the values of an INSERT to the stored row of sums."""
     keys = [column.name for column in table.primary_key.columns]
     sums = (column.name for column in table.columns if not column.primary_key)
@@ -232,14 +232,14 @@ def _insert(table: Table, columns: tuple[str, ...], stamp: str) -> str:
 @cache
 def _add_each(table: Table, columns: tuple[str, ...]) -> str:
     names = ", ".join(f'"{name}"' for name in columns)
-    return f'INSERT INTO "{table.name}" ({names}) VALUES ({", ".join("?" * len(columns))}) {adding(table)}'
+    return f'INSERT INTO "{table.name}" ({names}) VALUES ({", ".join("?" * len(columns))}) {render_addition(table)}'
 
 
 @cache
 def _add(table: Table, columns: tuple[str, ...]) -> str:
     names = ", ".join(f'"{name}"' for name in columns)
     query = f"SELECT {', '.join(_values('postgresql', table, columns))} FROM {_unnest('postgresql')}"
-    return f'INSERT INTO "{table.name}" ({names}) {query} {adding(table)}'
+    return f'INSERT INTO "{table.name}" ({names}) {query} {render_addition(table)}'
 
 
 @cache

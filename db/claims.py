@@ -79,7 +79,7 @@ class LeaseHolder:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedItem:
     """An item that this process holds until it finishes the item, gives it back or dies."""
 
     id: int
@@ -107,7 +107,7 @@ class ClaimRequest:
 NO_CLAIM = ClaimRequest(0)
 
 
-def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Claimed]:
+def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[ClaimedItem]:
     """Claim items of the holder's job.
 
     Items that have failed come last, when they are due.
@@ -135,7 +135,7 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
     steps = load_steps(connection, {item: number for item, (number, _) in attempts.items()}) if attempts else {}
     tasks = _tasks(connection, holder.job.benchmark, [row.task for row in rows if row.task is not None])
     return [
-        Claimed(
+        ClaimedItem(
             row.id,
             row.ordinal,
             row.claim,

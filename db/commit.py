@@ -10,9 +10,9 @@ from sqlalchemy import Connection, bindparam, func, select, update
 
 from db.approval_waits import is_unanswered
 from db.artifacts import insert_artifacts
-from db.batch import Batch, Finished, GivenBack
+from db.batch import Batch, FinishedItem, ReturnedItem
 from db.bulk import Writes, as_json
-from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
+from db.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.job_stops import JobStop, stop_job
@@ -44,7 +44,9 @@ _EPISODE_COLUMNS = (
 )
 
 
-def commit(database: Database, holder: LeaseHolder, batch: Batch, request: ClaimRequest = NO_CLAIM) -> list[Claimed]:
+def commit(
+    database: Database, holder: LeaseHolder, batch: Batch, request: ClaimRequest = NO_CLAIM
+) -> list[ClaimedItem]:
     """Write the batch and claim what the holder requests of its job.
 
     Rows of an item that this process does not hold are dropped, and so is the item's request to stop the job. A job
@@ -107,12 +109,12 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
         hold_fence(connection, holder.session)
         if holder.job.kind == "train":
             lock_job(connection, holder.job.id)  # before its items
-        held_items = _find_held_items(connection, Batch({item: claim}, given_back=[GivenBack(item)]))
+        held_items = _find_held_items(connection, Batch({item: claim}, given_back=[ReturnedItem(item)]))
         if item not in held_items:
             return
         attempt = connection.execute(select(func.max(Attempt.number)).where(Attempt.episode == item)).scalar()
         if attempt is None:
-            _give_back(connection, GivenBack(item, problem))
+            _give_back(connection, ReturnedItem(item, problem))
             stop_job(connection, holder.job.id, JobStop(JobState.FAILED, problem))
             return
         query = select(
@@ -122,7 +124,7 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
         ).where(CompletionRow.episode == item, CompletionRow.attempt == attempt)
         calls, prompt_tokens, completion_tokens = connection.execute(query).one()
         outcome = Outcome(None, Ending.INFRA_ERROR, problem)
-        finished_item = Finished(item, outcome, (), attempt, calls, int(prompt_tokens), int(completion_tokens))
+        finished_item = FinishedItem(item, outcome, (), attempt, calls, int(prompt_tokens), int(completion_tokens))
         with Writes(connection) as writes:
             _finish(connection, writes, holder, [finished_item], held_items)
 
@@ -147,7 +149,7 @@ def _finish(
     connection: Connection,
     writes: Writes,
     holder: LeaseHolder,
-    finished_items: list[Finished],
+    finished_items: list[FinishedItem],
     held_items: Mapping[int, str],
 ) -> None:
     """`held_items`: the state of each item before this transaction. Items that were done already are in the sums."""
@@ -204,7 +206,7 @@ def _finish(
         add_counted(connection, holder.session, Item.id.in_(uncounted_items))
 
 
-def _give_back(connection: Connection, back: GivenBack) -> None:
+def _give_back(connection: Connection, back: ReturnedItem) -> None:
     changes: dict[str, Any] = {"state": ItemState.OWED, "session": None}
     if back.awaits:
         # The lock comes first: a person's answer is stored before it, or waits for it.

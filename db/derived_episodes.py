@@ -67,7 +67,7 @@ def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
     return tries
 
 
-def named_episodes(database: Database, names: Iterable[str]) -> Iterator[StoredEpisode]:
+def load_named_episodes(database: Database, names: Iterable[str]) -> Iterator[StoredEpisode]:
     """Yield the episodes with these names (`JOB-ORDINAL`) and their steps, job by job. Removed ones are skipped."""
     ordinals: dict[str, list[int]] = {}
     for name in dict.fromkeys(names):

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 from db.jobs import get_job
 from db.models import Item
 from db.reading import Trajectory, get_trajectory
-from db.trajectories import place_of
+from db.trajectories import find_cursor
 from lumos_queue.errors import SpecError
 
 
@@ -21,7 +21,7 @@ def split_name(name: str) -> tuple[str, int]:
     return job, int(number)
 
 
-def finished_trajectory(connection: Connection, name: str) -> Trajectory:
+def load_finished_trajectory(connection: Connection, name: str) -> Trajectory:
     """The finished episode of that name, with its steps. Raises SpecError when there is none, or it has not ended."""
     job, number = split_name(name)
     trajectory = get_trajectory(connection, get_job(connection, job), number)
@@ -47,5 +47,5 @@ def read_cursor(connection: Connection, job: str, after: str) -> int:
     if not number.isascii() or not number.isdecimal() or len(number) > 9 or not (name if dash else job):
         raise SpecError(f"'{after}' is not a place to continue from: expected JOB-NUMBER, or with a JOB a number.")
     if dash:
-        return place_of(connection, get_job(connection, name).id, int(number))
-    return place_of(connection, job, int(number) - 1)
+        return find_cursor(connection, get_job(connection, name).id, int(number))
+    return find_cursor(connection, job, int(number) - 1)

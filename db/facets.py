@@ -25,7 +25,7 @@ class Facets:
     """The number of counted episodes for each value."""
 
     counted: int = 0
-    more: bool = False  #: whether the filter has further episodes, which were not counted
+    has_more: bool = False  #: whether the filter has further episodes, which were not counted
     endings: Mapping[str, int] = field(default_factory=dict)
     scores: Mapping[float, int] = field(default_factory=dict)  #: of the main metric; empty where there are many
     subgoals: Mapping[int, int] = field(default_factory=dict)
@@ -56,7 +56,7 @@ def count_facets(connection: Connection, query: Filter, limit: int = MAX_COUNTED
             failures[classify(text)] += count
     return Facets(
         counted=len(ids),
-        more=has_more,
+        has_more=has_more,
         endings=dict(endings.most_common()),
         scores=dict(sorted(scores.items())) if len(scores) <= FEW_SCORES else {},
         subgoals=_count_subgoals(connection, ids),

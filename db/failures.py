@@ -25,7 +25,7 @@ def count_failures(connection: Connection, job: str) -> dict[FailureClass, int]:
     return {kind: count for kind, count in ranking if count}
 
 
-def failed_items(connection: Connection, job: str, failure_class: FailureClass) -> list[int]:
+def find_failed_items(connection: Connection, job: str, failure_class: FailureClass) -> list[int]:
     """The items (their keys) of the job whose episodes ended in a failure of that class."""
     query = select(EpisodeRow.id, EpisodeRow.message).where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK)
     return [item for item, message in connection.execute(query) if classify(message) == failure_class]

@@ -39,7 +39,7 @@ def _sum(column: Any) -> Any:
     return func.coalesce(func.sum(column), 0)
 
 
-def done_items() -> ScalarSelect[int]:
+def count_done_items() -> ScalarSelect[int]:
     """Count the done items of the enclosing query's job."""
     of_job = (ItemSum.job == JobRow.id, ItemSum.state == ItemState.DONE)
     return select(_sum(ItemSum.items)).where(*of_job).correlate(JobRow).scalar_subquery()
@@ -49,13 +49,13 @@ def progress(connection: Connection, job: str) -> dict[str, int]:
     """Count the job's items by state; states without items are left out."""
     query = select(ItemSum.state, func.sum(ItemSum.items)).where(ItemSum.job == job).group_by(ItemSum.state)
     counts = {state: int(items) for state, items in connection.execute(query)}
-    counts |= held_items(connection).get(job, {})
+    counts |= count_held_items(connection).get(job, {})
     items = connection.execute(select(JobRow.items).where(JobRow.id == job)).scalar() or 0
     counts[ItemState.OWED] = items - sum(counts.values())
     return {str(state): count for state, count in counts.items() if count > 0}
 
 
-def held_items(connection: Connection) -> dict[str, dict[str, int]]:
+def count_held_items(connection: Connection) -> dict[str, dict[str, int]]:
     """The numbers of claimed and of awaiting items by job; jobs without any are left out.
 
     Each query covers all jobs, so that it reads its own small index (db/models/jobs.py) and not the items of a job.
@@ -88,7 +88,7 @@ def totals(connection: Connection, job: str) -> Totals:
     return Totals(*map(int, row))
 
 
-def running_score(connection: Connection, job: str) -> tuple[float, int]:
+def sum_running_scores(connection: Connection, job: str) -> tuple[float, int]:
     """(sum of values, scored episodes) so far, by the main metric."""
     row = connection.execute(
         select(_sum(ScoreSum.value * ScoreSum.episodes), _sum(ScoreSum.episodes)).where(

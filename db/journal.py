@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from db.bulk import as_json
 from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, ExecutionRow, SubgoalRow, ToolCallRow
 from db.prompt_bases import PromptBases
-from db.step_records import NO, YES, RecordedStep, stored_digest
+from db.step_records import NO, YES, RecordedStep, pack_digest
 from db.text_blocks import LONG, text_digest
 from lumos_queue.commands import Approve, Ask, Call, Do, Result, Step
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Subgoal
@@ -123,7 +123,7 @@ class Buffer:
     def __init__(
         self, most: int = 4096, enough: int = 256, most_characters: int = 8 << 20, enough_characters: int = 1 << 20
     ):
-        self.most = most
+        self.limit = most
         self.enough = enough  #: rows that are worth a commit at once
         #: Of all waiting texts; 8 Mi characters take up to 32 MiB, as Python stores some characters in four bytes.
         self.most_characters = most_characters
@@ -205,7 +205,7 @@ class Buffer:
 
     async def wait_for_capacity(self) -> None:
         """Return once an episode may take its next step."""
-        while self.size >= self.most or self.characters >= self.most_characters:
+        while self.size >= self.limit or self.characters >= self.most_characters:
             self._has_capacity.clear()
             await self._has_capacity.wait()
 
@@ -291,7 +291,7 @@ class EpisodeJournal:
 
     def record(self, step: Step) -> None:
         command, outcome = step.command, step.result
-        step_key = (self.episode, self.attempt, step.position, step.branch, stored_digest(command.digest))
+        step_key = (self.episode, self.attempt, step.position, step.branch, pack_digest(command.digest))
         if isinstance(command, Ask):
             assert isinstance(outcome, Completion)
             self._record_completion(step_key, command, outcome, step)
@@ -345,7 +345,7 @@ class EpisodeJournal:
             (
                 *step_key,
                 ask.role,
-                stored_digest(text_digest(prompt)),
+                pack_digest(text_digest(prompt)),
                 base,
                 prefix,
                 delta,

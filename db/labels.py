@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, case, insert, select
 from db.connection import Database, now
 from db.models import Item, Label
 from db.remaining_labels import count_labels_left, lock_audit
-from db.step_records import RecordedStep, annotated_steps
+from db.step_records import RecordedStep, select_annotated_steps
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import Action, Subgoal
 from lumos_queue.util.sanitize import storable
@@ -128,7 +128,7 @@ def check(value: str, labeller: str, values: Sequence[str] = VALUES) -> None:
         raise SpecError(f"'{labeller[:40]}' is not a name of a labeller: give up to {MAX_NAME} characters.")
 
 
-def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
+def locate_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
     """(position, branch) of the step that a person names: `2` a subgoal, `2-1` its first action, `@9.1` a position.
 
     Subgoals and actions are those of the annotation: a teacher's earlier tries are named by position only.
@@ -145,7 +145,7 @@ def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
             raise SpecError(f"The episode has no step at position {text[1:]}: its steps are @0 to @{_last(steps)}.")
         return location
     number, action = int(match["subgoal"]), int(match["action"] or 0)
-    own_steps = annotated_steps(steps)
+    own_steps = select_annotated_steps(steps)
     starts = [index for index, step in enumerate(own_steps) if isinstance(step.detail, Subgoal)]
     if not 1 <= number <= len(starts):
         raise SpecError(f"The episode has no subgoal {number}: it has {len(starts)}.")
@@ -160,7 +160,7 @@ def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
 def name_of_step(steps: Sequence[RecordedStep], position: int, branch: int) -> str:
     """The name of the step at this position and branch, as `place_of_step` reads it."""
     subgoal = action = 0
-    for step in annotated_steps(steps):
+    for step in select_annotated_steps(steps):
         if isinstance(step.detail, Subgoal):
             subgoal, action = subgoal + 1, 0
         elif isinstance(step.detail, Action) and subgoal:

@@ -12,7 +12,7 @@ from db.connection import now
 from db.damage import sound_jobs
 from db.figures import progress
 from db.models import CallSum, EndpointCap, ExecutionRow, Item, ItemSum, JobRow, ToolCallRow, WorkerSessionRow
-from db.sessions import jobs_held, live_sessions, refused_messages, traffic_of
+from db.sessions import jobs_held, list_refused_messages, live_sessions, traffic_of
 from db.shares import EFFECTIVE
 from db.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
 from db.time_conditions import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due
@@ -74,7 +74,7 @@ def read_deployment(connection: Connection, lease_seconds: float) -> DeploymentF
         workers={"at work": busy, "idle": len(sessions) - busy},
         endpoints=dict(list(traffic_of(sessions).items())[:MAX_ENDPOINTS]),
         caps=dict(connection.execute(caps).all()),
-        rejected={row.reason: row.messages for row in refused_messages(connection)},
+        rejected={row.reason: row.messages for row in list_refused_messages(connection)},
     )
 
 

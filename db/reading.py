@@ -57,7 +57,7 @@ def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[st
     return [(ending, message, episodes) for ending, message, episodes in rows]
 
 
-def keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
+def load_keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
     """The tasks of a job by key, in order, each once."""
     rows = connection.execute(
         select(TaskRow.__table__, JobRow.benchmark)

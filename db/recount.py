@@ -27,12 +27,12 @@ class Difference:
     job: str
     table: str
     key: tuple[Any, ...]  #: the key of the row of sums, less the job
-    kept: dict[str, float]
+    stored: dict[str, float]
     counted: dict[str, float]
 
     def __str__(self) -> str:
-        wrong = [name for name in self.counted if not _agree(self.kept[name], self.counted[name])]
-        figures = ", ".join(f"{name} {self.kept[name]:g} kept, {self.counted[name]:g} counted" for name in wrong)
+        wrong = [name for name in self.counted if not _agree(self.stored[name], self.counted[name])]
+        figures = ", ".join(f"{name} {self.stored[name]:g} kept, {self.counted[name]:g} counted" for name in wrong)
         return f"{self.table} {' '.join(map(str, self.key))}: {figures}"
 
 

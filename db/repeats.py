@@ -35,7 +35,7 @@ class Part:
     """A selected task."""
 
     task: int  #: its key
-    place: int  #: in the dataset, from 0
+    number: int  #: in the dataset, from 0
 
 
 def choose_tasks(connection: Connection, job: str, query: Filter) -> list[Part]:

@@ -7,7 +7,7 @@ from sqlalchemy import and_, update
 from db.connection import Database
 from db.endings import take_back
 from db.failure_classes import FailureClass
-from db.failures import count_failures, failed_items
+from db.failures import count_failures, find_failed_items
 from db.jobs import lock_job
 from db.models import Item, JobRow
 from db.states import ItemState, JobState
@@ -37,7 +37,7 @@ def requeue(database: Database, job: str, failure_class: FailureClass) -> int:
             if total:
                 change_states(connection, job, is_quarantined, new_state)
         else:
-            total = take_back(connection, job, failed_items(connection, job, failure_class))
+            total = take_back(connection, job, find_failed_items(connection, job, failure_class))
         if not total:
             classes = ", ".join(f"{kind} {count:,}" for kind, count in counts.items())
             hint = f"there are: {classes}" if classes else "it has no failures"

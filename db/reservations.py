@@ -28,10 +28,10 @@ SECONDS = 600.0  #: that a place stays reserved
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
+class ReservedSlot:
     """A place that a person may label."""
 
-    place: int
+    number: int
     episode: int
     token: str
     was_skipped: bool  #: by the same person, before
@@ -41,8 +41,8 @@ class Reserved:
 class Turn:
     """The effect of a form, and the place that the person sees next."""
 
-    next: Reserved | None  #: None: no place is left for this person
-    place: int = 0
+    next: ReservedSlot | None  #: None: no place is left for this person
+    number: int = 0
     episode: int | None = None  #: that was labelled, skipped or taken back; None: nothing was stored
     value: str = ""  #: of the label
     problem: str = ""  #: why nothing was stored
@@ -162,7 +162,7 @@ def _why_stale(connection: Connection, audit: str, number: int, person: str) -> 
     )
 
 
-def _reserve_next(connection: Connection, audit: str, person: str) -> Reserved | None:
+def _reserve_next(connection: Connection, audit: str, person: str) -> ReservedSlot | None:
     """Return the place that the person holds already, or reserve the next one."""
     row: Any = connection.execute(
         select(AuditSample.place, AuditSample.episode, Reservation.token, Reservation.skipped_at)
@@ -175,12 +175,12 @@ def _reserve_next(connection: Connection, audit: str, person: str) -> Reserved |
     if row is not None:
         of_reservation = Reservation.audit == audit, Reservation.place == row.place, Reservation.person == person
         connection.execute(update(Reservation).where(*of_reservation).values(expires_at=now() + SECONDS))
-        return Reserved(row.place, row.episode, row.token, row.skipped_at is not None)
+        return ReservedSlot(row.place, row.episode, row.token, row.skipped_at is not None)
     _release(connection, audit, person)
     return _reserve_free(connection, audit, person)
 
 
-def _reserve_free(connection: Connection, audit: str, person: str) -> Reserved | None:
+def _reserve_free(connection: Connection, audit: str, person: str) -> ReservedSlot | None:
     """Reserve the first free place for a person who holds none. Places that the person has skipped come last."""
     of_person = (Reservation.audit == audit) & (Reservation.place == AuditSample.place) & (Reservation.person == person)
     free = (
@@ -201,7 +201,7 @@ def _reserve_free(connection: Connection, audit: str, person: str) -> Reserved |
     return None
 
 
-def _reserve(connection: Connection, audit: str, free: Any, person: str) -> Reserved:
+def _reserve(connection: Connection, audit: str, free: Any, person: str) -> ReservedSlot:
     """`free`: place, episode and labels_left of a place that has room for the person."""
     at_place = Reservation.audit == audit, Reservation.place == free.place
     rows = connection.execute(
@@ -217,7 +217,7 @@ def _reserve(connection: Connection, audit: str, free: Any, person: str) -> Rese
     token = secrets.token_urlsafe(16)
     row = {"audit": audit, "place": free.place, "person": person, "token": token, "skipped_at": skip_time}
     connection.execute(insert(Reservation).values(expires_at=now() + SECONDS, **row))
-    return Reserved(free.place, free.episode, token, skip_time is not None)
+    return ReservedSlot(free.place, free.episode, token, skip_time is not None)
 
 
 def _release(connection: Connection, audit: str, person: str) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import aliased
 
 from db.claims import its_turn
 from db.connection import Database, now
-from db.figures import done_items
+from db.figures import count_done_items
 from db.jobs import lock_job
 from db.models import Item, JobEndpoint, JobRow
 from db.states import OPEN, UNFINISHED, ItemState, JobState
@@ -108,7 +108,7 @@ def await_job(database: Database, job: str, awaited_job: str, reason: str) -> Ro
         return awaited_row
 
 
-def awaited_jobs(database: Database, job: str) -> list[str]:
+def list_awaited_jobs(database: Database, job: str) -> list[str]:
     """Return the job, the job that it waits for, the job that this one waits for, and so on, while they are open."""
     jobs: list[str] = []
     next_job: str | None = job
@@ -126,7 +126,9 @@ def find_awaited(connection: Connection, job: Row) -> Row | None:
     """The row of the open job that a job (its row) waits for, with how many of its items are `done`; None if none."""
     if not awaits_job(job):
         return None
-    query = select(JobRow.__table__, done_items().label("done")).where(JobRow.id == job.awaits, JobRow.state.in_(OPEN))
+    query = select(JobRow.__table__, count_done_items().label("done")).where(
+        JobRow.id == job.awaits, JobRow.state.in_(OPEN)
+    )
     return connection.execute(query).first()
 
 

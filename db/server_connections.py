@@ -40,7 +40,7 @@ class ServerConnections:
             since = min((timestamp for _, timestamp in self._out.values()), default=None)
         return 0.0 if since is None else time.monotonic() - max(since, self._answer_time)
 
-    def cut(self, seconds: float) -> int:
+    def close_silent(self, seconds: float) -> int:
         """Cut connections that wait for a server that has been silent for `seconds`; return how many.
 
         While the server answers on other connections, a waiting connection is slow, and is cut only after SLOW times as

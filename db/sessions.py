@@ -62,6 +62,6 @@ def traffic_of(sessions: Iterable[Any]) -> dict[str, Traffic]:
     return {url: Traffic.sum(reports[url]) for url in sorted(reports)}
 
 
-def refused_messages(connection: Connection) -> list[Any]:
+def list_refused_messages(connection: Connection) -> list[Any]:
     """Messages of the broker that were thrown away unread, by reason."""
     return list(connection.execute(select(RefusedMessage.__table__).order_by(RefusedMessage.reason)))

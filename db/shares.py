@@ -26,7 +26,7 @@ class Cap(NamedTuple):
     requests: int
     held: int  #: requests that worker processes may have in flight
     workers: int  #: processes that hold a share
-    stated: bool  #: whether the endpoint's servers state the cap, and no person has set it
+    is_stated: bool  #: whether the endpoint's servers state the cap, and no person has set it
 
 
 #: The cap that holds: a person's, or else that of the servers.

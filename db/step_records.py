@@ -17,7 +17,7 @@ from lumos_queue.records import TEACHER, Action, Candidate, Completion, Executio
 YES, NO = "yes", "no"  #: a person's answers, as they are stored
 
 
-def stored_digest(digest: str) -> bytes:
+def pack_digest(digest: str) -> bytes:
     """The stored part of the digest of a command or a prompt."""
     return bytes.fromhex(digest[:KEPT_DIGITS])
 
@@ -37,7 +37,7 @@ class RecordedStep:
     prefix: str | None = None  #: digest of the text that the prompt begins with, if that is a text block
 
 
-def annotated_steps(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
+def select_annotated_steps(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
     """The annotation's steps: those after the teacher's last reply, or all steps without a teacher."""
     return steps[max((index for index, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
 

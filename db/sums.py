@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, func, literal, select, union_all, update
 from sqlalchemy.orm import aliased
 
-from db.batch import Finished
+from db.batch import FinishedItem
 from db.bulk import Writes, insert_into
 from db.current_scores import is_replaced
 from db.models import (
@@ -38,7 +38,7 @@ _COLUMNS = {table: tuple(column.name for column in table.__table__.columns) for 
 _DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
 
 
-def add_sums(writes: Writes, job: str, session: int, finished_items: Sequence[Finished]) -> None:
+def add_sums(writes: Writes, job: str, session: int, finished_items: Sequence[FinishedItem]) -> None:
     """Add items of one job that this transaction has finished, with the figures that their worker counted."""
     if not finished_items:
         return

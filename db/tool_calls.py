@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, select
 
 from db.models import EpisodeRow, ToolCallRow
-from db.step_records import load_executions, stored_digest
+from db.step_records import load_executions, pack_digest
 from lumos_queue.records import Execution
 
 
-def recorded_call(
+def find_recorded_call(
     connection: Connection, job: str, command: str, unmade: Sequence[str] = (), nth: int = 0
 ) -> Execution | None:
     """Return the result of the call with this digest (of tool and arguments) in the job's earliest episode with it.
@@ -20,7 +20,7 @@ def recorded_call(
     of several such calls of the attempt, from 0; if there are fewer, the last one is returned. None if the job made no
     such call. Calls whose status is one of `unmade` do not count. The query uses `tool_call_command_index`.
     """
-    equal = [ToolCallRow.command == stored_digest(command), ToolCallRow.status.not_in(unmade)]
+    equal = [ToolCallRow.command == pack_digest(command), ToolCallRow.status.not_in(unmade)]
     of_accepted = [EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt]
     first = _first(connection, job, [*equal, *of_accepted]) or _first(connection, job, equal)
     if first is None:
@@ -35,21 +35,21 @@ def recorded_call(
     return load_executions(connection, rows[-1:])[0]
 
 
-def recorded_anywhere(connection: Connection, command: str) -> Execution | None:
+def find_call_in_any_job(connection: Connection, command: str) -> Execution | None:
     """Return the result of the earliest successful call with this digest, of any job; None if there is none.
 
     The query uses `tool_call_command_index`.
     """
     rows = connection.execute(
         select(ToolCallRow.__table__)
-        .where(ToolCallRow.command == stored_digest(command), ToolCallRow.status == "ok")
+        .where(ToolCallRow.command == pack_digest(command), ToolCallRow.status == "ok")
         .order_by(ToolCallRow.episode, ToolCallRow.attempt, ToolCallRow.position, ToolCallRow.branch)
         .limit(1)
     ).all()
     return load_executions(connection, rows)[0] if rows else None
 
 
-def accepted_calls(connection: Connection, job: str, tool: str) -> list[Execution]:
+def list_accepted_calls(connection: Connection, job: str, tool: str) -> list[Execution]:
     """Return the results of a tool's calls in the accepted attempts of the job's finished episodes."""
     rows = connection.execute(
         select(ToolCallRow.__table__)

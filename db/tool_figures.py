@@ -83,7 +83,7 @@ def provenances(connection: Connection, job: str, besides: str) -> dict[int, fro
     return sources
 
 
-def judged_places(connection: Connection, job: str) -> dict[int, str]:
+def list_judged_names(connection: Connection, job: str) -> dict[int, str]:
     """The name of the judged episode, by ordinal in the judge's job."""
     inputs: Any = TaskRow.inputs
     rows = connection.execute(
@@ -94,7 +94,7 @@ def judged_places(connection: Connection, job: str) -> dict[int, str]:
     return {ordinal: episode for ordinal, episode in rows if episode}
 
 
-def scored_places(connection: Connection, job: str) -> list[tuple[str, int, int, float, int]]:
+def list_scored_episodes(connection: Connection, job: str) -> list[tuple[str, int, int, float, int]]:
     """(metric, ordinal in the job, task, value, trials) of each scored episode. An `infra_error` has no score."""
     rows = connection.execute(
         select(ScoreRow.metric, Item.ordinal, EpisodeRow.task, ScoreRow.value, ScoreRow.trials)
@@ -127,7 +127,7 @@ class SerialStep:
     task: int
     position: int
     who: str  #: the role; of an action ''
-    what: str  #: the reply; an action's name
+    text: str  #: the reply; an action's name
     status: str  #: of an action; of a reply its finish reason
 
 

@@ -134,7 +134,7 @@ def count_subgoals(connection: Connection, episodes: Sequence[int]) -> dict[int,
     return {episode: count for episode, count in rows}
 
 
-def place_of(connection: Connection, job: str, ordinal: int) -> int:
+def find_cursor(connection: Connection, job: str, ordinal: int) -> int:
     """The id of the job's last episode up to that ordinal, after which a page continues; 0 when there is none."""
     # The order of an index gives the last one; a maximum would read all items up to it.
     last = select(Item.id).where(Item.job == job, Item.ordinal <= ordinal).order_by(Item.ordinal.desc()).limit(1)

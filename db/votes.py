@@ -89,7 +89,7 @@ def sum_calls(connection: Connection, job: str, role: str) -> RoleCalls:
     return RoleCalls(*map(int, row))
 
 
-def labelled_scores(connection: Connection, job: str, metric: str) -> list[LabelledScore]:
+def list_labelled_scores(connection: Connection, job: str, metric: str) -> list[LabelledScore]:
     """The episodes of a job that people labelled as a whole and that have a score by a metric."""
     labels: dict[int, dict[str, str]] = defaultdict(dict)
     rows = connection.execute(

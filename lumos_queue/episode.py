@@ -28,7 +28,7 @@ from lumos_queue.commands import (
     Step,
     Variables,
 )
-from lumos_queue.errors import EpisodeError, Unanswered
+from lumos_queue.errors import ApprovalPending, EpisodeError
 from lumos_queue.notation import without_roles
 from lumos_queue.records import Action, Completion, Execution, Outcome, Task
 from lumos_queue.util.exchange import Exchange
@@ -162,7 +162,7 @@ class _Steps:
         result = await self._perform(command, context)
         journal.record(Step(position, branch, command, result))
         if isinstance(command, Approve) and result is None:
-            raise Unanswered("a person has to approve what is shown first")
+            raise ApprovalPending("a person has to approve what is shown first")
         return result
 
 

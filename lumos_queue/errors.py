@@ -157,7 +157,7 @@ class NotSent(InfrastructureError):
     """Raised when a slice ends while a request waits for a slot at its endpoint: nothing was sent."""
 
 
-class Undecided(InfrastructureError):
+class UnclearFailure(InfrastructureError):
     """Raised when a server refuses a request, and it is unclear whether the request or the server is at fault.
 
     `status`: the HTTP status. The message has the form of EndpointDown's.
@@ -168,11 +168,11 @@ class Undecided(InfrastructureError):
         super().__init__(message)
 
 
-class Unanswered(InfrastructureError):
+class ApprovalPending(InfrastructureError):
     """Raised when an episode waits for a person's answer."""
 
 
-class AwaitsJob(InfrastructureError):
+class WaitsForJob(InfrastructureError):
     """Raised when an item needs the results of another open job; `job` is its id."""
 
     def __init__(self, message: str, job: str):

@@ -19,9 +19,9 @@ from rich.table import Table
 
 from lumos_queue.util.version import code_version
 from performance.ceiling import ceiling
-from performance.collect import FSYNC, Found, chosen, collect, reason
+from performance.collect import FSYNC, Measurements, choose_goals, collect, reason
 from performance.goals import Goal
-from performance.servers import Unavailable, running_servers
+from performance.servers import Unavailable, start_servers
 from performance.statistics import Estimate
 
 console = Console(width=170)
@@ -36,7 +36,7 @@ def main(
 ) -> None:
     """Measure what orchestration costs, in ratios to a bare loop and to peers (docs/performance.md)."""
     try:
-        goals = chosen([word.strip() for word in only.split(",") if word.strip()])
+        goals = choose_goals([word.strip() for word in only.split(",") if word.strip()])
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--only") from None
     if listed:
@@ -49,7 +49,7 @@ def main(
     with ExitStack() as stack:
         running, missing = None, ""
         try:
-            running = stack.enter_context(running_servers())
+            running = stack.enter_context(start_servers())
         except Unavailable as why:
             missing = str(why)
         found = collect(goals, 1 if quick else pairs, quick, running, lambda text: console.print(f"[dim]{text}"))
@@ -61,7 +61,7 @@ def main(
     console.print(f"everything that was measured: {out}")
 
 
-def table(goals: list[Goal], found: Found, missing: str) -> Table:
+def table(goals: list[Goal], found: Measurements, missing: str) -> Table:
     columns = ("goal", "what", "wanted", "median [low, high]", "pairs", "", "to ref with fsync")
     shown = Table(*columns, title="Ratios of adjacent runs")
     for goal in goals:
@@ -86,7 +86,7 @@ def in_words(found: Estimate, digits: int) -> str:
     return f"{middle} [{low}, {high}]"
 
 
-def as_json(goals: list[Goal], found: Found, missing: str, most: float) -> dict:
+def as_json(goals: list[Goal], found: Measurements, missing: str, most: float) -> dict:
     results = [
         {
             **asdict(goal),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from performance.episode import prompts, request
 from performance.questions import question
-from performance.server import running_server
+from performance.server import start_server
 
 
 class _Asker(asyncio.Protocol):
@@ -43,7 +43,7 @@ async def _ask(url: str, clients: int, seconds: float) -> float:
 
 def ceiling(seconds: float = 2.0) -> float:
     """Calls a second at no latency, over 64 connections."""
-    with running_server(0.0, 64) as url:
+    with start_server(0.0, 64) as url:
         return asyncio.run(_ask(url, 64, seconds))
 
 

@@ -15,7 +15,7 @@ from lumos_queue.util.process import die_with_parent
 
 
 @contextmanager
-def running_worker(app: str, options: Sequence[str], log: Path, variables: Mapping[str, str]) -> Iterator[int]:
+def start_worker(app: str, options: Sequence[str], log: Path, variables: Mapping[str, str]) -> Iterator[int]:
     """The process id of `celery -A app worker OPTIONS`, ready for work. Raises RuntimeError when it does not get so."""
     command = [
         sys.executable,

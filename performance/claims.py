@@ -24,7 +24,7 @@ from db.commit import commit
 from db.connection import Database
 from performance.full_database import Stock
 from performance.processes import tree_cpu
-from performance.servers import Servers, running_servers
+from performance.servers import Servers, start_servers
 
 WANTED, TIMES, STEPS = 64, 20, 200
 _OF_ITEMS = re.compile(r"(SELECT|UPDATE)\b(?!.*\btask\.)(?!.*\bepisode\b).*\bitem\b", re.DOTALL)
@@ -51,7 +51,7 @@ class Spans:
         return seconds
 
 
-def timed_claims(
+def time_claims(
     stock: Stock, spans: Spans, times: int, finish: bool = False, fresh: bool = False
 ) -> tuple[list[float], list[float]]:
     """Milliseconds of the claims' statements about items, and of the whole transactions."""
@@ -73,11 +73,11 @@ def among(folder: Path, url: str, sizes: list[int], server_pid: int | None) -> d
     stock = Stock(folder, url, owed=WANTED * TIMES * (len(sizes) + 2) + 1)
     spans, found = Spans(stock), {}
     try:
-        timed_claims(stock, spans, 2)
+        time_claims(stock, spans, 2)
         for size in sizes:
             stock.fill(size)
-            timed_claims(stock, spans, 2)  # the first statements after a change are planned anew
-            claims, whole = timed_claims(stock, spans, TIMES - 2)
+            time_claims(stock, spans, 2)  # the first statements after a change are planned anew
+            claims, whole = time_claims(stock, spans, TIMES - 2)
             found |= {f"claim-{size}": claims, f"claim-whole-{size}": whole}
         flushes, server = [], 0.0
         cpu, wall, episodes = 0.0, 0.0, 0
@@ -133,9 +133,9 @@ def after_churn(folder: Path, url: str, rounds: int, snapshot: bool) -> tuple[fl
     try:
         spans = Spans(stock)
         with old_snapshot(stock.database) if snapshot else nullcontext():
-            timed_claims(stock, spans, rounds, True)
-            running, _ = timed_claims(stock, spans, TIMES, True)
-            fresh, _ = timed_claims(stock, spans, TIMES, True, fresh=True)
+            time_claims(stock, spans, rounds, True)
+            running, _ = time_claims(stock, spans, TIMES, True)
+            fresh, _ = time_claims(stock, spans, TIMES, True, fresh=True)
             return median(running), median(fresh)
     finally:
         stock.close()
@@ -178,7 +178,7 @@ def measure_large(servers: Servers) -> dict[str, list[float]]:
 
 
 if __name__ == "__main__":
-    with running_servers() as running:
+    with start_servers() as running:
         found = measure_large(running) if "--large" in sys.argv else measure(running, 3, "--quick" in sys.argv)
     for key, values in found.items():
         print(f"{key:40} median {median(values):8.3f}   {min(values):8.3f} to {max(values):8.3f}")

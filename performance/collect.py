@@ -26,7 +26,7 @@ AT_ONCE = Scenario("0", 0.0, 256, 1200)
 
 
 @dataclass
-class Found:
+class Measurements:
     """Values by goal (one of each pair), reasons by goal or contender, and everything that was measured."""
 
     values: dict[str, list[float]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Found:
         return estimate(values) if values else None
 
 
-def chosen(words: Sequence[str]) -> list[Goal]:
+def choose_goals(words: Sequence[str]) -> list[Goal]:
     """The goals whose key begins with one of the words; all without words. Raises ValueError for an unused word."""
     goals: list[Goal] = [*RATIOS, *OTHERS]
     for word in words:
@@ -47,9 +47,9 @@ def chosen(words: Sequence[str]) -> list[Goal]:
     return [goal for goal in goals if not words or goal.key.startswith(tuple(words))]
 
 
-def collect(goals: Sequence[Goal], pairs: int, quick: bool, servers: Servers | None, tell: Callable) -> Found:
+def collect(goals: Sequence[Goal], pairs: int, quick: bool, servers: Servers | None, tell: Callable) -> Measurements:
     """Measure what these goals need: rounds over the scenarios first, then the parts that stand alone."""
-    found = Found()
+    found = Measurements()
     ratios = [goal for goal in goals if isinstance(goal, Ratio)]
     for number in range(pairs if ratios else 0):
         for name, scenario in SCENARIOS.items():
@@ -91,7 +91,7 @@ def ratio(goal: Ratio, done: dict[str, Pair]) -> float | None:
     return getattr(pair.own, goal.figure) / getattr(other, goal.figure)
 
 
-def reason(goal: Goal, found: Found) -> str:
+def reason(goal: Goal, found: Measurements) -> str:
     """Why there is no value for a goal."""
     if isinstance(goal, Ratio):
         return found.reasons.get(goal.contender) or found.reasons.get(goal.against) or found.reasons.get("ref", "")

@@ -46,7 +46,7 @@ class Spec:
 
 
 @dataclass(slots=True)
-class Measured:
+class Measurement:
     """What a run took."""
 
     calls: int  #: that reached the server
@@ -91,13 +91,13 @@ class Meter:
     def _used(self) -> tuple[float, float]:
         return sum(map(tree_cpu, self.clients)), sum(map(tree_cpu, self.spec.server_pids))
 
-    def stop(self, right: int, ended_at: float | None = None, **extra) -> Measured:
+    def stop(self, right: int, ended_at: float | None = None, **extra) -> Measurement:
         """`ended_at`: when the last episode was stored, where that was not just now."""
         ended = ended_at or time.time()
         cpu, server_cpu = self._used()
         stats, work = ask(self.spec.url, "/stats"), self.spec.work()
         calls = [question.calls for question in work]
-        return Measured(
+        return Measurement(
             calls=int(stats["calls"]),
             needed=sum(calls),
             episodes=len(work),
@@ -111,7 +111,7 @@ class Meter:
         )
 
 
-def main(run: Callable[[Spec], Measured]) -> None:
+def main(run: Callable[[Spec], Measurement]) -> None:
     """The command line of a contender: its Spec as JSON, the result as the last line it prints."""
     values = json.loads(sys.argv[1])
     for name in ("client_pids", "server_pids"):

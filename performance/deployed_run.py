@@ -11,8 +11,8 @@ from db.connection import Database, open_database
 from db.jobs import get_job
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
-from performance.celery_worker import running_worker
-from performance.contender import Measured, Meter, Spec, main
+from performance.celery_worker import start_worker
+from performance.contender import Measurement, Meter, Spec, main
 from performance.jobs import evaluation, right_answers, rows_of
 from workers.notify import notify_workers
 
@@ -34,7 +34,7 @@ def workers(spec: Spec, settings: Settings) -> Iterator[int]:
         "LUMOS_CONCURRENCY": str(settings.concurrency),
     }
     options = ["-Q", "llm", "-c", str(spec.processes)]
-    with running_worker("workers.app", options, spec.path / "llm.log", variables) as pid:
+    with start_worker("workers.app", options, spec.path / "llm.log", variables) as pid:
         yield pid
 
 
@@ -55,7 +55,7 @@ def run_job(database: Database, settings: Settings, url: str, rows: Rows, limit:
         time.sleep(LOOK_SECONDS)
 
 
-def run(spec: Spec) -> Measured:
+def run(spec: Spec) -> Measurement:
     settings = settings_of(spec)
     database = open_database(settings.database)
     try:

@@ -12,7 +12,7 @@ from db.jobs import get_job
 from db.migrate import upgrade
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
-from performance.contender import Measured, Meter, Spec, main
+from performance.contender import Measurement, Meter, Spec, main
 from performance.jobs import evaluation, right_answers, rows_of
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
@@ -34,7 +34,7 @@ def run_job(process: WorkerContext, database: Database, url: str, rows: Rows) ->
     return identifier
 
 
-def run(spec: Spec) -> Measured:
+def run(spec: Spec) -> Measurement:
     if spec.option == "at-end":
         from performance.at_end import keep_until_the_end
 

@@ -47,7 +47,7 @@ PAGES = (
 
 
 @contextmanager
-def running_explorer(url: str) -> Iterator[httpx2.Client]:
+def start_explorer(url: str) -> Iterator[httpx2.Client]:
     """A client that has logged in at an explorer of that database."""
     address = url.replace("+psycopg", "")
     environment = os.environ | {"LUMOS_DATABASE_URL": address, "LUMOS_USER": "measurement"}
@@ -86,7 +86,7 @@ def main() -> int:
     given = parser.parse_args()
     kind = given.url.partition(":")[0].partition("+")[0]
     fine = True
-    with running_explorer(given.url) as client:
+    with start_explorer(given.url) as client:
         for page in PAGES:
             path, is_part = page.removesuffix("+"), page.endswith("+")
             seconds, codes, most = measure(client, path, given.times)

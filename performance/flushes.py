@@ -13,7 +13,7 @@ from statistics import quantiles
 import workers.dispatcher  # noqa: F401 - brings the module that commits
 from db.commit import commit
 from db.journal import Buffer
-from performance.contender import Measured, Spec, main
+from performance.contender import Measurement, Spec, main
 from performance.embedded_run import run
 
 waits: list[float] = []  #: seconds, of every step
@@ -49,7 +49,7 @@ def watch() -> None:
         module.commit = noted_commit  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _watched(spec: Spec) -> Measured:
+def _watched(spec: Spec) -> Measurement:
     watch()
     measured = run(spec)
     hundredths = quantiles(waits, n=100)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sqlalchemy import and_, text
 
-from db.batch import Batch, Finished
-from db.claims import Claimed, ClaimRequest, LeaseHolder
+from db.batch import Batch, FinishedItem
+from db.claims import ClaimedItem, ClaimRequest, LeaseHolder
 from db.commit import commit
 from db.connection import Database, open_database
 from db.fence import start_session
@@ -49,15 +49,15 @@ class Stock:
         self.finished, self._after = 0, -1
         self.finish(self.claim(1))
 
-    def claim(self, wanted: int, fresh: bool = False) -> list[Claimed]:
+    def claim(self, wanted: int, fresh: bool = False) -> list[ClaimedItem]:
         """As a slice in full work claims; or `fresh`, as one that has just begun and must look everywhere."""
         wish = ClaimRequest(wanted) if fresh else ClaimRequest(wanted, busy=wanted, after=self._after)
         items = commit(self.database, self.holder, Batch({}), wish)
         self._after = max(item.ordinal for item in items)
         return items
 
-    def finish(self, items: Sequence[Claimed]) -> None:
-        done = [Finished(item.id, Outcome("1", Ending.ANSWERED)) for item in items]
+    def finish(self, items: Sequence[ClaimedItem]) -> None:
+        done = [FinishedItem(item.id, Outcome("1", Ending.ANSWERED)) for item in items]
         commit(self.database, self.holder, Batch({item.id: item.claim for item in items}, finished=done))
         self.finished += len(items)
 
@@ -97,7 +97,7 @@ class Stock:
             connection.execute(text("ANALYZE"))
         self.finished = finished
 
-    def record(self, items: Sequence[Claimed], steps: int) -> list[Batch]:
+    def record(self, items: Sequence[ClaimedItem], steps: int) -> list[Batch]:
         """Run these items' episodes without an endpoint: what they did, in batches of at least so many steps."""
         batches, heads = [], self.job.prompt_prefixes()
         buffer, done, claims = Buffer(), [], {}
@@ -107,7 +107,7 @@ class Stock:
             outcome = asyncio.run(run_episode(iterative, item.task, AGENT, journal, perform(item.task))).outcome
             claims[item.id] = item.claim
             scores, figures = self._scores(item.task, outcome), journal.figures
-            done.append(Finished(item.id, outcome, scores, calls=figures.calls, figures=figures))
+            done.append(FinishedItem(item.id, outcome, scores, calls=figures.calls, figures=figures))
             if buffer.size >= steps or item is items[-1]:
                 batches.append(Batch(claims, *buffer.take(), done))
                 done, claims = [], {}

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Sequence
 
-from performance.contender import Measured, Meter, Spec, main
+from performance.contender import Measurement, Meter, Spec, main
 from performance.episode import turns
 from performance.questions import Question
 
@@ -60,7 +60,7 @@ def solve_all(spec: Spec, work: Sequence[Question]) -> int:
     return round(logs[0].results.scores[0].metrics["accuracy"].value * len(work))
 
 
-def _run(spec: Spec) -> Measured:
+def _run(spec: Spec) -> Measurement:
     solve_all(spec, spec.warm_up()[:16])
     work = spec.work()
     meter = Meter(spec, os.getpid())

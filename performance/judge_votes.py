@@ -38,7 +38,7 @@ from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
 from performance.processes import tree_cpu
-from performance.server import ask, running_server
+from performance.server import ask, start_server
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
@@ -157,7 +157,7 @@ def main() -> None:
     shape = Shape(chosen.votes, chosen.each, chosen.latency, chosen.slots)
     best = math.ceil(shape.answers * shape.each / shape.slots) * shape.latency
     ratios: list[tuple[float, float]] = []
-    with running_server(shape.latency, shape.slots) as url, TemporaryDirectory(prefix="lumos-performance-") as folder:
+    with start_server(shape.latency, shape.slots) as url, TemporaryDirectory(prefix="lumos-performance-") as folder:
         work = WorkOfVotes(shape, Path(folder))
         try:
             work.run(url)  # warm

@@ -20,8 +20,8 @@ from performance.contender import Spec
 from performance.deployed_run import run_job, settings_of, workers
 from performance.jobs import evaluation, rows_of
 from performance.questions import questions
-from performance.server import ask, running_server
-from performance.servers import Servers, running_servers
+from performance.server import ask, start_server
+from performance.servers import Servers, start_servers
 from workers.notify import notify_workers
 
 TIMES, ITEMS = 20, 8
@@ -33,7 +33,7 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
     if servers is None:
         return {}
     found: dict[str, list[float]] = {}
-    with running_server(0.0, 64) as url, TemporaryDirectory(prefix="lumos-performance-") as folder:
+    with start_server(0.0, 64) as url, TemporaryDirectory(prefix="lumos-performance-") as folder:
         spec = Spec(
             url, folder, 0.0, 64, 64, ITEMS, database_url=servers.postgres.fresh(), broker_url=servers.redis.fresh()
         )
@@ -68,6 +68,6 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
 
 
 if __name__ == "__main__":
-    with running_servers() as running:
+    with start_servers() as running:
         for key, values in measure(running, 5, False).items():
             print(f"{key:30} median {median(values):7.1f}   {min(values):7.1f} to {max(values):7.1f} ms")

@@ -26,10 +26,10 @@ from db.connection import open_database
 from db.migrate import upgrade
 from db.models import JobRow
 from lumos_queue.settings import Settings
-from performance.explorer import running_explorer
+from performance.explorer import start_explorer
 from performance.jobs import rows_of
 from performance.questions import question
-from performance.server import running_server
+from performance.server import start_server
 from performance.statistics import estimate
 
 LATENCY, SLOTS = 0.02, 64  #: seconds of each model call, and how many of them at once
@@ -38,13 +38,13 @@ LIMIT = 0.05  #: of the rate
 
 def run(episodes: int, pages: int) -> tuple[float, int]:
     """Episodes a second of one job that so many open pages follow, and how many events they got."""
-    with running_server(LATENCY, SLOTS) as server, tempfile.TemporaryDirectory() as folder:
+    with start_server(LATENCY, SLOTS) as server, tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         database = open_database(Settings(home=home).database)
         upgrade(database)
         rows_of(map(question, range(episodes)), home / "rows.jsonl")
         try:
-            with running_explorer(database.url) as client:
+            with start_explorer(database.url) as client:
                 endpoint = server.replace("http://", "tgi://")
                 models = ["--planner", endpoint, "--grounder", endpoint]
                 asked = ["evaluate", "gsm8k", "--data", str(home / "rows.jsonl"), *models, "--json"]
@@ -54,7 +54,7 @@ def run(episodes: int, pages: int) -> tuple[float, int]:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                 )
-                with following(client, _wait_for_job(database), pages) as counted:
+                with follow_streams(client, _wait_for_job(database), pages) as counted:
                     work.wait()
             with database.engine.connect() as connection:
                 job = connection.execute(select(JobRow.__table__)).one()
@@ -64,7 +64,7 @@ def run(episodes: int, pages: int) -> tuple[float, int]:
 
 
 @contextmanager
-def following(client: httpx2.Client, job: str, pages: int) -> Iterator[list[int]]:
+def follow_streams(client: httpx2.Client, job: str, pages: int) -> Iterator[list[int]]:
     """So many streams of a job are read; yields how many events each has got."""
     counted, threads = [0] * pages, list[threading.Thread]()
 

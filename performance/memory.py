@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 import psutil
 
 from performance import deployed_run, embedded_run
-from performance.contender import Measured, Spec, main
+from performance.contender import Measurement, Spec, main
 from performance.processes import pss
 from performance.runs import last_line
 from performance.scenarios import SCENARIOS
-from performance.server import running_server
+from performance.server import start_server
 from performance.servers import Servers
 
 EPISODES, TIMES = 256, 10
@@ -46,7 +46,7 @@ class Peak(threading.Thread):
         return self.bytes
 
 
-def _run(spec: Spec) -> Measured:
+def _run(spec: Spec) -> Measurement:
     own = psutil.Process()
     if spec.option == "deployed":
         # The children of the worker, which do the work: not the worker itself, which is larger and does not grow.
@@ -71,7 +71,7 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
                 continue
             sizes = []
             for count in (episodes, TIMES * episodes):
-                with running_server(scenario.latency, scenario.slots) as url, TemporaryDirectory() as folder:
+                with start_server(scenario.latency, scenario.slots) as url, TemporaryDirectory() as folder:
                     spec = Spec(url, folder, scenario.latency, scenario.slots, scenario.slots, count, option=option)
                     if option == "deployed":
                         assert servers

@@ -6,8 +6,8 @@ import os
 import time
 from collections.abc import Sequence
 
-from performance.celery_worker import running_worker
-from performance.contender import FIRST, WARM_FIRST, Measured, Meter, Spec, main
+from performance.celery_worker import start_worker
+from performance.contender import FIRST, WARM_FIRST, Measurement, Meter, Spec, main
 from performance.questions import Question
 from performance.store import Store
 
@@ -34,7 +34,7 @@ def wait(store: Store, first: int, count: int, limit: float = 300.0) -> tuple[in
         time.sleep(0.1)
 
 
-def _run(spec: Spec) -> Measured:
+def _run(spec: Spec) -> Measurement:
     variables = {
         "PEER_BROKER_URL": spec.broker_url,
         "PEER_URL": spec.url,
@@ -45,7 +45,7 @@ def _run(spec: Spec) -> Measured:
     store = Store(spec.path / "peer.db")
     threads = spec.option == "threads"
     options = ["-P", "threads", "-c", str(spec.in_flight)] if threads else ["-P", "prefork", "-c", str(PREFORK)]
-    with running_worker("performance.peer_app", options, spec.path / "peer.log", variables):
+    with start_worker("performance.peer_app", options, spec.path / "peer.log", variables):
         warm, work = spec.warm_up(), spec.work()
         submit(warm)
         wait(store, WARM_FIRST, len(warm))

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from performance.contender import Spec
 from performance.scenarios import SCENARIOS
-from performance.server import running_server
+from performance.server import start_server
 
 ROOT = Path(__file__).resolve().parent.parent
 #: In this order: the innermost frame that belongs to a group decides.
@@ -87,7 +87,7 @@ def report(raw: str, most: int = 25) -> str:
 def main() -> None:
     episodes = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
     scenario = SCENARIOS["D"]
-    with running_server(scenario.latency, scenario.slots) as url, TemporaryDirectory() as folder:
+    with start_server(scenario.latency, scenario.slots) as url, TemporaryDirectory() as folder:
         spec = Spec(url, folder, scenario.latency, scenario.slots, scenario.slots, episodes)
         out = Path(folder) / "stacks.txt"
         py_spy = str(Path(sys.executable).parent / "py-spy")

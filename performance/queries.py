@@ -23,7 +23,7 @@ from db.trajectories import find_episodes, reading, stream_episodes
 from lumos_queue.api.episodes import episodes
 from lumos_queue.settings import Settings
 from performance.million import PER_JOB, make_store
-from performance.servers import Unavailable, running_servers
+from performance.servers import Unavailable, start_servers
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "queries.md"
 TIMES = 3
@@ -34,14 +34,14 @@ EXPORTED = 100_000
 MEGABYTE = 1 << 20
 
 
-def documented() -> list[tuple[str, object]]:
+def read_documented_queries() -> list[tuple[str, object]]:
     """(title, statement) of each query on the page that people copy from."""
     page = PAGE.read_text(encoding="utf-8")
     found = re.findall(r"^### ([^\n]+)\n(?:(?!^### ).)*?^```sql\n(.*?);\n```", page, re.MULTILINE | re.DOTALL)
     return [(title, text(query.replace(":", r"\:"))) for title, query in found]
 
 
-def timed(work: Callable[[], int]) -> tuple[list[float], int]:
+def time_runs(work: Callable[[], int]) -> tuple[list[float], int]:
     """Seconds of each of some runs, after one that warms up; and how many rows the last one gave."""
     work()
     seconds, rows = [], 0
@@ -65,10 +65,10 @@ def measure(database: Database) -> bool:
         with reading(database) as connection:
             return len(find_episodes(connection, parse_where(where), limit=100))
 
-    works = [(title, lambda query=query: ask(query)) for title, query in documented()]
+    works = [(title, lambda query=query: ask(query)) for title, query in read_documented_queries()]
     works += [(f"lumos episodes --where '{where}'", lambda where=where: find(where)) for where in FILTERS]
     for title, work in works:
-        seconds, rows = timed(work)
+        seconds, rows = time_runs(work)
         fine &= median(seconds) < limit
         mark = "" if median(seconds) < limit else f"  over {limit:g} s"
         spread = f"{median(seconds):6.3f} s [{min(seconds):.3f}, {max(seconds):.3f}]"
@@ -97,7 +97,7 @@ def export(database: Database, most: int) -> None:
 def read_frame(url: str) -> None:
     """Read every episode into a pandas frame and print how long it took, in a fresh connection each time."""
     found = episodes(deployment=Settings(database_url=url))
-    seconds, rows = timed(lambda: len(found.to_pandas()))
+    seconds, rows = time_runs(lambda: len(found.to_pandas()))
     kind = url.partition(":")[0].partition("+")[0]
     print(
         f"{kind:10} {rows:,} episodes into a pandas frame: {median(seconds):.1f} s "
@@ -114,7 +114,7 @@ def main() -> int:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lumos-performance-"))
         urls = [f"sqlite:///{folder}/lumos.db"]
         try:
-            urls.append(stack.enter_context(running_servers()).postgres.fresh())
+            urls.append(stack.enter_context(start_servers()).postgres.fresh())
         except Unavailable as why:
             print(f"not on PostgreSQL: {why}")
         for url in urls:

@@ -14,7 +14,7 @@ import aiohttp
 import orjson
 import uvloop
 
-from performance.contender import Measured, Meter, Spec, main
+from performance.contender import Measurement, Meter, Spec, main
 from performance.episode import prompts, request
 from performance.questions import Question
 from performance.store import Store
@@ -60,7 +60,7 @@ async def solve_all(spec: Spec, work: Sequence[Question], store: Store) -> int:
     return right
 
 
-async def _run(spec: Spec) -> Measured:
+async def _run(spec: Spec) -> Measurement:
     store = Store(spec.path / "ref.db", durable=spec.option == "fsync")
     await solve_all(spec, spec.warm_up(), store)
     work = spec.work()

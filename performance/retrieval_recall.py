@@ -30,17 +30,17 @@ Passage = tuple[str, str]  #: title and text
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """A text to retrieve for, what there is to choose from, and which of it is needed."""
 
     set: str
     unit: str  #: 'hop' or 'all'
     query: str
-    own: Sequence[Passage]
+    own_passages: Sequence[Passage]
     needed: frozenset[Passage]
 
 
-def musique(path: Path) -> list[Asked]:
+def musique(path: Path) -> list[Question]:
     """The hops and the questions of a MuSiQue file."""
     asked = []
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -50,8 +50,8 @@ def musique(path: Path) -> list[Asked]:
         support = [own[hop["paragraph_support_idx"]] for hop in hops]
         for hop, needed in zip(hops, support, strict=True):
             query = _filled(relation_question(hop["question"]), hops)
-            asked.append(Asked("musique", "hop", query, choice, frozenset({needed})))
-        asked.append(Asked("musique", "all", row["question"], choice, frozenset(support)))
+            asked.append(Question("musique", "hop", query, choice, frozenset({needed})))
+        asked.append(Question("musique", "all", row["question"], choice, frozenset(support)))
     return asked
 
 
@@ -59,7 +59,7 @@ def _filled(question: str, hops: Sequence[Mapping[str, Any]]) -> str:
     return REFERENCE.sub(lambda number: hops[int(number[1]) - 1]["answer"], question)
 
 
-def hotpotqa(paths: Iterable[Path]) -> list[Asked]:
+def hotpotqa(paths: Iterable[Path]) -> list[Question]:
     """The questions of HotpotQA files, native or in columns. A page is one paragraph there."""
     asked = []
     for path in paths:
@@ -70,26 +70,26 @@ def hotpotqa(paths: Iterable[Path]) -> list[Asked]:
             titles = set(facts["title"]) if columns else {title for title, _ in facts}
             own = [_passage(title, "".join(sentences)) for title, sentences in pairs]
             needed = frozenset(passage for passage in own if passage[0] in titles)
-            asked.append(Asked("hotpotqa", "all", row["question"], own, needed))
+            asked.append(Question("hotpotqa", "all", row["question"], own, needed))
     return asked
 
 
-def read(data: Path) -> list[Asked]:
+def read(data: Path) -> list[Question]:
     """Everything that can be asked of the samples."""
     folder = data / "hotpotqa"
     names = ("hotpot_dev_distractor_sample.json", "hotpot_dev_distractor_hf_columns.json")
     return musique(data / "musique" / "musique_ans_dev_sample.jsonl") + hotpotqa(folder / name for name in names)
 
 
-async def recall(asked: Sequence[Asked]) -> list[dict[str, Any]]:
+async def recall(asked: Sequence[Question]) -> list[dict[str, Any]]:
     """One row for each set and unit: how many there are, and the share found, own, mixed and both."""
-    paragraphs = dict.fromkeys(one for each in asked for one in each.own)
+    paragraphs = dict.fromkeys(one for each in asked for one in each.own_passages)
     mixed = Index.build(TextPage(title, [text]) for title, text in paragraphs)
     found: dict[tuple[str, str], list[dict[str, bool]]] = {}
     for one in asked:
         pages = mixed.pages(one.query)
         hits = {
-            "own": await _retrieved([TextPage(title, [text]) for title, text in one.own], one.query),
+            "own": await _retrieved([TextPage(title, [text]) for title, text in one.own_passages], one.query),
             "mixed": mixed.paragraphs(one.query, EVIDENCES),
             "both": await _retrieved(pages, one.query),
         }

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from lumos_queue.util.process import die_with_parent
-from performance.contender import Measured, Spec
+from performance.contender import Measurement, Spec
 from performance.scenarios import Scenario
-from performance.server import running_server
+from performance.server import start_server
 from performance.servers import Servers
 
 LIMIT_SECONDS = 400
@@ -48,14 +48,14 @@ class RunFailed(Exception):
     """Raised when a contender did not do its work; says why in a line."""
 
 
-def run(name: str, scenario: Scenario, servers: Servers | None, quick: bool = False) -> Measured:
+def run(name: str, scenario: Scenario, servers: Servers | None, quick: bool = False) -> Measurement:
     """One run of a contender. Raises RunFailed, also when an answer was wrong."""
     contender = CONTENDERS[name]
     if servers is None and (contender.broker or contender.postgres):
         raise RunFailed("there is no Redis or PostgreSQL here")
     episodes = max(16, round(scenario.episodes * contender.share / (4 if quick else 1)))
     with (
-        running_server(scenario.latency, scenario.slots) as url,
+        start_server(scenario.latency, scenario.slots) as url,
         tempfile.TemporaryDirectory(prefix="lumos-performance-") as folder,
     ):
         spec = Spec(
@@ -74,7 +74,7 @@ def run(name: str, scenario: Scenario, servers: Servers | None, quick: bool = Fa
             values["server_pids"] = servers.pids if contender.postgres else servers.pids[:1]
         if servers and contender.postgres:
             values["database_url"] = servers.postgres.fresh()
-        measured = Measured(**last_line(contender.module, values))
+        measured = Measurement(**last_line(contender.module, values))
     if measured.right != measured.episodes:
         raise RunFailed(f"{measured.episodes - measured.right} of {measured.episodes} answers are wrong or missing")
     return measured
@@ -98,8 +98,8 @@ def last_line(module: str, spec: dict) -> dict:
 class Pair:
     """A run and the `ref` run right before or after it."""
 
-    own: Measured
-    ref: Measured
+    own: Measurement
+    ref: Measurement
 
 
 def order(names: Sequence[str], backwards: bool) -> list[list[str]]:
@@ -116,7 +116,7 @@ def run_round(
     """Each contender's pair, and why there is none where it failed."""
     pairs, failures = {}, {}
     for group in order(names, backwards=number % 2 == 1):
-        done: dict[str, Measured] = {}
+        done: dict[str, Measurement] = {}
         for name in group:
             try:
                 done[name] = run(name, scenario, servers, quick)

@@ -150,7 +150,7 @@ async def _serve(latency: float, slots: int) -> None:
 
 
 @contextmanager
-def running_server(latency: float, slots: int) -> Iterator[str]:
+def start_server(latency: float, slots: int) -> Iterator[str]:
     """The address, http://…, of a server that lives as long as the context."""
     from lumos_queue.util.process import die_with_parent  # here, because `ref` imports this file and should stay bare
 

@@ -38,7 +38,7 @@ class Servers:
 
 
 @contextmanager
-def running_servers() -> Iterator[Servers]:
+def start_servers() -> Iterator[Servers]:
     """Raises Unavailable when one of them is not installed."""
     with ExitStack() as stack:
         try:

@@ -16,10 +16,10 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
 from performance.jobs import evaluation, rows_of
 from performance.questions import questions
-from performance.servers import Servers, running_servers
+from performance.servers import Servers, start_servers
 
 
-def submitted(rows: Rows, folder: Path, database_url: str) -> dict[str, float]:
+def measure_submits(rows: Rows, folder: Path, database_url: str) -> dict[str, float]:
     """CPU seconds of this process and seconds by the clock: of a job with new rows, then of another on the same."""
     settings = Settings(home=folder, database_url=database_url)
     database = open_database(settings.database)
@@ -46,7 +46,7 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
             for number in range(times):
                 places = {"sqlite": ""} | ({"postgres": servers.postgres.fresh()} if servers else {})
                 for place, url in places.items():
-                    values = submitted(rows, Path(name) / f"{label}-{number}", url)
+                    values = measure_submits(rows, Path(name) / f"{label}-{number}", url)
                     found.setdefault(f"{label}-{place}", []).append(values["cpu"])
                     for each, value in values.items():
                         found.setdefault(f"{label}-{place}.{each}", []).append(value)
@@ -54,6 +54,6 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
 
 
 if __name__ == "__main__":
-    with running_servers() as running:
+    with start_servers() as running:
         for key, values in measure(running, 3, False).items():
             print(f"{key:34}", *(f"{value:.3f}" for value in values))

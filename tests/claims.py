@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from db.batch import Batch, Finished, GivenBack
+from db.batch import Batch, FinishedItem, ReturnedItem
 from db.claims import ClaimRequest, LeaseHolder
 from db.commit import commit
 from db.datasets import NewDataset
@@ -48,11 +48,11 @@ def claim(database, who: LeaseHolder, limit: int = 10) -> list:
     return commit(database, who, Batch({}), ClaimRequest(limit))
 
 
-def finish(item, answer: str = "7", **changes) -> Finished:
-    return Finished(item.id, Outcome(answer, "answered"), (Score("accuracy", 1.0),), **changes)
+def finish(item, answer: str = "7", **changes) -> FinishedItem:
+    return FinishedItem(item.id, Outcome(answer, "answered"), (Score("accuracy", 1.0),), **changes)
 
 
 def fail(database, who: LeaseHolder, items: list, problem: str, seconds: float = 40.0) -> None:
     """Return items to the queue as after a failure of infrastructure; they are due again in `seconds`."""
-    returned_items = [GivenBack(item.id, problem, seconds) for item in items]
+    returned_items = [ReturnedItem(item.id, problem, seconds) for item in items]
     commit(database, who, Batch({item.id: item.claim for item in items}, given_back=returned_items))

@@ -35,7 +35,7 @@ SOURCES = {
 
 
 def source_of(spec: TaskSpec) -> str:
-    return SOURCES[spec.wanted.expert]
+    return SOURCES[spec.goal.expert]
 
 
 def make_task(spec: TaskSpec, samples: Sequence[int] = (0, 1), split: str = "test") -> tuple[Task, dict[str, bytes]]:
@@ -59,14 +59,14 @@ def make_task(spec: TaskSpec, samples: Sequence[int] = (0, 1), split: str = "tes
                 "profile": "released",
             }
         )
-    inputs = {"channels": channels, "output": str(spec.wanted.output), "sources": sources}
+    inputs = {"channels": channels, "output": str(spec.goal.output), "sources": sources}
     return Task("openagi", "d", str(spec.id), spec.description, inputs), artifacts
 
 
 def references(spec: TaskSpec, samples: Sequence[int] = (0, 1), split: str = "test") -> list[str]:
     """Return the reference outputs: texts, or sha256 of images."""
     source = source_of(spec)
-    if spec.wanted.output is Kind.IMAGE:
+    if spec.goal.output is Kind.IMAGE:
         clean = [load_input(source, split, number, "image") for number in samples]
         return [hashlib.sha256(content).hexdigest() for content in clean]
     targets = [load_sample(source, split, number).target for number in samples]

@@ -18,10 +18,10 @@ from fastapi import FastAPI
 
 from db.connection import Database
 from lumos_queue.settings import Settings
-from lumos_queue.web.access.login_methods import Door, TokenDoor
+from lumos_queue.web.access.login_methods import LoginMethod, TokenLogin
 from lumos_queue.web.access.users import Person, Role
 from lumos_queue.web.app import make_app
-from lumos_queue.web.app_state import Site
+from lumos_queue.web.app_state import AppState
 from lumos_queue.web.live import LiveJobs
 from lumos_queue.web.server import make_server
 
@@ -71,7 +71,7 @@ class Explorer:
     """An explorer that is open, with the clients that a test has made."""
 
     url: str
-    site: Site
+    site: AppState
     transport: AppTransport | None = None  #: None: a server answers
     clients: list[httpx2.Client] = field(default_factory=list)
 
@@ -84,14 +84,14 @@ class Explorer:
     def client(self, name: str = "") -> Client:
         """Return a client that has logged in with the token, or as the user of that name."""
         client = self.visitor()
-        secret = self.site.door.token if isinstance(self.site.door, TokenDoor) else "any"
+        secret = self.site.door.token if isinstance(self.site.door, TokenLogin) else "any"
         answer = client.post("/login", data={"name": name, "secret": secret})
         assert answer.status_code == 303, answer.text
         return client
 
     @property
     def login_url(self) -> str:
-        assert isinstance(self.site.door, TokenDoor)
+        assert isinstance(self.site.door, TokenLogin)
         return f"{self.url}/login?token={self.site.door.token}"
 
 
@@ -113,7 +113,7 @@ class Client(httpx2.Client):
 
 
 @contextmanager
-def call_explorer(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
+def call_explorer(database: Database, door: LoginMethod | None = None, **settings: Any) -> Iterator[Explorer]:
     """Open an explorer of the database that is called in this process; by default behind a token.
 
     Only one may be open, and not in a thread that drives a browser, because that has an event loop.
@@ -137,11 +137,11 @@ def call_explorer(database: Database, door: Door | None = None, **settings: Any)
 @cache
 def _get_app() -> FastAPI:
     """The application of all explorers that are called: it compiles a route at its first request, for 10 to 30 ms."""
-    return make_app(cast(Site, None), {ORIGIN})
+    return make_app(cast(AppState, None), {ORIGIN})
 
 
 @contextmanager
-def serve_explorer(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
+def serve_explorer(database: Database, door: LoginMethod | None = None, **settings: Any) -> Iterator[Explorer]:
     """Serve an explorer of the database in a thread of this process; by default behind a token."""
     with closing(socket.socket()) as listener:
         listener.bind(("127.0.0.1", 0))
@@ -162,8 +162,8 @@ def serve_explorer(database: Database, door: Door | None = None, **settings: Any
             assert not thread.is_alive(), f"the server has not stopped in {SECONDS} s"
 
 
-def _make_site(database: Database, door: Door | None, cookie: str, settings: Mapping[str, Any]) -> Site:
+def _make_site(database: Database, door: LoginMethod | None, cookie: str, settings: Mapping[str, Any]) -> AppState:
     site_settings = Settings(database_url=database.url, user="ann@here", **settings)
-    return Site(
-        site_settings, database, door or TokenDoor("ann@here"), LiveJobs(database, site_settings), cookie, secure=False
+    return AppState(
+        site_settings, database, door or TokenLogin("ann@here"), LiveJobs(database, site_settings), cookie, secure=False
     )

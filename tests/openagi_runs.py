@@ -22,7 +22,7 @@ def runs_by_history(tasks: Sequence[TaskSpec] = TASKS) -> list[Run]:
             channel.slot.name: (channel.slot.name, channel.augmentations) for channel in task.channels
         }
         for node in _nodes(task):
-            outputs[node.variable] = (node.expert, task.wanted.source, *(outputs[name] for name in node.inputs))
+            outputs[node.variable] = (node.expert, task.goal.source, *(outputs[name] for name in node.inputs))
             runs.append(outputs[node.variable])
     return runs
 
@@ -34,7 +34,7 @@ def runs_by_bytes(number: int, tasks: Sequence[TaskSpec] = TASKS) -> list[tuple[
     """
     runs = []
     for task in tasks:
-        source = SOURCE_OF[task.wanted.source]
+        source = SOURCE_OF[task.goal.source]
         remaining = {channel_spec.slot.name: channel_spec.augmentations for channel_spec in task.channels}
         values = {name: _load(source, number, name, names) for name, names in remaining.items()}
         origin = {name: name for name in remaining}

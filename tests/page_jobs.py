@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import update
 
-from db.batch import Batch, Finished
+from db.batch import Batch, FinishedItem
 from db.commit import commit
 from db.connection import Database
 from db.jobs import finish_if_idle
@@ -83,7 +83,7 @@ def _finish(database: Database, who, item, went: str, text: str) -> None:
     if went != OPEN:
         ending = {BROKEN: "infra_error", FAILED: "action_error"}.get(went, "answered")
         value = 1.0 if went == RIGHT else 0.0
-        finished_item = Finished(
+        finished_item = FinishedItem(
             item.id,
             Outcome(None if went in (BROKEN, FAILED) else text, ending, text if ending != "answered" else ""),
             (Score("accuracy", value),) if went != BROKEN else (),

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
-from db.batch import Batch, Finished
+from db.batch import Batch, FinishedItem
 from db.commit import commit
 from db.connection import Database, open_database
 from db.fence import end_session
@@ -132,7 +132,7 @@ def begin_fit(
     outcome = run_item(recipe, job.windows()[0])
     who = holder(database, identifier)
     (item,) = claim(database, who, 1)
-    commit(database, who, Batch({item.id: item.claim}, finished=[Finished(item.id, output=outcome.output)]))
+    commit(database, who, Batch({item.id: item.claim}, finished=[FinishedItem(item.id, output=outcome.output)]))
     end_session(database, who.session)
     process = WorkerContext(settings)
     try:

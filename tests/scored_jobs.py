@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from db.batch import Batch, Finished
-from db.claims import Claimed
+from db.batch import Batch, FinishedItem
+from db.claims import ClaimedItem
 from db.commit import commit
 from db.connection import Database
 from db.datasets import NewDataset
@@ -84,14 +84,14 @@ def create_scored_job(
 
 
 def _finish(
-    item: Claimed, values: Mapping[str, Sequence[float | None]], version: str, metric: str, of: int, kind: str
-) -> Finished:
+    item: ClaimedItem, values: Mapping[str, Sequence[float | None]], version: str, metric: str, of: int, kind: str
+) -> FinishedItem:
     assert item.task
     value = values[item.task.row][item.sample]
     if value is None:
-        return Finished(item.id, Outcome(None, "infra_error", "the server is gone"))  # type: ignore[arg-type]
+        return FinishedItem(item.id, Outcome(None, "infra_error", "the server is gone"))  # type: ignore[arg-type]
     scores = (Score(metric, float(value), version, of=of),) if kind == "evaluate" else ()
-    return Finished(
+    return FinishedItem(
         item.id,
         Outcome("7", "answered"),
         scores,

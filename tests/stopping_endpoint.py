@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from lumos_queue.endpoints.replies import cut as cut_text
+from lumos_queue.endpoints.replies import truncate_at_stop as cut_text
 from tests.fake_endpoint import FakeEndpoint
 
 

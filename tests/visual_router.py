@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lumos_queue.benchmarks.openagi.data.animals import COLOURS
-from lumos_queue.benchmarks.openagi.rules.pictures import named_things
+from lumos_queue.benchmarks.openagi.rules.pictures import find_named_things
 from lumos_queue.benchmarks.sum2act_visual.cases import DRAW, EDIT, PAINT, RESTYLE, VQA
 from tests.tool_scripts import call, finish
 
@@ -41,7 +41,7 @@ def decide(request: str, observation: str) -> Call | None:
     recipe = re.search(rf'"title": "{title}", "text": "([^"]*)"', observation.replace('\\"', '"'))
     if not recipe:
         return "search", {"query": title}
-    names = [name for name, _ in named_things(recipe[1].lower())]
+    names = [name for name, _ in find_named_things(recipe[1].lower())]
     return None if outputs else (DRAW, {"text": " and ".join(f"a {name}" for name in dict.fromkeys(names))})
 
 

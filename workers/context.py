@@ -12,7 +12,7 @@ from lumos_queue.errors import EndpointDown
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.launch_folder import empty_folder
 from lumos_queue.util.version import code_version
-from workers.gpus import find_gpus, known_gpus
+from workers.gpus import find_gpus, get_known_gpus
 from workers.hang import OnHang, end_process
 from workers.per_process import PerProcess
 from workers.session import WorkerSession
@@ -63,7 +63,7 @@ class WorkerContext:
     @property
     def usable_pools(self) -> tuple[str, ...]:
         """The pools whose jobs this process can run, as far as it knows: without `gpu` after it found no GPU."""
-        gpus = known_gpus()
+        gpus = get_known_gpus()
         return tuple(pool for pool in self.pools if pool != GPU_POOL or gpus is None or gpus.number)
 
     def can_run(self, pool: str) -> bool:

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from db.jobs import finish_if_idle, get_job
 from db.models import JobRow
 from db.pools import GPU_POOL, can_run
-from db.schedule import awaited_jobs, find_idle_jobs, runnable_jobs
+from db.schedule import find_idle_jobs, list_awaited_jobs, runnable_jobs
 from db.sessions import live_sessions
 from db.states import OPEN, STOPPED, JobState
 from lumos_queue.errors import InfrastructureError
@@ -99,7 +99,7 @@ class Dispatcher:
             )
             policy = StopPolicy(self.worker, due[0], pools, stop) if due else None
             return policy is not None and not try_slice(self.worker, due[0], policy).fault
-        due_jobs = [job for job in awaited_jobs(database, self.only) if job in due]
+        due_jobs = [job for job in list_awaited_jobs(database, self.only) if job in due]
         if not due_jobs:
             return False
         self._run_slice(self.only, due_jobs[0], stop)

@@ -27,7 +27,7 @@ _answer: bytearray | mmap.mmap = bytearray(_OFFSET + _FORMAT.size)
 _ask_lock = threading.Lock()
 
 
-def known_gpus() -> Gpus | None:
+def get_known_gpus() -> Gpus | None:
     """Return the GPUs of this process; None if torch was not asked yet."""
     return Gpus(*_FORMAT.unpack_from(_answer, _OFFSET)) if _answer[0] else None
 
@@ -35,7 +35,7 @@ def known_gpus() -> Gpus | None:
 def find_gpus(folder: Path) -> Gpus:
     """Return the GPUs of this process. The first call asks torch, in `folder`, and takes up to 60 s."""
     with _ask_lock:
-        if (gpus := known_gpus()) is None:
+        if (gpus := get_known_gpus()) is None:
             gpus = ask_torch(folder)
             _FORMAT.pack_into(_answer, _OFFSET, *gpus)
             _answer[0] = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from db.connection import Database
-from lumos_queue.reports.retry_reasons import describe_failing, read_failing
+from lumos_queue.reports.retry_reasons import describe_retry_reason, read_retry_reason
 
 NOTHING_DUE = "nothing was due"
 
@@ -11,5 +11,5 @@ NOTHING_DUE = "nothing was due"
 def describe_idle(database: Database, job: str) -> str:
     """Return a text for an open job without due items, with the reason of failures if items wait for their next try."""
     with database.engine.connect() as connection:
-        failures = read_failing(connection, [job]).get(job)
-    return f"{NOTHING_DUE}: {describe_failing(failures)}" if failures else NOTHING_DUE
+        failures = read_retry_reason(connection, [job]).get(job)
+    return f"{NOTHING_DUE}: {describe_retry_reason(failures)}" if failures else NOTHING_DUE

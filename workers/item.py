@@ -6,8 +6,8 @@ import logging
 import time
 from typing import Any
 
-from db.batch import Finished
-from db.claims import Claimed
+from db.batch import FinishedItem
+from db.claims import ClaimedItem
 from db.job_stops import JobStop
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
@@ -16,7 +16,7 @@ from lumos_queue.episode import Diverged
 from lumos_queue.errors import InfrastructureError, NeedsAttention, PluginFault, RowFailed, SpecError
 from lumos_queue.jobs.base import ItemResult, Job, Work
 from lumos_queue.records import Ending, Outcome
-from lumos_queue.util.failures import tell_failure
+from lumos_queue.util.failures import format_failure
 from lumos_queue.util.sanitize import storable
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class ItemRunner:
         self._heads = job.prompt_prefixes()
         self._faults: set[str] = set()  # those in the log
 
-    async def run(self, item: Claimed) -> Finished:
+    async def run(self, item: ClaimedItem) -> FinishedItem:
         """Run the item from its last recorded step.
 
         Raises InfrastructureError when the item will be retried. For an item without a task, it also raises SpecError
@@ -63,7 +63,7 @@ class ItemRunner:
             if item.task is None and isinstance(error, SpecError | NeedsAttention):
                 raise
             # An error of code, not of the model or a server, would occur again in a retry. The row states it.
-            problem = storable(str(error) if isinstance(error, PluginFault) else tell_failure(error))[0]
+            problem = storable(str(error) if isinstance(error, PluginFault) else format_failure(error))[0]
             if problem not in self._faults:  # other items may meet it, too
                 self._faults.add(problem)
                 log.error("item %s: %s", item.ordinal, problem, exc_info=not isinstance(error, PluginFault))
@@ -71,7 +71,7 @@ class ItemRunner:
                 again = item.claim < MAX_CLAIMS
                 raise (InfrastructureError if again else SpecError)(problem) from error
             result = ItemResult(Outcome(None, Ending.INFRA_ERROR, problem))
-        return Finished(
+        return FinishedItem(
             item=item.id,
             outcome=result.outcome,
             scores=result.scores,
@@ -90,14 +90,14 @@ class ItemRunner:
             stop=stop_for(item, JobState.PAUSED, result.pause) if result.pause else None,
         )
 
-    def _journal(self, item: Claimed, attempt: int, code_version: str) -> EpisodeJournal:
+    def _journal(self, item: ClaimedItem, attempt: int, code_version: str) -> EpisodeJournal:
         question = item.task.question if item.task is not None else ""
         return EpisodeJournal(item.id, attempt, self._buffer, self._heads, code_version, question)
 
-    async def _do(self, item: Claimed, journal: EpisodeJournal) -> ItemResult:
+    async def _do(self, item: ClaimedItem, journal: EpisodeJournal) -> ItemResult:
         return await self._job.run(Work(item.ordinal, item.sample, item.task, item.id), journal, self._context)
 
 
-def stop_for(item: Claimed, state: JobState, reason: str) -> JobStop:
+def stop_for(item: ClaimedItem, state: JobState, reason: str) -> JobStop:
     """Return a stop of the item's job, with the reason as one line."""
     return JobStop(state, f"item {item.ordinal}: {storable(' '.join(reason.split()))[0]}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from db.batch import Batch, Finished, GivenBack
-from db.claims import Claimed
+from db.batch import Batch, FinishedItem, ReturnedItem
+from db.claims import ClaimedItem
 from db.job_stops import JobStop
 from db.journal import Buffer, Contents
 from lumos_queue.util.sanitize import storable
@@ -17,33 +17,33 @@ class Outbox:
     def __init__(self) -> None:
         self.steps = Buffer()  #: the journals of running items write here
         self._claims: dict[int, int] = {}  # claim number of every item whose end is not yet written
-        self._finished_items: list[Finished] = []
-        self._returned_items: list[GivenBack] = []
+        self._finished_items: list[FinishedItem] = []
+        self._returned_items: list[ReturnedItem] = []
 
     @property
     def is_empty(self) -> bool:
         return not (self.steps.size or self._finished_items or self._returned_items)
 
-    def hold(self, item: Claimed) -> None:
+    def hold(self, item: ClaimedItem) -> None:
         """Add an item that this slice holds until a commit ends it or gives it back."""
         self._claims[item.id] = item.claim
 
-    def finish(self, finished_item: Finished) -> None:
+    def finish(self, finished_item: FinishedItem) -> None:
         self._finished_items.append(finished_item)
 
     def give_back(
         self, item: int, problem: str = "", wait_seconds: float = 0.0, awaits: bool = False, is_failure: bool = False
     ) -> None:
-        self._returned_items.append(GivenBack(item, storable(problem)[0], wait_seconds, awaits, is_failure))
+        self._returned_items.append(ReturnedItem(item, storable(problem)[0], wait_seconds, awaits, is_failure))
 
     def stop_job(self, item: int, stop: JobStop) -> None:
         """Give back an item, and stop its job."""
-        self._returned_items.append(GivenBack(item, stop.reason, stop=stop))
+        self._returned_items.append(ReturnedItem(item, stop.reason, stop=stop))
 
     def give_back_rest(self) -> None:
         """Give back every item that has not ended and is not given back yet."""
         settled_ids = {report.item for report in (*self._finished_items, *self._returned_items)}
-        self._returned_items += [GivenBack(item) for item in self._claims if item not in settled_ids]
+        self._returned_items += [ReturnedItem(item) for item in self._claims if item not in settled_ids]
 
     def take(self) -> Batch:
         """Return all changes as one batch, and begin the next."""

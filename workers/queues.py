@@ -11,13 +11,13 @@ from kombu.message import Message
 from db.pools import GPU_POOL, POOLS
 from lumos_queue.settings import Settings
 from lumos_queue.util.launch_folder import empty_folder
-from workers.gpus import find_gpus, known_gpus, share_answer
+from workers.gpus import find_gpus, get_known_gpus, share_answer
 
 log = logging.getLogger(__name__)
 _pools: tuple[str, ...] = POOLS
 
 
-def served_pools() -> tuple[str, ...]:
+def get_served_pools() -> tuple[str, ...]:
     """Return the pools that this Celery worker, parent or child, was started for."""
     return _pools
 
@@ -38,7 +38,7 @@ def choose_queues(app: Celery, settings: Settings) -> None:
 
 def is_for_others(message: Message) -> bool:
     """Whether a message announces a job of the pool gpu and this worker knows that it has no GPU."""
-    gpus = known_gpus()
+    gpus = get_known_gpus()
     return gpus is not None and not gpus.number and (message.delivery_info or {}).get("routing_key") == GPU_POOL
 
 

@@ -83,7 +83,7 @@ class RejectedMessageCounter:
 _counters = PerProcess(lambda: RejectedMessageCounter(read_settings()))
 
 
-def rejected_messages() -> RejectedMessageCounter:
+def get_rejection_counter() -> RejectedMessageCounter:
     """Return the counter of this process."""
     return _counters.get()
 

@@ -24,7 +24,7 @@ from kombu.utils.encoding import safe_repr
 
 from lumos_queue.util.secret_urls import hide_secrets
 from workers.broker_refusals import find_refusal
-from workers.rejection_counter import rejected_messages
+from workers.rejection_counter import get_rejection_counter
 from workers.validation import MessageRejected
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ def answer_control_request(request: ControlRequest, state: Any) -> object:
     elif request.command in _CELERY_COMMANDS:
         command, names = control.Panel.data[request.command], _CELERY_COMMANDS[request.command]
     else:
-        rejected_messages().add(REFUSED, f"{request.command}: workers only answer questions")
+        get_rejection_counter().add(REFUSED, f"{request.command}: workers only answer questions")
         return control.nok(
             f"refused: lumos workers take no control command '{request.command[:60]}'. To stop work, use lumos pause "
             "or lumos cancel; to change workers, start them with other options."
@@ -104,7 +104,7 @@ def answer_control_request(request: ControlRequest, state: Any) -> object:
     try:
         return command(state, **{name: request.arguments[name] for name in names if name in request.arguments})
     except Exception as error:  # of arguments that a stranger chose
-        rejected_messages().add("wrong arguments", f"control command {request.command}: {type(error).__name__}")
+        get_rejection_counter().add("wrong arguments", f"control command {request.command}: {type(error).__name__}")
         return control.nok(f"{request.command} failed: {type(error).__name__}")
 
 
@@ -151,7 +151,7 @@ class CheckedPidbox(Pidbox):
         try:
             request = check_control_message(message, self.node.mailbox.reply_exchange.name)
         except MessageRejected as rejection:
-            rejected_messages().add(str(rejection), "a control message")
+            get_rejection_counter().add(str(rejection), "a control message")
             return
         if request.destination is not None and self.node.hostname not in request.destination:
             return

@@ -18,7 +18,7 @@ from db.silence import SilenceWatch
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.pace import Pace
 from lumos_queue.settings import Settings
-from workers.gpus import known_gpus
+from workers.gpus import get_known_gpus
 from workers.hang import OnHang, end_process
 
 HUNG_LEASES = 4  #: leases after which an event loop that hangs is given up
@@ -45,7 +45,7 @@ class WorkerSession:
         """`pools`: the pools that the process was started for. `on_hang`: called when the loop hangs for good."""
         self.database, self.settings, self.code_version = database, settings, code_version
         self._on_hang = on_hang
-        self._gpus = known_gpus()  # as stored
+        self._gpus = get_known_gpus()  # as stored
         self.id = start_session(database, code_version, pools, self._gpus)
         self.states: dict[str, str] = {}  #: of the jobs that run here, as of the last heartbeat
         self._jobs: set[str] = set()
@@ -169,7 +169,7 @@ class WorkerSession:
             start = time.monotonic()
             gates = dict(self._gates)
             traffic = {url: gate.report() for url, gate in gates.items()}
-            stated_limits = {url: gate.stated for url, gate in gates.items() if gate.stated}
+            stated_limits = {url: gate.stated_slots for url, gate in gates.items() if gate.stated_slots}
             other_paces = {
                 url: pace.report() for url, pace in self._paces.items() if url not in gates and pace.is_fresh
             }
@@ -181,7 +181,7 @@ class WorkerSession:
 
     def _record_gpus(self) -> None:
         """Store the GPUs of the process when they are known."""
-        gpus = known_gpus()
+        gpus = get_known_gpus()
         if gpus and gpus != self._gpus:
             record_gpus(self.database, self.id, gpus)
             self._gpus = gpus

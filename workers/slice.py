@@ -14,21 +14,21 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from db.claims import NO_CLAIM, Claimed, ClaimRequest
+from db.claims import NO_CLAIM, ClaimedItem, ClaimRequest
 from db.fence import Fenced
 from db.journal import Contents
 from db.states import STOPPED, JobState
-from lumos_queue.endpoints.statuses import may_pass
+from lumos_queue.endpoints.statuses import is_transient
 from lumos_queue.errors import (
-    AwaitsJob,
+    ApprovalPending,
     EndpointDown,
     InfrastructureError,
     NeedsAttention,
     NotSent,
     RowFailed,
     SpecError,
-    Unanswered,
-    Undecided,
+    UnclearFailure,
+    WaitsForJob,
 )
 from lumos_queue.jobs.base import Job
 from workers.item import ItemRunner, stop_for
@@ -61,16 +61,16 @@ class Slice:
         """`row`: the job's row. `context`: what the job opened. `on_finish`: called for each item that ends."""
         self.result = result or SliceResult()  #: filled while it runs
         self.down: EndpointDown | None = None  #: the outage of an endpoint, if it stopped the slice
-        self.awaited: AwaitsJob | None = None  #: the wait for another job, if it stopped the slice
+        self.awaited: WaitsForJob | None = None  #: the wait for another job, if it stopped the slice
         self._session, self._settings, self._row, self._job = session, session.settings, row, job
         self._context, self._should_end, self._on_finish = context, should_end, on_finish
         self._outbox = Outbox()
         self._runner = ItemRunner(job, context, self._outbox.steps, session.code_version)
         self._writer = CommitWriter(session, row)
-        self._ready: deque[Claimed] = deque()  # claimed ahead, so that no slot stays empty
+        self._ready: deque[ClaimedItem] = deque()  # claimed ahead, so that no slot stays empty
         self._tasks: dict[int, asyncio.Task] = {}
         self._suspects: dict[int, int] = {}  # of items that run or are ready: how many may run at once
-        self._unclear_failure: Undecided | None = None  # the latest, if no item has finished since
+        self._unclear_failure: UnclearFailure | None = None  # the latest, if no item has finished since
         self._is_stopped = False  # whether an item has stopped the job, or the slice
         self._after = -1  # ordinal of the item claimed last
 
@@ -122,7 +122,7 @@ class Slice:
         suspended_items = sum(gate.suspended for gate in self._context.traffic.values())
         return slots + (suspended_items >= slots and not self._suspects)
 
-    def _take_on(self, new_items: list[Claimed]) -> None:
+    def _take_on(self, new_items: list[ClaimedItem]) -> None:
         for item in new_items:
             self._after = item.ordinal
             self._outbox.hold(item)
@@ -156,23 +156,23 @@ class Slice:
         await _cancel(self._tasks.values())
         self._tasks.clear()
 
-    async def _work(self, item: Claimed) -> None:
+    async def _work(self, item: ClaimedItem) -> None:
         """Run one item to its end, or give it back."""
         try:
             finished_item = await self._runner.run(item)
         except EndpointDown as error:
             self.down = error
-            is_refused = bool(error.status) and not may_pass(error.status)
+            is_refused = bool(error.status) and not is_transient(error.status)
             self._outbox.give_back(item.id, wait_seconds=REFUSED_SECONDS * is_refused)
             return
-        except Undecided as error:
+        except UnclearFailure as error:
             self._unclear_failure = error
             self._outbox.give_back(item.id, wait_seconds=UNDECIDED_SECONDS)
             return
-        except (NotSent, Unanswered) as error:
-            self._outbox.give_back(item.id, awaits=isinstance(error, Unanswered))
+        except (NotSent, ApprovalPending) as error:
+            self._outbox.give_back(item.id, awaits=isinstance(error, ApprovalPending))
             return
-        except AwaitsJob as error:
+        except WaitsForJob as error:
             self.awaited, self._is_stopped = error, True
             self._outbox.give_back(item.id)
             return
@@ -197,12 +197,12 @@ class Slice:
         self._outbox.finish(finished_item)
         self._is_stopped |= finished_item.stop is not None
 
-    def _stop_job(self, item: Claimed, state: JobState, error: Exception) -> None:
+    def _stop_job(self, item: ClaimedItem, state: JobState, error: Exception) -> None:
         log.error("job %s is %s: item %s: %s", self._row.id, state, item.ordinal, error)
         self._is_stopped = True
         self._outbox.stop_job(item.id, stop_for(item, state, str(error)))
 
-    async def _commit(self, wish: ClaimRequest = NO_CLAIM) -> list[Claimed]:
+    async def _commit(self, wish: ClaimRequest = NO_CLAIM) -> list[ClaimedItem]:
         if not wish.items and self._outbox.is_empty:
             return []
         batch = self._outbox.take()

@@ -23,8 +23,8 @@ from workers.describe import describe_job, shorten
 from workers.idle import NOTHING_DUE, describe_idle
 from workers.notify import notify_workers
 from workers.presence import Presence
-from workers.queues import served_pools
-from workers.rejection_counter import close_rejected_messages, rejected_messages
+from workers.queues import get_served_pools
+from workers.rejection_counter import close_rejected_messages, get_rejection_counter
 from workers.run import try_slice
 from workers.slice_failed import SliceFailed, SliceTask
 from workers.stop_signal import StopPolicy
@@ -64,7 +64,7 @@ def serve_message(kind: str, job: str) -> str:
     try:
         row = _job_of(worker.database, kind, job)
         if row is None:
-            rejected_messages().add("forged", f"no {kind} job has the id '{job}'")
+            get_rejection_counter().add("forged", f"no {kind} job has the id '{job}'")
             return f"refused: no {kind} job has the id '{job}'"
         if row.id not in runnable_jobs(worker.database, [row.pool]):
             # No item remains, or the job waits: a message from a pile must not begin it again.
@@ -111,7 +111,7 @@ def _child_starts(**_: object) -> None:
     global _parent, _presence
     _parent = os.getppid()
     worker = current_context()
-    worker.pools = served_pools()
+    worker.pools = get_served_pools()
     Watchdog(worker, _should_stop).start()
     _presence = Presence(worker)
 

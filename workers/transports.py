@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from kombu.transport import TRANSPORT_ALIASES, pyamqp, redis, virtual
 
-from workers.rejection_counter import rejected_messages
+from workers.rejection_counter import get_rejection_counter
 
 
 class MalformedMessage(Exception):
@@ -80,7 +80,7 @@ class RedisChannel(redis.Channel):
     @staticmethod
     def _skip(error: Exception) -> Literal[True]:
         # The broker has removed the element, and it did not become a message.
-        rejected_messages().add("unreadable envelope", f"{type(error).__name__}: {error}")
+        get_rejection_counter().add("unreadable envelope", f"{type(error).__name__}: {error}")
         return True
 
 

@@ -20,7 +20,7 @@ from kombu.message import Message
 from workers.app import CELERY_TASKS
 from workers.broker_refusals import WAIT_SECONDS, find_refusal, quiet_logs
 from workers.queues import is_for_others, leave_to_others
-from workers.rejection_counter import rejected_messages
+from workers.rejection_counter import get_rejection_counter
 from workers.transports import MalformedMessage
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ class CheckingConsumer(Consumer):
 
     def _drop(self, message: Message, reason: str) -> None:
         message.ack_log_error(log, self.connection_errors)
-        rejected_messages().add(reason, describe_message(message))
+        get_rejection_counter().add(reason, describe_message(message))
 
 
 def _wait_after_refusal(error: Exception) -> None:

@@ -60,7 +60,7 @@ class Watchdog:
         elif self._silence_start and connections.heard_at > self._silence_start:
             log.warning("the database answers again, after %.0f s", connections.heard_at - self._silence_start)
             self._silence_start = 0.0
-        if count := connections.cut(lease):
+        if count := connections.close_silent(lease):
             log.error("cut %d connections on which the database was silent for too long", count)
 
     def _look_at_the_clock(self) -> None:

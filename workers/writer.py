@@ -13,7 +13,7 @@ from sqlalchemy import Row
 from sqlalchemy.exc import DBAPIError
 
 from db.batch import Batch
-from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder
+from db.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder
 from db.commit import commit, end_refused, release_strays
 from db.errors import blames_rows, reason, retryable
 from db.fence import Fenced
@@ -33,7 +33,7 @@ class CommitRefused(LumosError):
 class CommitResult:
     """The items that a commit claimed, and those that it ended."""
 
-    claimed: Sequence[Claimed]
+    claimed: Sequence[ClaimedItem]
     refused: Mapping[int, str] = field(
         default_factory=dict
     )  #: items whose rows were refused, with the reason: they end
@@ -111,7 +111,7 @@ class CommitWriter:
             return True
         return len(items) == 1 and (self._has_written or batch.claims[items[0]] >= MAX_CLAIMS)
 
-    async def _send(self, batch: Batch, request: ClaimRequest) -> list[Claimed]:
+    async def _send(self, batch: Batch, request: ClaimRequest) -> list[ClaimedItem]:
         new_items = await self._persist(commit, batch.claims, batch, request)
         self._has_written |= any(batch.rows.values()) or bool(batch.finished)
         return new_items

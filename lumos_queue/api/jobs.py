@@ -26,7 +26,7 @@ from workers.patience import Patience, format_give_up
 
 if TYPE_CHECKING:
     from lumos_queue.api.results import Comparison, Report
-    from lumos_queue.review.scoring import Scored
+    from lumos_queue.review.scoring import ScoringOutcome
 
 POLL_SECONDS = 0.25  #: interval of polls in `wait` at first; it grows up to MAX_POLL_SECONDS
 MAX_POLL_SECONDS = 2.0
@@ -159,7 +159,7 @@ class JobHandle:
         """Return the finished episodes of the job that meet a filter (docs/queries.md)."""
         return episodes(f"job={self.id} {where}", deployment=self._deployment)
 
-    def score(self, scorer: Any) -> Scored:
+    def score(self, scorer: Any) -> ScoringOutcome:
         """Add the scores of a scorer (an object or a name) to the finished episodes that do not have them yet."""
         from lumos_queue.api.results import add_scores
 
@@ -258,10 +258,10 @@ def _line(facts: dict[str, Any]) -> str:
 
 
 def _score(facts: dict[str, Any]) -> str:
-    from lumos_queue.pages.wording import tell_interval, tell_metric
+    from lumos_queue.pages.wording import format_interval, format_metric
 
     score = facts["score"]
     if not score:
         return ""
-    interval = f" {tell_interval(*score['ci95'])}" if score["ci95"] else ""
-    return f"{score['metric']} {tell_metric(score)}{interval}"
+    interval = f" {format_interval(*score['ci95'])}" if score["ci95"] else ""
+    return f"{score['metric']} {format_metric(score)}{interval}"

@@ -17,10 +17,10 @@ from lumos_queue.pages.html import render_html
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.pages.markdown import render_markdown
 from lumos_queue.pages.plain_text import render_plain_text
-from lumos_queue.pages.wording import tell_interval
+from lumos_queue.pages.wording import format_interval
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.review.scorers.registry import SCORERS
-from lumos_queue.review.scoring import Scored, score_job
+from lumos_queue.review.scoring import ScoringOutcome, score_job
 from lumos_queue.settings import Settings
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.new_file import write_new
@@ -95,7 +95,7 @@ class Comparison(JobsResult):
     def __str__(self) -> str:
         lines = []
         for job, row in zip(self.values["jobs"][1:], self.values["comparisons"], strict=True):
-            interval = tell_interval(*row["ci95"])
+            interval = format_interval(*row["ci95"])
             lines.append(
                 f"{job['job']} - {self.values['baseline']}, {self.values['metric']}: {100 * row['difference']:+.1f} "
                 f"{interval} points, p = {row['p']:.2g}, {row['fixed']} fixed, {row['broken']} broken, "
@@ -127,7 +127,7 @@ def read_comparison(
         return Comparison(comparison, read_page(connection, rows, by=by))
 
 
-def add_scores(deployment: Settings, job: str, scorer: Any) -> Scored:
+def add_scores(deployment: Settings, job: str, scorer: Any) -> ScoringOutcome:
     """Add the scores of a scorer (an object or a name) to the episodes of a job."""
     name = name_object(SCORERS, scorer, getattr(scorer, "name", ""), deployment.model_copy(update={"broker_url": ""}))
     with open_deployment(deployment) as database:

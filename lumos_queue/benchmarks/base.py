@@ -15,7 +15,7 @@ from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import LEVELS, Action, Annotation, Completion, Execution, Outcome, Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.judge import METRIC
-from lumos_queue.scoring.limit import judged_answer
+from lumos_queue.scoring.limit import select_judged_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class EpisodeResult:
         votes: Sequence[Completion] = (),
     ) -> EpisodeResult:
         """Return the result of an episode with this outcome."""
-        answer = judged_answer(outcome.ending, outcome.answer, agent.at_limit)
+        answer = select_judged_answer(outcome.ending, outcome.answer, agent.at_limit)
         return cls(answer, outcome.ending, actions, vote, agent.tools, artifact, approved_text, outcome.readings, votes)
 
 

@@ -10,7 +10,7 @@ from lumos_queue.errors import LumosError, PluginFault, SpecError
 from lumos_queue.records import Ending, Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.answer_readers import READING_VERSION
-from lumos_queue.util.failures import tell_failure
+from lumos_queue.util.failures import format_failure
 
 _TEXT_ATTRIBUTES = {
     "name": "its name, as in name = 'capitals'",
@@ -91,7 +91,7 @@ def _score(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Sequence[
     except LumosError:  # its class has a meaning: after an InfrastructureError the episode is retried
         raise
     except Exception as error:
-        raise PluginFault(f"the benchmark '{benchmark.name}' fails to score: {tell_failure(error)}") from error
+        raise PluginFault(f"the benchmark '{benchmark.name}' fails to score: {format_failure(error)}") from error
     for score in scores:
         if not isinstance(score, Score) or score.metric not in benchmark.metrics:
             description = f"a score of '{score.metric}'" if isinstance(score, Score) else f"{score!r:.80} as a score"

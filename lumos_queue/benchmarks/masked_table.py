@@ -33,10 +33,12 @@ def read_masked_table(
 ) -> Iterator[Task | BadRow]:
     """Return the tasks of such a file. Raises SpecError for a file of another format."""
     rows = read_records(path, FORMAT, COLUMNS)
-    return tasks(rows, lambda row, record: masked_task(benchmark, row, record, conversion))
+    return tasks(rows, lambda row, record: read_masked_task(benchmark, row, record, conversion))
 
 
-def masked_task(benchmark: str, row: int, record: Mapping[str, Any], conversion: ConversionFields = CONVERTING) -> Task:
+def read_masked_task(
+    benchmark: str, row: int, record: Mapping[str, Any], conversion: ConversionFields = CONVERTING
+) -> Task:
     """Return the task of a row, with the numbers in place of the masks. Raises BadRow."""
     node = RowNode(row, "", record)
     numbers = _read_numbers(node) if "Numbers" in node else []

@@ -166,7 +166,7 @@ def open_source(name: str, definition: FileDefinition | None = None) -> Benchmar
     if definition is not None:
         return _make_benchmark(definition)
     _refuse_file_name(name)
-    name = registered_name(name)
+    name = find_registered_name(name)
     if name not in TEACHABLE and (name in _USES or not BENCHMARKS.knows(name)):
         raise unknown("source", name, (*TEACHABLE, *BENCHMARKS.plugin_names, "package.module:object"))
     benchmark = BENCHMARKS.load(name)
@@ -175,7 +175,7 @@ def open_source(name: str, definition: FileDefinition | None = None) -> Benchmar
     return benchmark
 
 
-def registered_name(name: str) -> str:
+def find_registered_name(name: str) -> str:
     """Return the registered name of a benchmark that a stored job names.
 
     Stored jobs may name a third-party module without its object; the object is then called `benchmark`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from db.step_records import RecordedStep, annotated_steps
+from db.step_records import RecordedStep, select_annotated_steps
 from lumos_queue.commands import Result
 from lumos_queue.experts.runs import annotate_runs
 from lumos_queue.formulations.answer import CONCLUSION
@@ -51,9 +51,9 @@ def annotation_of_runs(steps: Sequence[RecordedStep], answer: str | None) -> Ann
     return annotate_runs(runs, answer) if runs and answer is not None else None
 
 
-def failed_actions(steps: Sequence[RecordedStep]) -> int:
+def count_failed_actions(steps: Sequence[RecordedStep]) -> int:
     """How many of the annotation's actions did not give a result."""
-    own_steps = annotated_steps(steps)
+    own_steps = select_annotated_steps(steps)
     runs = [step.result for step in own_steps if isinstance(step.detail, Action)]
     return sum(isinstance(run, Execution) and not run.ok for run in runs)
 
@@ -72,7 +72,7 @@ def _read_details(steps: Sequence[RecordedStep]) -> list[tuple[Subgoal | Action,
     """Subgoals and the actions that a grounder wrote, in order, an action with its result."""
     return [
         (step.detail, _result(step.detail, step.result) if isinstance(step.detail, Action) else "")
-        for step in annotated_steps(steps)
+        for step in select_annotated_steps(steps)
         if isinstance(step.detail, Subgoal) or (isinstance(step.detail, Action) and step.detail.name != CONCLUSION)
     ]
 

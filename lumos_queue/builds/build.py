@@ -20,14 +20,14 @@ from lumos_queue.builds.checks import ActionChecks
 from lumos_queue.builds.contamination import TestSplits
 from lumos_queue.builds.conversations import conversations_of
 from lumos_queue.builds.database_facts import DatabaseFacts
-from lumos_queue.builds.folder import CARD, MANIFEST, existing_build, publish, staging_folder
+from lumos_queue.builds.folder import CARD, MANIFEST, load_existing_build, open_staging_folder, publish
 from lumos_queue.builds.formats import require_format, rows_of
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import UNKNOWN, licence_of_unverified, warning
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.own_files import count_own_rows
 from lumos_queue.builds.preferences import examine_try, keep_try, make_pairs
-from lumos_queue.builds.progress import EVERY, BuildStage, Tell, tell_nobody
+from lumos_queue.builds.progress import EVERY, BuildStage, Tell, ignore_progress
 from lumos_queue.builds.row_files import WrittenFile, files_as_json, write_rows
 from lumos_queue.builds.selection import arrange, choose, drop_repeated_rows
 from lumos_queue.builds.staging_database import StagingDatabase
@@ -49,7 +49,9 @@ class Tally:
     unwritten: Counter[str] = field(default_factory=Counter)  #: formulations that an episode could not be written in
     repeated: int = 0  #: rows equal to another row of their file
     unverified: set[str] = field(default_factory=set)  #: benchmarks whose rows may not be the published ones
-    stated: set[str] = field(default_factory=set)  #: benchmarks whose rows are the published ones, as a person stated
+    stated_benchmarks: set[str] = field(
+        default_factory=set
+    )  #: benchmarks whose rows are the published ones, as a person stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def build(
     options: BuildOptions,
     sources: KnownBenchmarks,
     facts: DatabaseFacts | None = None,
-    tell: Tell = tell_nobody,
+    tell: Tell = ignore_progress,
     expected_digest: str = "",
 ) -> tuple[dict[str, Any], bool]:
     """Make the build in the folder `target`; returns its manifest and whether it is new.
@@ -96,7 +98,7 @@ def preview_build(
     options: BuildOptions,
     sources: KnownBenchmarks,
     facts: DatabaseFacts | None = None,
-    tell: Tell = tell_nobody,
+    tell: Tell = ignore_progress,
 ) -> tuple[dict[str, Any], bool]:
     """The manifest that `build` would make, and whether it would be new; nothing is left behind.
 
@@ -124,10 +126,10 @@ def _prepare(
     json_options = json.loads(
         json.dumps(options.as_json() | {"against": {split.name: split.digest for split in splits.splits}})
     )
-    before = existing_build(target, json_options)
+    before = load_existing_build(target, json_options)
     require_format(options.format)
     try:
-        with staging_folder(target) as scratch, closing(StagingDatabase(scratch / "staging.sqlite")) as database:
+        with open_staging_folder(target) as scratch, closing(StagingDatabase(scratch / "staging.sqlite")) as database:
             database.insert("corrected", [{"episode": episode} for episode in facts.corrected])
             rules = Rules(options, sources, splits, facts=facts, labels_asked=labels_asked)
             tally = _gather(database, episodes, rules, tell)
@@ -178,8 +180,8 @@ def _gather(database: StagingDatabase, episodes: Iterable[StoredEpisode], rules:
             if episode.task.dataset in rules.facts.unverified:
                 tally.unverified.add(episode.task.benchmark)
                 episode = replace(episode, licence=licence_of_unverified(episode.licence))
-            elif episode.task.dataset in rules.facts.stated:
-                tally.stated.add(episode.task.benchmark)
+            elif episode.task.dataset in rules.facts.stated_datasets:
+                tally.stated_benchmarks.add(episode.task.benchmark)
             tally.verdicts.update((verdict.module, verdict.name, verdict.rejects) for verdict in episode.verdicts)
             if rules.options.format == "trl-preference":
                 reason = _keep_try(database, episode, rules)
@@ -293,7 +295,9 @@ def _manifest(
         "origins": dict(origins),
         "licences": licences,
         "not_verified": sorted(name for name in tally.unverified if _has_rows(name, licences, unknown=True)),
-        "stated_published": sorted(name for name in tally.stated if _has_rows(name, licences, unknown=False)),
+        "stated_published": sorted(
+            name for name in tally.stated_benchmarks if _has_rows(name, licences, unknown=False)
+        ),
         "warning": warning(licences),
         "code_version": code_version(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),

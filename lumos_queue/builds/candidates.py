@@ -10,7 +10,7 @@ from lumos_queue.benchmarks.registry import is_test_task, knows_test_rows
 from lumos_queue.builds.annotations import (
     annotation_of,
     annotation_of_runs,
-    failed_actions,
+    count_failed_actions,
     one_pass_annotation_of,
     planner_only,
 )
@@ -93,11 +93,11 @@ class BuildCandidate:
             "text": hash_of(normalise(solution)),
             "content": hash_of(content),
             "strict": strictness(episode.licence),
-            "given": " ".join(self.prefilled_roles()),
+            "given": " ".join(self.find_prefilled_roles()),
             "gold": episode.task.inputs.get("from", {}).get("gold", ""),
         }
 
-    def prefilled_roles(self) -> list[str]:
+    def find_prefilled_roles(self) -> list[str]:
         """The roles some of whose replies were given instead of asked of a model: not a success of that model alone."""
         steps = self.episode.steps
         replies = [(step.role, step.result) for step in steps if isinstance(step.result, Completion)]
@@ -147,7 +147,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     row_annotation = annotation or loose
     if row_annotation is None:
         return "no annotation in its steps"
-    if failed_actions(episode.steps):
+    if count_failed_actions(episode.steps):
         # A planner was told what the annotation states, whatever the actions did: its row may still be right.
         if "grounder" in modules or annotation is None or not all(step.results[-1] for step in annotation.steps):
             return "an action failed"

@@ -29,7 +29,7 @@ class DatabaseFacts:
     corrected: frozenset[int] = frozenset()  #: episodes of which an accepted correction is stored
     wrong: frozenset[int] = frozenset()  #: episodes that a person's newest label, of them or of a step, calls wrong
     unverified: frozenset[str] = frozenset()  #: datasets under a benchmark's name whose rows may be others
-    stated: frozenset[str] = frozenset()  #: datasets whose rows are the published ones, as a person stated
+    stated_datasets: frozenset[str] = frozenset()  #: datasets whose rows are the published ones, as a person stated
     #: The sha256 of the file that a dataset's rows were read from, by the dataset's digest, where it is known.
     files: Mapping[str, str] = field(default_factory=dict)
 

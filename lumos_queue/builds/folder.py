@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.builds.scratch import locked_folder, sweep
+from lumos_queue.builds.scratch import lock_new_folder, sweep
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.util.paths import require_folders
@@ -82,7 +82,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
+def find_changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
     """What differs from the manifest, a line for each file of rows that is gone or has other bytes than when made."""
     problems = []
     for file in manifest["files"]:
@@ -106,7 +106,7 @@ def all_builds(settings: Settings) -> list[Path]:
     return sorted(path.parent for path in parent.glob(f"*/{MANIFEST}")) if parent.is_dir() else []
 
 
-def existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
+def load_existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
     """The manifest of the build that is already there, if it was made with the same options.
 
     Raises SpecError when the folder holds anything else, a build whose files were changed included: a build never
@@ -122,7 +122,7 @@ def existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | No
     manifest = read_manifest(target)
     if manifest["options"] != options:
         raise SpecError(f"'{target}' holds another build ({manifest['digest'][:12]}): take another name, or remove it.")
-    if changes := changed_files(target, manifest):
+    if changes := find_changed_files(target, manifest):
         raise SpecError(
             f"'{target}' was changed since it was made: {changes[0]}. Remove it to make it again, or take another name."
         )
@@ -130,7 +130,7 @@ def existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | No
 
 
 @contextmanager
-def staging_folder(target: Path) -> Iterator[Path]:
+def open_staging_folder(target: Path) -> Iterator[Path]:
     """A new folder beside the target, gone when the block is left; `publish` moves what is finished out of it.
 
     Parent folders that it had to create are removed with it, unless they are no longer empty. What builds of the same
@@ -140,7 +140,7 @@ def staging_folder(target: Path) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         sweep(target)
-        scratch, lock = locked_folder(target)
+        scratch, lock = lock_new_folder(target)
         try:
             yield scratch
         finally:

@@ -17,8 +17,8 @@ from lumos_queue.benchmarks.registry import (
     BENCHMARKS,
     TEACHABLE,
     definition_of_episode,
+    find_registered_name,
     open_source,
-    registered_name,
 )
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError, unknown
@@ -36,7 +36,7 @@ def user_modules(database: Database) -> list[str]:
 
 
 def _is_module(source: str) -> bool:
-    return registered_name(source) != source
+    return find_registered_name(source) != source
 
 
 #: From the path of a person's own file to the benchmark that it makes, and the path of its rows. Raises SpecError.
@@ -52,7 +52,7 @@ class KnownBenchmarks:
         A module that this process may not import is left out; one that cannot be imported raises SpecError.
         """
         self.open_file = open_file
-        user_benchmarks = [open_source(module) for module in modules if registered_name(module) in BENCHMARKS]
+        user_benchmarks = [open_source(module) for module in modules if find_registered_name(module) in BENCHMARKS]
         self._of_users: Mapping[str, Benchmark] = {benchmark.name: benchmark for benchmark in user_benchmarks}
 
     def to_teach(self, episode: StoredEpisode) -> Benchmark | None:

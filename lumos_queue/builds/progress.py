@@ -23,5 +23,5 @@ Tell = Callable[[BuildStage, int], None]
 EVERY = 100  #: of what is counted
 
 
-def tell_nobody(_stage: BuildStage, _count: int) -> None:
+def ignore_progress(_stage: BuildStage, _count: int) -> None:
     """For those who only want the result."""

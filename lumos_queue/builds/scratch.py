@@ -17,7 +17,7 @@ _LOCK = "in-use"
 _RANDOM = "[a-z0-9_]{8}"  # what mkdtemp adds to a name
 
 
-def locked_folder(target: Path) -> tuple[Path, int]:
+def lock_new_folder(target: Path) -> tuple[Path, int]:
     """A new hidden folder and the handle that keeps it locked."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from lumos_queue.builds.near_duplicates import bands, shingles, similarity
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.progress import EVERY, BuildStage, Tell, tell_nobody
+from lumos_queue.builds.progress import EVERY, BuildStage, Tell, ignore_progress
 from lumos_queue.builds.staging_database import CONTENT_ORDER, StagingDatabase
 from lumos_queue.errors import SpecError
 
@@ -19,7 +19,7 @@ RANKS = {
 }
 
 
-def choose(database: StagingDatabase, options: BuildOptions, tell: Tell = tell_nobody) -> None:
+def choose(database: StagingDatabase, options: BuildOptions, tell: Tell = ignore_progress) -> None:
     """Exclude candidates, each with a reason, and put those that stay in order and in parts."""
     tell(BuildStage.DUPLICATES, 0)
     _exclude_corrected(database)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from db.step_records import RecordedStep, annotated_steps
+from db.step_records import RecordedStep, select_annotated_steps
 from lumos_queue.formulations.answer import CONCLUSION
 from lumos_queue.notation import (
     STOP_PLANNING,
@@ -35,18 +35,18 @@ class Stage:
     subgoal: Subgoal
     plan: str
     grounding: str = ""
-    done: list[tuple[Action, Execution]] = field(default_factory=list)
+    executions: list[tuple[Action, Execution]] = field(default_factory=list)
 
     @property
     def value(self) -> str | None:
         """What its last action gave; None when that failed or there is no action."""
-        return self.done[-1][1].result if self.done and self.done[-1][1].ok else None
+        return self.executions[-1][1].result if self.executions and self.executions[-1][1].ok else None
 
     def lines(self) -> str:
         """The subgoal, and below it each action with its result: what a judge of the step is shown."""
         lines = [
             f"{write_action(action)}{f' = {execution.result}' if execution.ok else ''}"
-            for action, execution in self.done
+            for action, execution in self.executions
         ]
         return "\n".join([self.subgoal.text, *lines])
 
@@ -55,7 +55,7 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
     """The stages of an iterative episode, or of an annotated one, whose replies are written from what it notes."""
     stages: list[Stage] = []
     plan = ""
-    for step in annotated_steps(steps):
+    for step in select_annotated_steps(steps):
         if isinstance(step.detail, Action) and step.detail.name == CONCLUSION:
             continue  # it belongs to the whole episode: the formulation wrote it, not the grounder
         if isinstance(step.detail, Subgoal):
@@ -66,9 +66,9 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
         elif isinstance(step.result, Completion) and step.role == "grounder" and stages:
             stages[-1].grounding = step.result.text
         elif isinstance(step.detail, Action) and isinstance(step.result, Execution) and stages:
-            stages[-1].done.append((step.detail, step.result))
+            stages[-1].executions.append((step.detail, step.result))
     for stage in stages:
-        actions = [action for action, _ in stage.done]
+        actions = [action for action, _ in stage.executions]
         stage.grounding = _write_grounding(stage.grounding, actions) if stage.grounding else write_actions(actions)
     return stages
 
@@ -79,7 +79,7 @@ def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
     A planner's reply without a subgoal, after which it was asked again, is left out.
     """
     replies: list[tuple[str, list[Subgoal], list[Action]]] = []
-    for step in annotated_steps(steps):
+    for step in select_annotated_steps(steps):
         if step.role == role and isinstance(step.result, Completion):
             replies.append((step.result.text, [], []))
         elif replies and isinstance(step.detail, Subgoal):
@@ -139,7 +139,7 @@ def matches_gold_step(stage: Stage, gold: AnnotatedSubgoal) -> bool:
     """Whether a stage did what a gold step does: the same value last, in the same variables, so either may go on."""
     if stage.value is None or not gold.results:
         return False
-    variables = [action.variables for action, _ in stage.done]
+    variables = [action.variables for action, _ in stage.executions]
     return variables == [action.variables for action in gold.actions] and same_value(stage.value, gold.results[-1])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lumos_queue.cli.output import escape
-from lumos_queue.reports.task_choice import remark_on_chosen
+from lumos_queue.reports.task_choice import remark_on_choice
 
 
 def _format_adopted(report: dict[str, Any]) -> str:
@@ -35,7 +35,7 @@ ADOPTED_ROWS = (
 def print_again(console: Any, report: dict[str, Any]) -> None:
     """Print a remark if a job's tasks were chosen by outcomes, and the command that retries each class of failures."""
     where = report.get("chosen", {}).get("where", "")
-    if remark := remark_on_chosen(report.get("parent"), where, report["benchmark"]):
+    if remark := remark_on_choice(report.get("parent"), where, report["benchmark"]):
         console.print(f"{report['job']}: {escape(remark)}", soft_wrap=True)
     for failure in report.get("failures", ()):
         console.print(f"  {report['job']}: {failure['items']:,} {failure['class']}: {failure['go_on']}", soft_wrap=True)

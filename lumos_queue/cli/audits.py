@@ -40,7 +40,7 @@ def draw(
     """
     from collections import Counter
 
-    from db.audits import draw_audit
+    from db.audits import sample_audit
     from lumos_queue.cli.audit_tables import print_draw
     from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
@@ -49,7 +49,7 @@ def draw(
 
     with database(read_settings()) as job_database:
         kind = AuditKind.RUNS if runs else AuditKind.ANNOTATIONS
-        samples = draw_audit(job_database, name, read_where(job_database, where), size, seed, kind, twice)
+        samples = sample_audit(job_database, name, read_where(job_database, where), size, seed, kind, twice)
     counts = Counter(sample.stratum for sample in samples)
     weights = {sample.stratum: sample.weight for sample in samples}
     strata = [
@@ -96,7 +96,7 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     summary = {
         "audit": name,
         "labeller": who,
-        "place": next_sample.place if next_sample else None,
+        "place": next_sample.number if next_sample else None,
         "of": len(samples),
         "left": remaining,
         "episode": episode,
@@ -141,7 +141,7 @@ def label(
         if file:
             submitted_labels = read_labels(file, name, samples, who)
         else:
-            episodes = {sample.place: sample.episode for sample in samples}
+            episodes = {sample.number: sample.episode for sample in samples}
             if place not in episodes:
                 raise SpecError(f"The audit '{name}' has no place {place}: its places are {places_text(samples)}.")
             submitted_labels = [NewLabel(episodes[place], value, who, note, audit=name)]

@@ -64,7 +64,7 @@ def _print_episodes(console: Any, manifest: dict[str, Any]) -> None:
         table.add_row("used", f"{episodes['used']:,}")
         table.add_row("read", f"{episodes['read']:,}")
         console.print(table)
-    for reason, count in summary.unwritten_formulations(manifest):
+    for reason, count in summary.list_unwritten_formulations(manifest):
         console.print(f"{count:,} episodes are used for other formulations only; {escape(reason)}")
 
 

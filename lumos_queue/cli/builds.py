@@ -124,13 +124,13 @@ def dataset_list(json: opt.Json = False) -> None:
 
 def dataset_show(build: Build, json: opt.Json = False) -> None:
     """Show a build's manifest: its sources and options."""
-    from lumos_queue.builds.folder import changed_files, find_build, read_manifest
+    from lumos_queue.builds.folder import find_build, find_changed_files, read_manifest
     from lumos_queue.cli.build_tables import print_build
     from lumos_queue.settings import read_settings
 
     folder = find_build(read_settings(), build)
     manifest = read_manifest(folder)
-    summary = {**manifest, "folder": str(folder), "changed": changed_files(folder, manifest)}
+    summary = {**manifest, "folder": str(folder), "changed": find_changed_files(folder, manifest)}
     output.result(summary, print_build)
 
 

@@ -83,7 +83,7 @@ def build_command(name: str, command: Command | Group) -> Any:
 
 def load(command: Command) -> Callable[..., Any]:
     """Import and return the function of a command."""
-    module, _, function = command.place.partition(":")
+    module, _, function = command.target.partition(":")
     return getattr(import_module(f"lumos_queue.cli.{module}"), function)
 
 

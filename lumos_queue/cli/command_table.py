@@ -13,7 +13,7 @@ from dataclasses import dataclass
 class Command:
     """A command: its function and an example."""
 
-    place: str  #: MODULE:FUNCTION in lumos_queue.cli, imported when the command is called
+    target: str  #: MODULE:FUNCTION in lumos_queue.cli, imported when the command is called
     example: str  #: the words after `lumos` in the example at the end of its help
 
 

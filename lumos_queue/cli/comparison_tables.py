@@ -10,11 +10,11 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 from lumos_queue.cli.difference_words import format_difference, format_p, format_points
-from lumos_queue.cli.episode_list import chop
+from lumos_queue.cli.episode_list import truncate_line
 from lumos_queue.cli.field_tables import print_differences
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.step_tables import print_step_pair
-from lumos_queue.cli.text_columns import cut
+from lumos_queue.cli.text_columns import truncate
 from lumos_queue.reports.comparison import explain_no_difference
 from lumos_queue.reports.differences import describe_differences
 
@@ -57,7 +57,7 @@ def _print_table(console: Any, report: Found, jobs: Sequence[Found]) -> None:
     )
     table.add_column("", no_wrap=True)
     for job in jobs:
-        heads = [escape(cut(line, _COLUMN, middle=True)) for line in describe_differences(job["differs"])[:_HEADS]]
+        heads = [escape(truncate(line, _COLUMN, middle=True)) for line in describe_differences(job["differs"])[:_HEADS]]
         table.add_column("\n".join([*heads, job["job"]]), justify="right")
     for name, format_cell in _OF_JOB:
         if any(cells := [format_cell(job) for job in jobs]):
@@ -180,5 +180,5 @@ def _print_pairs(console: Any, comparison: Found, name: str, adjective: str, max
     widths = [max(len(pair[side]) for pair in pairs) for side in ("a", "b")]
     for pair, value in zip(pairs, values, strict=True):
         names = f"{pair['a']:<{widths[0]}}  {pair['b']:<{widths[1]}}  {value}"
-        question = chop(" ".join(pair["question"].split()), max(0, console.width - len(names)))
+        question = truncate_line(" ".join(pair["question"].split()), max(0, console.width - len(names)))
         console.print(escape(f"{names}{question}"), soft_wrap=True)

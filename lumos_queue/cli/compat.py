@@ -44,7 +44,7 @@ def import_files(
     licence, name_and_tags = read_licence(licence), read_name_and_tags(name, tag)
     settings = read_settings()
     with open_join(plan, ground) as join:
-        report = join.found
+        report = join.summary
         if report.bad and not skip_bad_rows:
             preview = "; ".join(f"{path.name} {str(bad)[:200]}" for path, bad in report.bad[:MAX_LISTED])
             suffix = f"; and {report.bad_rows - MAX_LISTED} more" if report.bad_rows > MAX_LISTED else ""

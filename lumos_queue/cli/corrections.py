@@ -92,8 +92,8 @@ def label(
 
     The labels are right, wrong and unsure; a person's newest label counts.
     """
-    from db.episode_names import finished_trajectory
-    from db.labels import NewLabel, add_labels, check, place_of_step
+    from db.episode_names import load_finished_trajectory
+    from db.labels import NewLabel, add_labels, check, locate_step
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -103,8 +103,8 @@ def label(
     name, colon, location = step.partition(":")
     with database(settings) as job_database:
         with job_database.engine.connect() as connection:
-            trajectory = finished_trajectory(connection, name)
-        position, branch = place_of_step(trajectory.steps, location) if colon else (None, None)
+            trajectory = load_finished_trajectory(connection, name)
+        position, branch = locate_step(trajectory.steps, location) if colon else (None, None)
         add_labels(job_database, [NewLabel(trajectory.episode.id, value, who, note, position, branch)])
     summary = {
         "episode": f"{trajectory.job.id}-{trajectory.item.ordinal}",
@@ -127,7 +127,7 @@ def rate(
 
     A rating is stored as a label; a person's newest rating counts.
     """
-    from db.episode_names import finished_trajectory
+    from db.episode_names import load_finished_trajectory
     from db.labels import RATINGS, NewLabel, add_labels, check
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
@@ -140,7 +140,7 @@ def rate(
     check(rating, who, RATINGS)
     with database(settings) as job_database:
         with job_database.engine.connect() as connection:
-            trajectory = finished_trajectory(connection, episode)
+            trajectory = load_finished_trajectory(connection, episode)
         add_labels(job_database, [NewLabel(trajectory.episode.id, rating, who, note)])
     summary = {"episode": f"{trajectory.job.id}-{trajectory.item.ordinal}", "rating": int(rating), "labeller": who}
     output.result(summary, lambda summary: output.show(f"{who} rates {summary['episode']}: {rating} of 10"))

@@ -44,7 +44,7 @@ class DerivedOptions:
     max_tokens: int
     max_subgoals: int
     framing: str
-    others: Sequence[str]  #: NAME=URL of the roles that actions call, and of the judge
+    role_urls: Sequence[str]  #: NAME=URL of the roles that actions call, and of the judge
     tools: Sequence[str]  #: NAME=VALUE
     at_limit: str
 
@@ -75,7 +75,7 @@ def submit_derived(
         derivation = derive(stream_episodes(job_database, read_where(job_database, options.where)), make)
     check_at_limit(options.at_limit, derivation.formulation, derivation.benchmark)
     sampling = Sampling(options.temperature, options.top_p, options.max_tokens)
-    roles = _roles(options, derivation.formulation) | other_roles(options.others, derivation.benchmark.domain, {})
+    roles = _roles(options, derivation.formulation) | other_roles(options.role_urls, derivation.benchmark.domain, {})
     tools = DOMAINS.load(derivation.benchmark.domain).prepare_tools(parse_pairs("--tool", options.tools))
     domain = derivation.benchmark.domain
     agent = make_agent(roles, domain, sampling, options.max_subgoals, options.framing, settings, output.say)

@@ -32,7 +32,7 @@ def print_episodes(episodes: list[dict[str, Any]], one_job: bool) -> None:
     widths = {name: min(_MAX_WIDTH, max(map(cell_len, (name, *cells)))) for name, cells in visible.items()}
 
     def line(cells: Iterable[str]) -> str:
-        texts = (chop(cell, width) for cell, width in zip(cells, widths.values(), strict=True))
+        texts = (truncate_line(cell, width) for cell, width in zip(cells, widths.values(), strict=True))
         padded_cells = (
             f"{cell}{' ' * (width - cell_len(cell))}" for cell, width in zip(texts, widths.values(), strict=True)
         )
@@ -41,10 +41,10 @@ def print_episodes(episodes: list[dict[str, Any]], one_job: bool) -> None:
     console.print(f"[bold]{line(visible)}[/]", soft_wrap=True)
     for episode, cells in zip(episodes, zip(*visible.values(), strict=True), strict=True):
         console.print(line(cells), soft_wrap=True)
-        console.print(f"[dim]  {escape(chop(episode['question'], console.width - 2))}[/]", soft_wrap=True)
+        console.print(f"[dim]  {escape(truncate_line(episode['question'], console.width - 2))}[/]", soft_wrap=True)
 
 
-def chop(text: str, width: int) -> str:
+def truncate_line(text: str, width: int) -> str:
     """Return the text as one line of at most `width` terminal cells."""
     text = " ".join(text.split())
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"

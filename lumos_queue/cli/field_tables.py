@@ -9,7 +9,7 @@ from db.task_fields import shorten
 from lumos_queue.cli.difference_words import format_difference, format_p
 from lumos_queue.cli.group_tables import format_score, new_table
 from lumos_queue.cli.output import escape
-from lumos_queue.cli.text_columns import cut
+from lumos_queue.cli.text_columns import truncate
 from lumos_queue.reports.field_groups import name_group
 
 _METRICS = 2  #: metrics that are shown for each group, as a terminal has 80 columns; --json has all
@@ -29,7 +29,7 @@ def print_fields(console: Any, report: Mapping[str, Any]) -> None:
         room = max(_LEAST, console.width - _COUNT - _CELL * len(metrics))
         for group in groups:
             scores = [format_score(group["metrics"].get(metric)) for metric in metrics]
-            table.add_row(escape(cut(name_group(group), room)), f"{group['n']:,}", *scores)
+            table.add_row(escape(truncate(name_group(group), room)), f"{group['n']:,}", *scores)
         console.print(table)
 
 
@@ -46,5 +46,5 @@ def print_differences(console: Any, comparison: Mapping[str, Any], metric: str) 
             if group["pairs"]:
                 cells += [f"{100 * group[name]['value']:.1f}" for name in ("value_a", "value_b")]
                 cells += [format_difference(group), format_p(group["p_holm"])]
-            table.add_row(escape(cut(name_group(group), room)), *cells)
+            table.add_row(escape(truncate(name_group(group), room)), *cells)
         console.print(table)

@@ -22,7 +22,7 @@ def format_line(figures: JobFigures) -> str:
     return f"{row.id}  {row.state}  {figures.done}/{row.items} items" + describe_awaited(row, figures.awaited)
 
 
-def format_left(figures: JobFigures, pace: Pace) -> str:
+def format_remaining(figures: JobFigures, pace: Pace) -> str:
     """Return `3 min left`; '' while the pace is unknown, while the job waits, and at the end."""
     if figures.holder.waiting and not figures.items.get(ItemState.CLAIMED):
         return ""
@@ -54,7 +54,9 @@ def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> A
     if row.kind == "train":  # its items call no model
         lines = describe_training(figures, pace.items_per_second)
     else:
-        rates = f"{pace.items_per_second:.1f} items/s · {pace.tokens_per_second:,.0f} tokens/s · " if pace.known else ""
+        rates = (
+            f"{pace.items_per_second:.1f} items/s · {pace.tokens_per_second:,.0f} tokens/s · " if pace.is_known else ""
+        )
         lines = [f"{rates}{figures.sums.calls:,} calls · {figures.tokens:,} tokens"]
     if figures.endings:
         lines.append("endings  " + "  ".join(f"{name} {count:,}" for name, count in sorted(figures.endings.items())))
@@ -85,7 +87,7 @@ def job_head(figures: JobFigures, pace: Pace) -> list[Any]:
     bar.add_row(
         ProgressBar(total=max(row.items, 1), completed=min(figures.done, row.items)),
         progress,
-        format_left(figures, pace),
+        format_remaining(figures, pace),
     )
     return [title, bar]
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from lumos_queue.cli import output
-from lumos_queue.cli.text_columns import Column, cut, fit, pad, plain_column
+from lumos_queue.cli.text_columns import Column, fit_columns, pad, plain_column, truncate
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.reports.real_state import WAITED, RealState
 from lumos_queue.row_origins.origins import RowState
@@ -39,11 +39,11 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], has_older: bool, where: str = 
     gap = 2 if width >= _ROOMY else 1
     if jobs:
         all_columns = _columns(jobs)
-        columns = fit(all_columns, width, gap)
+        columns = fit_columns(all_columns, width, gap)
         visible = [column.head for column, _ in columns]
         hidden_heads = [column.head for column in all_columns if column.head not in visible]
         separator = " " * gap
-        heads = separator.join(pad(cut(column.head, size), size) for column, size in columns)
+        heads = separator.join(pad(truncate(column.head, size), size) for column, size in columns)
         console.print(Text(heads.rstrip(), "bold"), soft_wrap=True)
         for row, job in enumerate(jobs):
             line = Text(no_wrap=True)
@@ -129,11 +129,11 @@ def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
     def show(row: int, width: int) -> str:
         score, (state, words) = scores[row], states[row]
         if not score:
-            return cut(words, width)
+            return truncate(words, width)
         if score_width + 1 + cell_len(state) <= width:
-            return f"{pad(score, score_width)} {cut(words, width - score_width - 1)}"
+            return f"{pad(score, score_width)} {truncate(words, width - score_width - 1)}"
         score_and_state = f"{score} {state}"
-        return score_and_state if cell_len(score_and_state) <= width else cut(words, width)
+        return score_and_state if cell_len(score_and_state) <= width else truncate(words, width)
 
     head = f"{pad('score, % [95 %]', score_width)} state" if score_width else "state"
     state_start = score_width + bool(score_width)  # a score and a space

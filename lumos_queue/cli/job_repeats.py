@@ -87,7 +87,7 @@ def rerun(
         formulation=formulation,
         agent=agent,
         roles={role_name: url for role_name, url in roles.items() if url},
-        others=role,
+        role_urls=role,
         tools=tool,
         settings=setting,
         samplings=sampling,
@@ -140,7 +140,7 @@ def _store_and_run(
 ) -> None:
     """Store the request that `make` returns for database and row, run or queue it, and print its report or id."""
     from db.jobs import get_job
-    from lumos_queue.cli.run import go_on
+    from lumos_queue.cli.run import run_or_follow
     from lumos_queue.cli.submit import finish
     from lumos_queue.submission.database import database
 
@@ -154,4 +154,4 @@ def _store_and_run(
             row = get_job(connection, identifier)
     if new and repeat.told:
         output.say(repeat.told)
-    finish(settings, identifier, go_on(settings, row, new, name_and_tags, follow), follow)
+    finish(settings, identifier, run_or_follow(settings, row, new, name_and_tags, follow), follow)

@@ -14,7 +14,7 @@ from lumos_queue.cli.report_tables import format_versions
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.reports.agent_requests import describe_requests
 from lumos_queue.reports.completeness import stop_reason
-from lumos_queue.reports.task_choice import remark_on_chosen
+from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.util.plugins import Plugin
 
 _DIGEST = re.compile(r"[0-9a-f]{40,}")
@@ -64,7 +64,7 @@ def print_job(job: dict[str, Any]) -> None:
             f"{key.replace('_', ' ')} {_shorten(str(value))}" for key, value in endpoint["identity"].items()
         )
         grid.add_row(f"[dim]{endpoint['role']}[/]", escape(f"{endpoint['url']}  {text}"))
-    if text := remark_on_chosen(job["parent"], job["chosen"], job["benchmark"]):
+    if text := remark_on_choice(job["parent"], job["chosen"], job["benchmark"]):
         grid.add_row("[dim]note[/]", escape(text))
     for problem in job["problems"]:
         grid.add_row("[dim]failing[/]", escape(f"{problem['items']} items: {problem['problem']}"))

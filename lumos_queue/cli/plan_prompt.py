@@ -43,7 +43,7 @@ def ask_for_approval(database: Database, settings: Settings, job: str, stop: thr
             output.say(str(error))
 
 
-def tell_how_to_approve(database: Database, settings: Settings, job: str) -> None:
+def print_how_to_approve(database: Database, settings: Settings, job: str) -> None:
     """Print how many plans wait, and how to answer them and continue."""
     output.say(f"job {job}: {describe_awaiting(len(_load_plans(database, job)), job)} (--list shows what waits)")
     if not settings.broker_url:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lumos_queue.cli import output
-from lumos_queue.cli.text_columns import cut
+from lumos_queue.cli.text_columns import truncate
 from lumos_queue.reports.differences import describe_differences
 
 _LINES = 4  #: lines about differences, above a job's id
@@ -33,7 +33,7 @@ def head_columns(reports: Sequence[dict[str, Any]], width: int) -> tuple[list[st
         )
         if not differing_names:
             lines = [*filter(None, [report.get("name")]), report["formulation"]]
-        visible = [cut(output.harmless(line), cells, middle=True) for line in lines[:_LINES]]
+        visible = [truncate(output.harmless(line), cells, middle=True) for line in lines[:_LINES]]
         heads.append("\n".join([*visible, report["job"]]))
     common_formulation = "" if not differing_names or "formulation" in differing_names else reports[0]["formulation"]
     return heads, common_formulation

@@ -15,7 +15,7 @@ from lumos_queue.api.start import STOPPED, store_job
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
-from lumos_queue.cli.plan_prompt import ask_for_approval, may_ask, tell_how_to_approve
+from lumos_queue.cli.plan_prompt import ask_for_approval, may_ask, print_how_to_approve
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
@@ -53,10 +53,10 @@ def submit_and_run(
         scheduling=scheduling,
         again=again,
     )
-    return row.id, go_on(settings, row, new or not report_existing, name_and_tags or UNNAMED, follow)
+    return row.id, run_or_follow(settings, row, new or not report_existing, name_and_tags or UNNAMED, follow)
 
 
-def go_on(settings: Settings, row: Any, new: bool, name_and_tags: NameAndTags, follow: bool) -> int:
+def run_or_follow(settings: Settings, row: Any, new: bool, name_and_tags: NameAndTags, follow: bool) -> int:
     """Run or follow a requested job (its row) unless it has stopped. Return the exit code."""
     if not new:
         output.say(f"job {row.id} is the same request and is {row.state}: it is shown instead (--again runs a new job)")
@@ -175,7 +175,7 @@ def _watch(
         output.say(f"nothing is lost. Once this is fixed, continue with: {_resume_command(display.job)}")
         return Exit.INCOMPLETE
     if needs_answer and display.state not in STOPPED:
-        tell_how_to_approve(display.database, display.settings, display.job)
+        print_how_to_approve(display.database, display.settings, display.job)
         return Exit.INCOMPLETE
     if stop_request.is_set() and display.state not in STOPPED:
         output.say(f"stopped; nothing is lost. Continue with: {_resume_command(display.job)}")
@@ -188,6 +188,6 @@ def _resume_command(job: str) -> str:
 
     A name from the database is imported only if LUMOS_PLUGINS lists its module or folder.
     """
-    modules = dict.fromkeys(TRUSTED.given_as_setting())
+    modules = dict.fromkeys(TRUSTED.list_for_setting())
     all_modules = [*filter(None, [os.environ.get("LUMOS_PLUGINS", "")]), *modules]
     return f"LUMOS_PLUGINS={quote(','.join(all_modules))} lumos resume {job}" if modules else f"lumos resume {job}"

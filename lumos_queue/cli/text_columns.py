@@ -27,11 +27,11 @@ def plain_column(head: str, cells: Sequence[str], least: int, rank: int, middle:
     """Return a column of texts that are cut at their end, or in the middle."""
     natural_width = max(map(cell_len, (head, *cells)))
     return Column(
-        head, natural_width, min(least, natural_width), rank, lambda row, width: cut(cells[row], width, middle)
+        head, natural_width, min(least, natural_width), rank, lambda row, width: truncate(cells[row], width, middle)
     )
 
 
-def fit(columns: Sequence[Column], width: int, gap: int = 1) -> list[tuple[Column, int]]:
+def fit_columns(columns: Sequence[Column], width: int, gap: int = 1) -> list[tuple[Column, int]]:
     """Return the columns that fit, in order, each with its width. The widest columns are cut first."""
     visible = list(columns)
     while True:
@@ -55,7 +55,7 @@ def _shrink(columns: Sequence[Column], room: int, at_any_cost: bool) -> list[int
     return widths
 
 
-def cut(text: str, width: int, middle: bool = False) -> str:
+def truncate(text: str, width: int, middle: bool = False) -> str:
     """Return the text if it fits, else a part of it with an ellipsis at the end or in the middle."""
     if cell_len(text) <= width:
         return text

@@ -12,7 +12,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.model_calls import print_calls, print_reasoning_sizes
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.pictures import describe_pictures
-from lumos_queue.pages.limits import cut
+from lumos_queue.pages.limits import truncate
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
 
@@ -108,7 +108,7 @@ def verdict_text(verdict: dict[str, Any]) -> str:
 
 def with_markup(row: Row) -> list[str]:
     """Return the cells of a row as rich's markup, with untrusted text escaped. A long text loses its middle."""
-    return ["".join(_with_style(escape(cut(text, MAX_CELL)), style) for text, style in cell) for cell in row]
+    return ["".join(_with_style(escape(truncate(text, MAX_CELL)), style) for text, style in cell) for cell in row]
 
 
 def _with_style(markup: str, style: str) -> str:

@@ -16,7 +16,7 @@ from lumos_queue.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
     from db.connection import Database
-    from lumos_queue.live.watched_jobs import Watched
+    from lumos_queue.live.watched_jobs import WatchedJobs
 
 REFRESHES = 2  #: of the screen per second
 MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two reads of the database
@@ -35,7 +35,7 @@ def watch(
     """
     from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.cli.watch_result import print_results, result_of
-    from lumos_queue.live.watched_jobs import Watched, open_jobs
+    from lumos_queue.live.watched_jobs import WatchedJobs, open_jobs
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -46,7 +46,7 @@ def watch(
             if not job_ids and not open_jobs(connection):
                 output.result({"jobs": []}, lambda _: output.show("No job is open. List them with: lumos jobs"))
                 return
-        watched_jobs = Watched(settings, job_ids)
+        watched_jobs = WatchedJobs(settings, job_ids)
         is_interrupted = _watch(job_database, watched_jobs)
     results = [result_of(job) for job in watched_jobs.jobs]
     report: dict[str, Any] = {"jobs": results, "ended": watched_jobs.ended}
@@ -59,7 +59,7 @@ def watch(
     )
 
 
-def _watch(database: Database, watched_jobs: Watched) -> bool:
+def _watch(database: Database, watched_jobs: WatchedJobs) -> bool:
     """Show the jobs until all have ended. Return whether the person interrupted it before."""
     console = output.console()
     try:
@@ -78,7 +78,7 @@ def _watch(database: Database, watched_jobs: Watched) -> bool:
     return False
 
 
-def _poll(database: Database, watched_jobs: Watched, lines: _Lines | None = None) -> None:
+def _poll(database: Database, watched_jobs: WatchedJobs, lines: _Lines | None = None) -> None:
     from sqlalchemy.exc import DBAPIError
 
     from lumos_queue.cli.outage import format_silence
@@ -101,7 +101,7 @@ def _poll(database: Database, watched_jobs: Watched, lines: _Lines | None = None
 class _Lines:
     """Prints a line for each job every few seconds, unless a program reads the result, and outages at start and end."""
 
-    def __init__(self, watched_jobs: Watched):
+    def __init__(self, watched_jobs: WatchedJobs):
         from lumos_queue.cli.outage import Outage
 
         self._watched_jobs, self._last_print = watched_jobs, float("-inf")
@@ -141,7 +141,7 @@ def _term_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, former_handler)
 
 
-def _farewell(watched_jobs: Watched) -> str:
+def _farewell(watched_jobs: WatchedJobs) -> str:
     from lumos_queue.live.watched_jobs import ENDED
 
     unfinished_jobs = [job for job in watched_jobs.jobs if job.state not in ENDED]

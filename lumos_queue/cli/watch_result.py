@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lumos_queue.cli import output
-from lumos_queue.cli.job_block import format_left, format_line, format_score
+from lumos_queue.cli.job_block import format_line, format_remaining, format_score
 from lumos_queue.live.figures import measure_score
 from lumos_queue.live.watched_jobs import WatchedJob
 from lumos_queue.reports.completeness import completeness, remark
@@ -16,7 +16,7 @@ def format_watched(job: WatchedJob) -> str:
     """Return a job as one line, for output without a terminal."""
     if job.removed or job.figures is None:
         return f"{job.id}  {job.state}"
-    parts = [format_line(job.figures), format_left(job.figures, job.pace), format_score(job.figures), *job.waits]
+    parts = [format_line(job.figures), format_remaining(job.figures, job.pace), format_score(job.figures), *job.waits]
     return one_line("  ".join(filter(None, parts)))
 
 

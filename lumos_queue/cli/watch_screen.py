@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
-from lumos_queue.cli.job_block import describe, format_left, format_score, job_block, job_head
+from lumos_queue.cli.job_block import describe, format_remaining, format_score, job_block, job_head
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import measure_score
 from lumos_queue.live.pace import format_seconds
-from lumos_queue.live.watched_jobs import Watched, WatchedJob
+from lumos_queue.live.watched_jobs import WatchedJob, WatchedJobs
 from lumos_queue.util.display import percent
 
 STALE_SECONDS = 6.0  #: after which the page shows the age of its figures
@@ -23,7 +23,7 @@ WARN, DIM = "yellow", "dim"
 class Screen:
     """The page that rich draws repeatedly. It only shows the state, which another thread reads."""
 
-    def __init__(self, watched_jobs: Watched):
+    def __init__(self, watched_jobs: WatchedJobs):
         self._watched_jobs = watched_jobs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -131,5 +131,5 @@ def _one_line(job: WatchedJob) -> list[RenderableType]:
     progress = f"{figures.done:,}/{figures.row.items:,}"
     score = percent(measurement["value"]) if (measurement := measure_score(figures)) else ""
     waits = f"  {job.waits[0]}" if job.waits else f"  {describe(figures.row)}"
-    cells = f"{job.id}  {job.state:<9}  {progress:>13}  {format_left(figures, job.pace):>14}  {score:>7}{waits}"
+    cells = f"{job.id}  {job.state:<9}  {progress:>13}  {format_remaining(figures, job.pace):>14}  {score:>7}{waits}"
     return [_line(cells, WARN if job.waits else "")]

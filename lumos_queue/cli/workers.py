@@ -17,7 +17,7 @@ def workers(json: opt.Json = False) -> None:
     items that they hold, and the rejected messages.
     """
     from db.pools import describe_gpus
-    from db.sessions import jobs_held, live_sessions, refused_messages
+    from db.sessions import jobs_held, list_refused_messages, live_sessions
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -44,7 +44,7 @@ def workers(json: opt.Json = False) -> None:
             ],
             "refused": [
                 {"reason": row.reason, "messages": row.messages, "latest": row.latest, "latest_at": row.latest_at}
-                for row in refused_messages(connection)
+                for row in list_refused_messages(connection)
             ],
         }
     output.result(summary, lambda value: _print_workers(value, {row.id: describe_gpus(row) for row in sessions}))

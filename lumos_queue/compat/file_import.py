@@ -57,7 +57,7 @@ class JoinedAnnotation:
         return "" if modules.issuperset(MODULES) else "format"
 
 
-def joined_annotations(join: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
+def read_joined_annotations(join: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
     """The annotations of two joined files. A task's row is the id of its planner's row."""
     for plan, ground in join.pairs():
         inputs = {"domain": ground.domain, "plan_id": plan.id, "ground_id": ground.id}
@@ -149,7 +149,7 @@ def store_released(
 
     Raises SpecError when there is no pair.
     """
-    summary = join.found
+    summary = join.summary
     if not summary.pairs:
         raise SpecError(
             "No row of the plan file has the same task and subgoals as a row of the ground file. "
@@ -166,7 +166,7 @@ def store_released(
     )
 
     def episodes() -> Iterator[ImportedEpisode]:
-        for joined_annotation in joined_annotations(join, benchmark, dataset):
+        for joined_annotation in read_joined_annotations(join, benchmark, dataset):
             verdicts.update(verdict.name for verdict in joined_annotation.verdicts)
             steps = tuple(_as_steps(joined_annotation.annotation))
             outcome = Outcome(joined_annotation.annotation.answer, Ending.ANSWERED)

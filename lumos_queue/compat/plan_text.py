@@ -68,12 +68,12 @@ def _find_end(line: str, start: int) -> int:
     return len(line)
 
 
-def reported_result(line: str) -> str:
+def read_reported_result(line: str) -> str:
     """The result of a subgoal that the planner sees, from its last action line: the text after the last `=`."""
     return line[line.rfind("=") + 2 :].strip().strip(".")
 
 
-def reported_variable(line: str) -> str:
+def read_reported_variable(line: str) -> str:
     """The last variable of an action line as the export of planner rows reads it; '' where there is none."""
     parts = line.partition(" = ")[0].split(":")
     return parts[1].strip().rpartition(", ")[2] if len(parts) > 1 else ""

@@ -61,15 +61,15 @@ class Join:
     """The two files, indexed. Made by `open_join`. `found`: what they hold."""
 
     def __init__(self, index: sqlite3.Connection, paths: dict[str, Path]):
-        self._index, self._paths, self.found = index, paths, JoinSummary()
+        self._index, self._paths, self.summary = index, paths, JoinSummary()
         for module, path in paths.items():
             self._add(module, path)
         for statement in (_RANKED, _RANKED_INDEX, _PAIRS):
             self._index.execute(statement)
-        self.found.pairs = self._count("SELECT count(*) FROM pair")
+        self.summary.pairs = self._count("SELECT count(*) FROM pair")
         for module, other_module in (("plan", "ground"), ("ground", "plan")):
-            self.found.rows[module] = self._count("SELECT count(*) FROM row WHERE module = ?", module)
-            self.found.other_plan[module] = self._count(_TASK_KNOWN, module, other_module) - self.found.pairs
+            self.summary.rows[module] = self._count("SELECT count(*) FROM row WHERE module = ?", module)
+            self.summary.other_plan[module] = self._count(_TASK_KNOWN, module, other_module) - self.summary.pairs
 
     def tasks(self) -> Iterator[tuple[str, str]]:
         """(id of the planner's row, digest of the task) of each pair, in order."""
@@ -93,11 +93,11 @@ class Join:
                     raise line
                 self._add_row(module, line)
             except BadRow as bad:
-                self.found.add_bad(path, bad)
-        self.found.sha256[module] = lines.sha256
+                self.summary.add_bad(path, bad)
+        self.summary.sha256[module] = lines.sha256
 
     def _add_row(self, module: str, line: JsonLine) -> None:
-        row, summary = _read(line), self.found
+        row, summary = _read(line), self.summary
         if row.module != module:
             raise BadRow(line.number, "messages", f"is a row of a {row.module} file, and this is the {module} file")
         summary.formulation = summary.formulation or row.formulation

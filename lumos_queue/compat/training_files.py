@@ -11,7 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from lumos_queue.compat.plan_text import Block, ParsedAction, parse_line, reported_result, reported_variable, split_plan
+from lumos_queue.compat.plan_text import (
+    Block,
+    ParsedAction,
+    parse_line,
+    read_reported_result,
+    read_reported_variable,
+    split_plan,
+)
 from lumos_queue.compat.raw_annotations import RawAnnotation
 from lumos_queue.domains.base import Domain
 from lumos_queue.domains.registry import DOMAINS
@@ -109,9 +116,9 @@ def _plan_iterative(domain: Domain, task: str, blocks: list[Block], numbering: _
             text = block.subgoal[block.subgoal.find(": ") + 2 :]
             message = f"We have already {text[:1].lower()}{text[1:]}".strip(".")
         else:
-            message = f"The executed result for Subgoal {number} is {reported_result(block.lines[-1])}"
+            message = f"The executed result for Subgoal {number} is {read_reported_result(block.lines[-1])}"
         message = numbering.name_output(
-            reported_variable(block.lines[-1]), f"{message.strip()}. Should we stop planning?"
+            read_reported_variable(block.lines[-1]), f"{message.strip()}. Should we stop planning?"
         )
         yield block.subgoal if number == 1 else f"{KEEP_PLANNING} {block.subgoal}"
         yield message

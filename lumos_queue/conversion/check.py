@@ -13,7 +13,13 @@ from lumos_queue.conversion.form import INVALID, form_verdicts
 from lumos_queue.conversion.lengths import CountTokens
 from lumos_queue.conversion.oracle import with_stated_results
 from lumos_queue.conversion.teacher import TeacherReply, next_prompt, read_reply
-from lumos_queue.conversion.verdicts import UNCHECKABLE, accepting_modules, make_verdicts, merge_verdicts, rejections
+from lumos_queue.conversion.verdicts import (
+    UNCHECKABLE,
+    list_accepting_modules,
+    make_verdicts,
+    merge_verdicts,
+    rejections,
+)
 from lumos_queue.formulations.answer import last_value
 from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
@@ -92,9 +98,9 @@ class AnnotationCheck:
         """The strongest level that this source's checks can reach."""
         return min(self.source.check_level, "executed", key=LEVELS.index)
 
-    def reached_level(self) -> str:
+    def compute_level(self) -> str:
         """Return the check level that the annotation reached; '' if no module accepts it."""
-        return self.level if accepting_modules(self.verdicts) else ""
+        return self.level if list_accepting_modules(self.verdicts) else ""
 
 
 def _result_verdicts(action: Action, stated_result: str, execution: Execution) -> list[Verdict]:

@@ -10,7 +10,7 @@ from lumos_queue.conversion.lengths import CountTokens, conversation_tokens
 from lumos_queue.conversion.verdicts import make_verdicts
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import Issue, variables_in
-from lumos_queue.rationales.maths.copied_numbers import copied_numbers
+from lumos_queue.rationales.maths.copied_numbers import find_copied_numbers
 from lumos_queue.rationales.maths.stated_results import results_stated
 from lumos_queue.records import Action, AnnotatedSubgoal, Task, Verdict
 
@@ -47,7 +47,7 @@ def form_verdicts(
     """Yield the verdicts on the form of an annotation; `unread`: variables that unreadable lines set."""
     yield from _action_verdicts(source.domain, steps, unread)
     if source.domain == "maths":
-        for action in copied_numbers(steps, task.question):
+        for action in find_copied_numbers(steps, task.question):
             yield from make_verdicts("copied", _name(action))
     facts = _normalize(source.facts(task))
     for step in steps:

@@ -21,7 +21,7 @@ from fractions import Fraction
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.commands import digest
-from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.constants import find_constants
 from lumos_queue.rationales.maths.question_numbers import Changes, question_numbers
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, Annotation, Task
@@ -62,7 +62,7 @@ async def perturbation(
     reference = source.reference(task)
     if reference is None or not reference.programs:
         return PerturbationResult(False)
-    known_values = known_numbers(source, task)
+    known_values = collect_known_numbers(source, task)
     if any(unknown_numbers(program, known_values) for program in reference.programs):
         return PerturbationResult(False)
     actions = _actions(annotation)
@@ -100,13 +100,13 @@ async def perturbation(
     return PerturbationResult(False)
 
 
-def known_numbers(source: Benchmark, task: Task) -> frozenset[Fraction]:
+def collect_known_numbers(source: Benchmark, task: Task) -> frozenset[Fraction]:
     """Return the numbers of the question, and the constants that the question or the rationale names."""
     try:
         text = f"{task.question}\n{source.rationale(task)}"
     except NotConvertible:
         text = task.question
-    return question_numbers(task.question).numbers | named_constants(text)
+    return question_numbers(task.question).numbers | find_constants(text)
 
 
 def unknown_numbers(actions: Sequence[Action], known_values: Collection[Fraction]) -> list[Fraction]:

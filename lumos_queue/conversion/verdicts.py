@@ -91,7 +91,7 @@ def acceptance_score(source_level: str, verdicts: Iterable[Verdict]) -> Score:
     return Score(acceptance_metric(source_level), float(not wrong), detail=detail)
 
 
-def accepting_modules(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+def list_accepting_modules(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """Return the modules whose training row no verdict rejects."""
     rejecting_modules = {verdict.module for verdict in rejections(verdicts)}
     return tuple(module for module in MODULES if module not in rejecting_modules)

@@ -20,7 +20,7 @@ _BY_HAND = "# not downloaded: the file was already there\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedFile:
     """A public file in a folder whose bytes were checked."""
 
     name: str
@@ -36,7 +36,7 @@ def path_of(file: PublicFile, folder: Path) -> Path:
     return folder / file.name
 
 
-def fetch(file: PublicFile, folder: Path) -> Fetched:
+def fetch(file: PublicFile, folder: Path) -> FetchedFile:
     """Return the file in `folder`; download it if it is not there.
 
     If the catalogue has no checksum, the first call writes the sha256 of the file beside it as `FILE.sha256`, whether
@@ -58,10 +58,10 @@ def fetch(file: PublicFile, folder: Path) -> Fetched:
         )
     if not file.sha256 and (not first or (new and by_hand)):
         _write_record(record, sha256, path.name, new)
-    return Fetched(file.name, path, sha256, file.licence, new, check)
+    return FetchedFile(file.name, path, sha256, file.licence, new, check)
 
 
-def downloaded_sha256(file: PublicFile, folder: Path) -> str:
+def read_download_sha256(file: PublicFile, folder: Path) -> str:
     """Return the sha256 of a file that `fetch` downloaded to `folder`; '' where it is not known."""
     path = path_of(file, folder)
     try:

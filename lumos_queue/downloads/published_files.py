@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lumos_queue.downloads.cache import downloaded_sha256
+from lumos_queue.downloads.cache import read_download_sha256
 from lumos_queue.downloads.catalogue import list_set
 
 
@@ -15,5 +15,5 @@ def find_published(benchmark: str, sha256: str, folder: Path) -> str:
     first download in `folder` counts. The sha256 of a file that a person put there does not count.
     """
     files = list_set(benchmark) if sha256 else []
-    digests = ((file.name, file.sha256 or downloaded_sha256(file, folder)) for file in files)
+    digests = ((file.name, file.sha256 or read_download_sha256(file, folder)) for file in files)
     return next((name for name, file_sha256 in digests if file_sha256 == sha256), "")

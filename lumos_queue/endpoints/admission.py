@@ -32,7 +32,9 @@ class AdmissionControl:
         self.in_flight = 0
         self._limit = limit
         self.pace = pace_of(url, limit)
-        self.stated: int | None = None  #: requests at once that keep the servers busy, by the slots that they state
+        self.stated_slots: int | None = (
+            None  #: requests at once that keep the servers busy, by the slots that they state
+        )
         self.flights: list[Flights] = []  #: one for each server
         self._is_draining = False
         self._queue: OrderedDict[asyncio.Future[None], None] = OrderedDict()
@@ -65,7 +67,7 @@ class AdmissionControl:
 
     def set_stated(self, requests: int) -> None:
         """Begin with as many requests at once as keep the servers busy by their own statement."""
-        self.stated = requests
+        self.stated_slots = requests
         self.pace.start(requests)
 
     def set_bound(self, requests: int) -> None:

@@ -39,7 +39,7 @@ MAX_TRIES = 3  #: tries that count: then the item is charged
 class _Refusals:
     """The refusals of one item since its last 2xx."""
 
-    at: float = 0.0  #: time of the latest refusal
+    timestamp: float = 0.0  #: time of the latest refusal
     before: bool = False  #: whether another item got a 2xx before that try
     open: bool = False  #: whether no other item got a 2xx for a request sent since
     again: bool = False  #: whether the item was refused twice while open
@@ -59,7 +59,7 @@ class Evidence:
         if item not in self._recent_items[:1]:
             self._recent_items = (item, *self._recent_items[:1])
         for refusals in self._refusals.values():
-            if refusals.open and send_time >= refusals.at:
+            if refusals.open and send_time >= refusals.timestamp:
                 refusals.open = refusals.again = False
                 refusals.count += refusals.before
 
@@ -72,12 +72,12 @@ class Evidence:
         """Note a refused try of `item`. `before`: the value of `is_serving_others` before it was sent."""
         refusals = self._refusals.setdefault(item, _Refusals())
         refusals.again = refusals.open
-        refusals.at, refusals.before, refusals.open = now, before, True
+        refusals.timestamp, refusals.before, refusals.open = now, before, True
 
     def note_failure(self, item: Hashable, now: float) -> None:
         """Note a failed try of `item`. Several failures in a row count against the server like one."""
         refusals = self._refusals.setdefault(item, _Refusals())
-        refusals.at, refusals.before, refusals.open = now, False, True
+        refusals.timestamp, refusals.before, refusals.open = now, False, True
 
     def is_open(self, item: Hashable) -> bool:
         """Whether evidence about the item's latest refusal is still missing."""

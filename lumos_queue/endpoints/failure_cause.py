@@ -16,7 +16,7 @@ from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.http import RequestRefused, reply_bytes
 from lumos_queue.endpoints.replicas import Replica, Replicas
-from lumos_queue.errors import EpisodeError, Undecided
+from lumos_queue.errors import EpisodeError, UnclearFailure
 
 LOOK_SECONDS = 0.05  #: between two checks for evidence
 QUIET_SECONDS = 1.5  #: without another request in flight; then a control is sent
@@ -100,7 +100,7 @@ class Judge:
         if not is_lone and all(replica.out for replica in self._replicas.all):
             self._admission.open_breaker(message, failure.status)
             self._admission.check_breaker()
-        raise Undecided(message, failure.status)
+        raise UnclearFailure(message, failure.status)
 
 
 _DOWN = "{} is down, a request of one token failed, too; the last: {}"

@@ -12,7 +12,14 @@ import re
 from typing import NamedTuple
 
 from lumos_queue.errors import SpecError
-from lumos_queue.util.addresses import METADATA, Address, ascii_name, embedded_addresses, plain_address, special_kind
+from lumos_queue.util.addresses import (
+    METADATA,
+    Address,
+    ascii_name,
+    find_embedded_addresses,
+    plain_address,
+    special_kind,
+)
 
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _HOST_AND_PORT = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(:(?P<port>[0-9]{1,5}))?")
@@ -52,7 +59,7 @@ class Hosts:
         matching_rules = [rule for rule in self._rules if rule.fits(host, port, target)]
         if any(rule.one_address for rule in matching_rules):
             return ""
-        for candidate in (target, *embedded_addresses(target)):
+        for candidate in (target, *find_embedded_addresses(target)):
             if kind := _find_forbidden_kind(candidate):
                 return f"{candidate} is {kind}; if it is meant, list it in LUMOS_ENDPOINT_HOSTS"
         if self._rules and not matching_rules:

@@ -22,7 +22,7 @@ from lumos_queue.endpoints.connections import Connections
 from lumos_queue.endpoints.context_length import ContextFull, is_context_full
 from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.hosts import Hosts
-from lumos_queue.endpoints.statuses import explain, may_pass
+from lumos_queue.endpoints.statuses import explain, is_transient
 from lumos_queue.errors import EndpointNotReady, EndpointRefused, InfrastructureError
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.retry_after import read_retry_after
@@ -199,7 +199,7 @@ def refusal(
     message = f"{url} answered {status}: {answer}"
     if is_context_full(status, body):
         return ContextFull(message)
-    if may_pass(status):
+    if is_transient(status):
         return TryFailed(message, read_retry_after(headers.get("retry-after", "")), status)
     return RequestRefused(message, status, explain(url, status, headers.get("location", ""), answer))
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.candidates import choose_reply
-from lumos_queue.endpoints.drawing import draw_token
+from lumos_queue.endpoints.drawing import sample_token
 from lumos_queue.endpoints.loaded_model import LoadedModel, load_model
 from lumos_queue.endpoints.model_folder import check_folder, encodes_prompts, identity, weights
 from lumos_queue.endpoints.prefixes import Layers, PrefixCache
@@ -120,7 +120,7 @@ class Row:
     tokens: list[int] = field(default_factory=list)  #: the prompt's, then the reply's
     prompt_tokens: int = 0
     limit: int = 0  #: length of `tokens` at which the row ends
-    known: int = 0  #: tokens of the prompt that were read before
+    cached_tokens: int = 0  #: tokens of the prompt that were read before
     layers: Layers = field(default_factory=list)  #: keys and values, which begin with those of the known tokens
 
 
@@ -225,7 +225,7 @@ class Batcher:
             row.prompt_tokens = len(row.tokens)
             row.limit = min(loaded_model.context, row.prompt_tokens + row.sampling.max_tokens)
             if 0 < row.prompt_tokens < row.limit:
-                row.known, row.layers = self._prefixes.find(row.tokens)
+                row.cached_tokens, row.layers = self._prefixes.find(row.tokens)
                 ready.append(row)
             else:
                 problem = (
@@ -246,8 +246,10 @@ class Batcher:
 
         if self._cache is None:
             self._cache = RowCache()
-        unread = [row.tokens[row.known :] for row in group]
-        mask, positions = self._cache.join([(row.known, row.layers) for row in group], [len(new) for new in unread])
+        unread = [row.tokens[row.cached_tokens :] for row in group]
+        mask, positions = self._cache.join(
+            [(row.cached_tokens, row.layers) for row in group], [len(new) for new in unread]
+        )
         for row in group:
             row.layers = []
         logits = self._model(
@@ -305,7 +307,7 @@ class Batcher:
         tokens = best.indices[:, 0].tolist()
         for index, row in enumerate(rows):
             if row.sampling.temperature > 0:
-                tokens[index] = draw_token(
+                tokens[index] = sample_token(
                     logits[index], row.sampling.temperature, row.sampling.top_p, row.random.random()
                 )
             elif ties[index]:

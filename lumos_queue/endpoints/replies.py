@@ -43,7 +43,7 @@ class Reading(NamedTuple):
     has_stopped: bool = False  #: whether a stop string ended it
 
 
-def cut(text: str, stops: Iterable[str]) -> str:
+def truncate_at_stop(text: str, stops: Iterable[str]) -> str:
     """Return the text before the earliest stop string; empty stop strings are ignored."""
     positions = [position for stop in stops if stop and (position := text.find(stop)) >= 0]
     return text[: min(positions)] if positions else text
@@ -53,13 +53,13 @@ def read_text(text: str, stops: Iterable[str]) -> Reading:
     """Read the text of a reply, in time proportional to its length."""
     if not may_have_reasoning(text):
         body = text.lstrip()
-        reply_text = cut(body, stops)
+        reply_text = truncate_at_stop(body, stops)
         has_stopped = len(reply_text) < len(body)
         return Reading(reply_text.rstrip(), "", False, False, has_stopped, has_stopped)
     split = split_reasoning(text)
     start = split.start
     end = find_end(text, start)
-    reply_text = cut(text[start:end], stops)
+    reply_text = truncate_at_stop(text[start:end], stops)
     has_stopped = len(reply_text) < end - start
     has_end_token = end < len(text) and not has_stopped
     return Reading(
@@ -102,7 +102,7 @@ def completion(
     whose text is `text`. `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
     """
     if rules < SEPARATES_REASONING:
-        reply_text = cut(text, (*stops, END))
+        reply_text = truncate_at_stop(text, (*stops, END))
         reading = Reading(reply_text.strip(), has_ended=reply_text != text)
         reasoning, reasoning_tokens, stored_message = "", 0, ""
     else:

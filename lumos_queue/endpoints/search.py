@@ -15,7 +15,7 @@ from typing import Any
 
 from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.drawing import draw_token
+from lumos_queue.endpoints.drawing import sample_token
 from lumos_queue.endpoints.hypotheses import open_decoder
 from lumos_queue.endpoints.loaded_model import LoadedModel
 from lumos_queue.endpoints.prefixes import PrefixCache
@@ -50,7 +50,7 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundReply:
+class SearchReply:
     """One reply of a search."""
 
     text: str
@@ -63,7 +63,7 @@ class FoundReply:
 class SearchResult:
     """The result of a search."""
 
-    replies: tuple[FoundReply, ...]  #: best first, at least one
+    replies: tuple[SearchReply, ...]  #: best first, at least one
     prompt_tokens: int
 
 
@@ -183,7 +183,7 @@ class ReplySearch:
         logprobs = allowed_logits.log_softmax(-1)
         if sampling.temperature > 0:
             positions = torch.tensor(
-                [draw_token(allowed_logits, sampling.temperature, sampling.top_p, self._random.random())]
+                [sample_token(allowed_logits, sampling.temperature, sampling.top_p, self._random.random())]
             )
         elif len(allowed_logits) > self._width:
             # Also all that equal the last of the best: topk does not define which of them it returns.
@@ -214,7 +214,7 @@ class ReplySearch:
             is_full and not has_stopped,
         )
 
-    def _write(self, hypothesis: _Hypothesis) -> FoundReply:
+    def _write(self, hypothesis: _Hypothesis) -> SearchReply:
         """Return the reply. Raises SpecError where the tokens do not decode to an allowed text."""
         text = self._loaded_model.tokenizer.decode(list(hypothesis.tokens), skip_special_tokens=True)
         constraint = self._request.constraint
@@ -222,4 +222,4 @@ class ReplySearch:
             text = text.strip()
             if not constraint.accepts(text):
                 raise SpecError(f"the tokenizer writes an allowed reply as '{text[:80]}', which is not allowed")
-        return FoundReply(text, hypothesis.logprob, len(hypothesis.tokens), hypothesis.truncated)
+        return SearchReply(text, hypothesis.logprob, len(hypothesis.tokens), hypothesis.truncated)

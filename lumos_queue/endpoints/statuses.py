@@ -7,7 +7,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 #: Besides 5xx: the server, or one that it depends on (424), has no capacity or no time now.
-RETRIED = (408, 424, 425, 429)
+TRANSIENT = (408, 424, 425, 429)
 #: About one request, if the server understands requests; otherwise the path belongs to another program.
 ABOUT_THE_REQUEST = (413, 422)
 
@@ -29,9 +29,9 @@ _REDIRECT = "it sends requests elsewhere, and redirects are not followed"
 _OTHER = ("it refuses requests", "look at the server and at any proxy in front of it")
 
 
-def may_pass(status: int) -> bool:
+def is_transient(status: int) -> bool:
     """Whether a status is transient, so that the request is retried."""
-    return status in RETRIED or 500 <= status < 600
+    return status in TRANSIENT or 500 <= status < 600
 
 
 def explain(url: str, status: int, location: str = "", answer: str = "") -> str:

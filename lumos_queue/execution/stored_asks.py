@@ -12,7 +12,7 @@ from lumos_queue.records import Completion, Task
 from lumos_queue.util.exchange import Exchange
 
 
-def stored_asks(
+def replay_asks(
     formulation: Generate[Agent], task: Task, agent: Agent, results: Mapping[tuple[int, int], Result]
 ) -> Iterator[tuple[Ask, Completion]]:
     """Yield each ask with its completion, in order. `results`: of the episode's steps, by position and branch.

@@ -14,7 +14,7 @@ import sys
 from importlib import import_module
 
 from lumos_queue.experts.backends.base import Model
-from lumos_queue.experts.frames import PROBLEM, READY, VALUE, Closed, pack, read_frame, unpack, write_frame
+from lumos_queue.experts.frames import PROBLEM, READY, VALUE, PipeClosed, pack, read_frame, unpack, write_frame
 from lumos_queue.experts.problems import BAD_OUTPUT, FAILED, MEMORY, SampleError, one_line
 from lumos_queue.util.process import die_with_parent
 
@@ -24,7 +24,7 @@ _NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000  # of unshare(2)
 def main() -> None:
     replies = os.dup(1)
     os.dup2(2, 1)  # output that a library prints is not a reply
-    with contextlib.suppress(Closed):
+    with contextlib.suppress(PipeClosed):
         _serve(sys.stdin.fileno(), replies)
 
 

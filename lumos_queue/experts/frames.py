@@ -16,15 +16,15 @@ VALUE, PROBLEM, READY = b"v", b"p", b"r"
 _LENGTH = struct.Struct(">I")
 
 
-class Closed(Exception):
+class PipeClosed(Exception):
     """Raised when the other side has closed its end."""
 
 
-class Late(Exception):
+class DeadlinePassed(Exception):
     """Raised when the other side has not answered in time."""
 
 
-class Garbage(Exception):
+class BadFrame(Exception):
     """Raised when the received bytes are not a frame."""
 
 
@@ -38,11 +38,11 @@ def unpack(data: bytes) -> list[bytes]:
     parts, position = [], 0
     while position < len(data):
         if position + 4 > len(data):
-            raise Garbage("a length is cut off")
+            raise BadFrame("a length is cut off")
         (length,) = _LENGTH.unpack_from(data, position)
         position += 4 + length
         if position > len(data):
-            raise Garbage("a part is cut off")
+            raise BadFrame("a part is cut off")
         parts.append(data[position - length : position])
     return parts
 
@@ -57,7 +57,7 @@ def write_frame(pipe: int, data: bytes, deadline: float | None = None) -> None:
             _wait(poll, deadline)
             rest = rest[os.write(pipe, rest[: select.PIPE_BUF]) :]  # this much always fits, so no write blocks
     except BrokenPipeError:
-        raise Closed from None
+        raise PipeClosed from None
 
 
 def read_frame(pipe: int, deadline: float | None = None) -> bytes:
@@ -68,7 +68,7 @@ def read_frame(pipe: int, deadline: float | None = None) -> bytes:
     """
     (length,) = _LENGTH.unpack(_read(pipe, 4, deadline))
     if length > MAX_FRAME:
-        raise Garbage(f"a frame of {length} bytes: at most {MAX_FRAME} are allowed")
+        raise BadFrame(f"a frame of {length} bytes: at most {MAX_FRAME} are allowed")
     return _read(pipe, length, deadline)
 
 
@@ -80,11 +80,11 @@ def _read(pipe: int, count: int, deadline: float | None) -> bytes:
         _wait(poll, deadline)
         piece = os.read(pipe, min(1 << 20, count - len(data)))
         if not piece:
-            raise Closed
+            raise PipeClosed
         data += piece
     return bytes(data)
 
 
 def _wait(poll: select.poll, deadline: float | None) -> None:
     if not poll.poll(None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000):
-        raise Late
+        raise DeadlinePassed

@@ -16,7 +16,7 @@ from lumos_queue.experts.feasibility import assign_slots
 from lumos_queue.experts.plans import Signature
 
 
-class Written(NamedTuple):
+class PlanPrefix(NamedTuple):
     """The prefix of a plan, as far as it decides what may follow."""
 
     outputs: tuple[Kind, ...] = ()  #: of the closed branches
@@ -43,19 +43,19 @@ class PlanGrammar:
         branches: tuple[tuple[str, ...], ...] = (),
     ):
         self.signature, self.goal_aware, self.max_modules, self.branches = signature, goal_aware, max_modules, branches
-        self.wanted = len(signature.inputs) if len(signature.inputs) > 1 else 0  #: number of branches of a plan
+        self.branch_count = len(signature.inputs) if len(signature.inputs) > 1 else 0  #: number of branches of a plan
         self.steps = [expert for expert in registry if len(expert.slots) == 1]  #: the experts that are no joins
-        self._joins = [expert for expert in registry if len(expert.slots) == self.wanted > 1]
-        self._fresh = [self._distances(self._input_kind(number), frozenset()) for number in range(self.wanted)]
+        self._joins = [expert for expert in registry if len(expert.slots) == self.branch_count > 1]
+        self._fresh = [self._distances(self._input_kind(number), frozenset()) for number in range(self.branch_count)]
         self._tails: dict[tuple[Kind, ...], float] = {}
 
-    def start(self) -> Written:
-        return Written(kind=self._input_kind(0))
+    def start(self) -> PlanPrefix:
+        return PlanPrefix(kind=self._input_kind(0))
 
-    def names(self, prefix: Written) -> dict[str, Written]:
+    def names(self, prefix: PlanPrefix) -> dict[str, PlanPrefix]:
         """Return the experts that may come next, each with the prefix after it."""
         required_branch, index = self._find_required_branch(prefix), len(prefix.used)
-        continuations: dict[str, Written] = {}
+        continuations: dict[str, PlanPrefix] = {}
         for expert in self._list_candidates(prefix):
             if required_branch is None or required_branch[index : index + 1] == (expert.name,):
                 after = prefix._replace(used=prefix.used | {expert.name}, kind=expert.output)
@@ -63,7 +63,7 @@ class PlanGrammar:
                     continuations[expert.name] = after
         return continuations
 
-    def close(self, prefix: Written) -> Written | None:
+    def close(self, prefix: PlanPrefix) -> PlanPrefix | None:
         """Return the prefix after the open branch is closed; None if it cannot be closed."""
         required_branch = self._find_required_branch(prefix)
         if self.in_tail(prefix) or prefix.kind is None:
@@ -72,17 +72,17 @@ class PlanGrammar:
             return None
         outputs = (*prefix.outputs, prefix.kind)
         kind = self._input_kind(len(outputs))
-        after = Written(outputs, max(prefix.longest, len(prefix.used)), frozenset(), kind)
+        after = PlanPrefix(outputs, max(prefix.longest, len(prefix.used)), frozenset(), kind)
         return after if self._leads_to_a_plan(after) else None
 
-    def may_end(self, prefix: Written) -> bool:
+    def may_end(self, prefix: PlanPrefix) -> bool:
         """Return whether the prefix is a complete plan."""
         is_complete = self.in_tail(prefix) and bool(prefix.used)
         return is_complete and (not self.goal_aware or prefix.kind == self.signature.output)
 
-    def in_tail(self, prefix: Written) -> bool:
+    def in_tail(self, prefix: PlanPrefix) -> bool:
         """Return whether no branch is missing: the plan is a sequence, or all its branches are closed."""
-        return len(prefix.outputs) == self.wanted
+        return len(prefix.outputs) == self.branch_count
 
     def joins(self, outputs: Sequence[Kind]) -> list[Expert]:
         """Return the experts that take the outputs of the branches."""
@@ -91,22 +91,22 @@ class PlanGrammar:
 
     def _input_kind(self, number: int) -> Kind | None:
         """Return the input kind of the first model of a branch, or of the sequence; None: any kind."""
-        within = number < max(self.wanted, 1)
+        within = number < max(self.branch_count, 1)
         return self.signature.inputs[number].kind if self.goal_aware and within else None
 
-    def _find_required_branch(self, prefix: Written) -> tuple[str, ...] | None:
+    def _find_required_branch(self, prefix: PlanPrefix) -> tuple[str, ...] | None:
         number = len(prefix.outputs)
         return self.branches[number] if number < len(self.branches) else None
 
-    def _list_candidates(self, prefix: Written) -> list[Expert]:
-        if self.wanted and self.in_tail(prefix) and not prefix.used:
+    def _list_candidates(self, prefix: PlanPrefix) -> list[Expert]:
+        if self.branch_count and self.in_tail(prefix) and not prefix.used:
             return self.joins(prefix.outputs)
         kind, used_names = prefix.kind, prefix.used
         return [
             expert for expert in self.steps if kind in (None, expert.slots[0].kind) and expert.name not in used_names
         ]
 
-    def _leads_to_a_plan(self, prefix: Written) -> bool:
+    def _leads_to_a_plan(self, prefix: PlanPrefix) -> bool:
         count = len(prefix.used)
         if self.in_tail(prefix):
             if not prefix.used:

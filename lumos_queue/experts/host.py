@@ -19,7 +19,7 @@ from lumos_queue.experts.backends.base import MIB, BackendFacts
 from lumos_queue.experts.check import check_value
 from lumos_queue.experts.memory import MemoryBudget
 from lumos_queue.experts.problems import MEMORY, TIMEOUT, Problem
-from lumos_queue.experts.worker import ExpertProcess, Stopped
+from lumos_queue.experts.worker import ExpertProcess, ProcessStopped
 
 MEMORY_VARIABLE = "LUMOS_EXPERT_MEMORY"  #: bytes for all experts of one worker process together
 DEFAULT_MEMORY = 4096 * MIB
@@ -115,7 +115,7 @@ class _Line:
     def _ask(self, sample: list[bytes]) -> Result:
         try:
             result = self.process.ask(sample)
-        except Stopped as stop:
+        except ProcessStopped as stop:
             return Problem(stop.kind, str(stop))
         if isinstance(result, Problem):
             if result.kind == MEMORY:

@@ -14,7 +14,7 @@ from typing import Protocol
 PATIENCE = 5.0  #: seconds that a caller waits before loaded experts must queue behind it
 
 
-class Loaded(Protocol):
+class LoadedProcess(Protocol):
     memory: int  #: bytes
 
     def end(self) -> object: ...
@@ -26,11 +26,11 @@ class MemoryBudget:
     def __init__(self, cap: int):
         self.cap = cap  #: bytes
         self._condition = threading.Condition()
-        self._processes: OrderedDict[Loaded, None] = OrderedDict()  #: least recently used first
-        self._busy: set[Loaded] = set()
-        self._queue: deque[tuple[float, Loaded]] = deque()  #: start of the wait (time.monotonic()), process
+        self._processes: OrderedDict[LoadedProcess, None] = OrderedDict()  #: least recently used first
+        self._busy: set[LoadedProcess] = set()
+        self._queue: deque[tuple[float, LoadedProcess]] = deque()  #: start of the wait (time.monotonic()), process
 
-    def acquire(self, process: Loaded) -> None:
+    def acquire(self, process: LoadedProcess) -> None:
         """Wait for memory for a process, end idle processes if necessary, and mark the process as busy."""
         with self._condition:
             if process not in self._processes or self._someone_is_due():
@@ -39,13 +39,13 @@ class MemoryBudget:
             self._processes.move_to_end(process)
             self._busy.add(process)
 
-    def release(self, process: Loaded) -> None:
+    def release(self, process: LoadedProcess) -> None:
         """Mark a process as idle: it can be ended when others need its memory."""
         with self._condition:
             self._busy.discard(process)
             self._condition.notify_all()
 
-    def forget(self, process: Loaded) -> None:
+    def forget(self, process: LoadedProcess) -> None:
         """Remove a process that is closed."""
         with self._condition:
             self._busy.discard(process)
@@ -55,7 +55,7 @@ class MemoryBudget:
     def _someone_is_due(self) -> bool:
         return bool(self._queue) and time.monotonic() - self._queue[0][0] > PATIENCE
 
-    def _wait_for_room(self, process: Loaded) -> None:
+    def _wait_for_room(self, process: LoadedProcess) -> None:
         ticket = (time.monotonic(), process)
         self._queue.append(ticket)
         try:
@@ -65,7 +65,7 @@ class MemoryBudget:
             self._queue.remove(ticket)
             self._condition.notify_all()
 
-    def _make_room(self, process: Loaded) -> bool:
+    def _make_room(self, process: LoadedProcess) -> bool:
         """End idle processes, least recently used first, until `process` fits; False if busy processes fill the cap."""
         if process in self._processes:
             return True

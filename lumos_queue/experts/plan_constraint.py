@@ -17,7 +17,7 @@ from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.base import Expert
 from lumos_queue.experts.catalogue import EXPERTS, PLANNABLE
-from lumos_queue.experts.grammar import PlanGrammar, Written
+from lumos_queue.experts.grammar import PlanGrammar, PlanPrefix
 from lumos_queue.experts.plan_json import read_plan_constraint, write_plan_constraint
 from lumos_queue.experts.plan_regex import write_regex
 from lumos_queue.experts.plans import MAX_MODULES, Signature
@@ -28,7 +28,7 @@ NAME, MARK, NOTHING = "name", "mark", "nothing"
 class PlanState(NamedTuple):
     """A position between two pieces."""
 
-    written: Written
+    written: PlanPrefix
     expects: str  #: NAME, MARK (the marks between names) or NOTHING
 
 
@@ -74,7 +74,7 @@ class PlanConstraint:
             raise SpecError(f"No plan can be asked for that makes {self.signature.output} of {inputs}: {problem}.")
 
     def start(self) -> PlanState:
-        return PlanState(self._grammar.start(), MARK if self._grammar.wanted else NAME)
+        return PlanState(self._grammar.start(), MARK if self._grammar.branch_count else NAME)
 
     def pieces(self, state: Hashable, /) -> Mapping[str, PlanState]:
         """Return the pieces that may come next. Each of them leads to an end. Raises TypeError for other objects."""
@@ -120,10 +120,10 @@ class PlanConstraint:
         if strange or "" in names or len({*names}) < len(names):
             name = (strange or [name for name in names if not name or names.count(name) > 1])[0]
             return f"{name!r} cannot be an expert's name; expected words without '(', ')' and ',', each name once"
-        free = self._grammar.wanted - len(self.branches)
+        free = self._grammar.branch_count - len(self.branches)
         if free < 0 or (self.until_branch and not free):
             branch_count = len(self.branches) + self.until_branch
-            return f"{branch_count} branches are asked for, and such plans have {self._grammar.wanted}"
+            return f"{branch_count} branches are asked for, and such plans have {self._grammar.branch_count}"
         state = self.start()
         while not self.may_end(state):  # only the required branches can lead to a dead end
             state = next(iter(self.pieces(state).values()), None)
@@ -163,7 +163,7 @@ def _find_pieces(grammar: PlanGrammar, until_branch: bool, state: PlanState) -> 
     return pieces
 
 
-def _open_branch(grammar: PlanGrammar, until_branch: bool, marks: str, prefix: Written) -> dict[str, PlanState]:
+def _open_branch(grammar: PlanGrammar, until_branch: bool, marks: str, prefix: PlanPrefix) -> dict[str, PlanState]:
     """Return the pieces that open a branch after these marks, and then end before a name, close it, or continue."""
     pieces = {}
     if grammar.names(prefix):
@@ -173,7 +173,7 @@ def _open_branch(grammar: PlanGrammar, until_branch: bool, marks: str, prefix: W
     return pieces
 
 
-def _continue_plan(grammar: PlanGrammar, until_branch: bool, marks: str, prefix: Written) -> dict[str, PlanState]:
+def _continue_plan(grammar: PlanGrammar, until_branch: bool, marks: str, prefix: PlanPrefix) -> dict[str, PlanState]:
     """Return the pieces that begin with these marks. The last of the marks closes a branch."""
     if until_branch and len(prefix.outputs) > len(grammar.branches):
         return {marks: PlanState(prefix, NOTHING)}

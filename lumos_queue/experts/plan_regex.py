@@ -26,10 +26,10 @@ def write_regex(grammar: PlanGrammar, until_branch: bool) -> str:
     With `until_branch`, it matches the required branches and one more, not whole plans. Raises ValueError if no plan is
     feasible.
     """
-    if not grammar.wanted:
+    if not grammar.branch_count:
         return _some(_sequence(grammar))
     literal = "".join(rf"\({''.join(f'{_escape(name)},' for name in branch)}\)" for branch in grammar.branches)
-    free = range(len(grammar.branches), grammar.wanted)
+    free = range(len(grammar.branches), grammar.branch_count)
     tails: dict[str, dict[str, None]] = defaultdict(dict)  # tail → the texts before it, in order and once
     for kinds in product(Kind, repeat=len(free)):
         tail = _tail(grammar, (*_outputs(grammar), *kinds))

@@ -12,9 +12,9 @@ from lumos_queue.experts.frames import (
     PROBLEM,
     READY,
     VALUE,
-    Closed,
-    Garbage,
-    Late,
+    BadFrame,
+    DeadlinePassed,
+    PipeClosed,
     pack,
     read_frame,
     unpack,
@@ -36,7 +36,7 @@ _VARIABLES = {
 }
 
 
-class Stopped(Exception):
+class ProcessStopped(Exception):
     """Raised when the process has ended without an answer. `kind` is that of a Problem."""
 
     def __init__(self, kind: str, message: str):
@@ -70,14 +70,14 @@ class ExpertProcess:
         try:
             write_frame(child.stdin, pack(sample), deadline)
             return _read_answer(read_frame(child.stdout, deadline))
-        except Late:
+        except DeadlinePassed:
             self.end()
-            raise Stopped(TIMEOUT, f"no answer within {self.loading.seconds:g} s") from None
-        except Closed:
-            raise Stopped(DIED, f"the expert's process ended with status {self._status()}") from None
-        except (Garbage, UnicodeDecodeError, ValueError) as error:
+            raise ProcessStopped(TIMEOUT, f"no answer within {self.loading.seconds:g} s") from None
+        except PipeClosed:
+            raise ProcessStopped(DIED, f"the expert's process ended with status {self._status()}") from None
+        except (BadFrame, UnicodeDecodeError, ValueError) as error:
             self.end()
-            raise Stopped(BAD_OUTPUT, f"the expert's process did not keep to the protocol: {error}") from None
+            raise ProcessStopped(BAD_OUTPUT, f"the expert's process did not keep to the protocol: {error}") from None
 
     def end(self) -> int | None:
         """Kill the process and return its exit status; None if there is no process."""
@@ -106,9 +106,9 @@ class ExpertProcess:
         try:
             write_frame(child.stdin, json.dumps(setup).encode(), deadline)
             answer = read_frame(child.stdout, deadline)
-        except Closed:
+        except PipeClosed:
             raise ActionError("expert", f"the expert cannot be loaded: it ended, status {self._status()}") from None
-        except (Late, Garbage) as error:
+        except (DeadlinePassed, BadFrame) as error:
             self.end()
             raise ActionError("expert", f"the expert cannot be loaded: {type(error).__name__.lower()}") from None
         if answer != READY:
@@ -124,12 +124,12 @@ def _read_answer(answer: bytes) -> bytes | Problem:
     if answer[:1] == PROBLEM:
         kind, message = unpack(answer[1:])
         return Problem(kind.decode("ascii")[:20], message.decode()[:200])
-    raise Garbage("an answer of no known kind")
+    raise BadFrame("an answer of no known kind")
 
 
 def _describe_refusal(answer: bytes) -> str:
     try:
         problem = _read_answer(answer)
-    except (Garbage, ValueError):
+    except (BadFrame, ValueError):
         return "it did not keep to the protocol"
     return problem.message if isinstance(problem, Problem) else "it answered before it was asked"

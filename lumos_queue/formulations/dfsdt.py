@@ -52,7 +52,7 @@ class Search:
         if not allows_more(self._agent, node):
             return self._back_off
         for _ in range(self._width):
-            completion, position = yield from self._policy.decide(node, tell_tried(node))
+            completion, position = yield from self._policy.decide(node, describe_tries(node))
             if self._policy.calls >= (self._agent.limits.calls or MAX_TREE):
                 self.used_up = True  # as in ToolBench, the reply to the last call is not carried out
                 return 0
@@ -65,7 +65,7 @@ class Search:
         return 1
 
 
-def tell_tried(node: Decision) -> str:
+def describe_tries(node: Decision) -> str:
     """Return the text for a model about its earlier decisions at a node; '' if none of them led to a call."""
     calls = [call for call in map(_first_call, node.children) if call is not None]
     if not calls:

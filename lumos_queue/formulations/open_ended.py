@@ -22,10 +22,10 @@ from lumos_queue.prompts.open_ended import (
     UNREAD,
     DoneLine,
     ask_again,
+    format_refusal,
     line_request,
     planner_prompt,
     prompt_prefixes,
-    tell_refusal,
 )
 from lumos_queue.prompts.todo_list import read_list, write_list
 from lumos_queue.prompts.transcript import History
@@ -51,7 +51,7 @@ def open_ended(task: Task, agent: Agent, version: int = VERSION) -> Commands[Out
             position += 1
             if answer.ok:
                 return (yield from _do_lines(task, agent, lines, position, settings["history"], version))
-            message, refusal = tell_refusal(answer.result), answer.result or "no reason given"
+            message, refusal = format_refusal(answer.result), answer.result or "no reason given"
         prompt = ask_again(prompt, reply.text, message, agent)
     if refusal:
         return Outcome(None, Ending.CANCELLED, f"every plan was refused, the last one because: {refusal}")

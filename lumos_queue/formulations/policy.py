@@ -16,10 +16,10 @@ from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.prompts.tool_agent import (
     NO_ACTION,
     call_style,
+    describe_unmade_calls,
     first_prompt,
+    format_observation,
     open_functions,
-    tell_observation,
-    tell_unmade_calls,
 )
 from lumos_queue.prompts.transcript import History, TranscriptStep
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Task
@@ -74,9 +74,9 @@ class Decision:
         """Return the step of the transcript."""
         if self.execution is None:
             return TranscriptStep(self.text, self.no_call)
-        observation = tell_observation(self.execution.result)
+        observation = format_observation(self.execution.result)
         if self.unmade:
-            observation = f"{observation}\n\n{tell_unmade_calls(self.unmade)}"
+            observation = f"{observation}\n\n{describe_unmade_calls(self.unmade)}"
         return TranscriptStep(self.text, observation)
 
 
@@ -112,14 +112,14 @@ class Policy:
         if not steps:
             return first_prompt(self._calls.policy, f"{self._request}\n\n{extra_text}", self._agent)
         *before, last = steps
-        last = replace(last, told=f"{last.told}\n\n{extra_text}")
+        last = replace(last, told=f"{last.message}\n\n{extra_text}")
         return self._head + self._history.write([*before, last], self._style)
 
     def act(self, node: Decision, completion: Completion, position: int) -> Commands[Decision]:
         """Carry out the decision of a reply; returns its node, a child of `node`."""
         text, is_cut = completion.text, completion.finish_reason == FinishReason.LENGTH
         reply = read_reply(text, self._version, is_cut)
-        child = Decision(node, reply, text, position=position, no_call=self._calls.tell_unread(reply))
+        child = Decision(node, reply, text, position=position, no_call=self._calls.describe_unread(reply))
         child.unmade = self._unmade
         if child.reply.action:
             action = Action((), child.reply.action, child.reply.arguments, text)

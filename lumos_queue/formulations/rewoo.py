@@ -36,7 +36,7 @@ def rewoo(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]
         for call, result in zip(ready, results, strict=True):
             assert isinstance(result, Execution)
             executions[call.variable] = result
-    answer = yield from Ask("solver", first_prompt(SOLVER, tell_evidence(task, calls, executions), agent))
+    answer = yield from Ask("solver", first_prompt(SOLVER, format_evidence(task, calls, executions), agent))
     text = answer.text.strip()
     return Outcome(text, Ending.ANSWERED) if text else Outcome(None, Ending.NO_ANSWER, "the solver's reply is empty")
 
@@ -47,7 +47,7 @@ def find_ready(pending_calls: Sequence[PlannedCall]) -> list[PlannedCall]:
     return [call for call in pending_calls if not call.references & names] or list(pending_calls)
 
 
-def tell_evidence(task: Task, calls: Sequence[PlannedCall], executions: dict[str, Execution]) -> str:
+def format_evidence(task: Task, calls: Sequence[PlannedCall], executions: dict[str, Execution]) -> str:
     """Return the request, and each call with its result."""
     evidence = "\n".join(
         f"Plan: {call.purpose}\n{call.variable} = {call.name} {call.arguments}\n"

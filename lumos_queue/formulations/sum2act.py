@@ -28,10 +28,10 @@ from lumos_queue.prompts.tool_agent import (
     STATE_REWRITER,
     SYSTEM,
     call_style,
+    describe_unmade_calls,
     first_prompt,
     open_functions,
     request,
-    tell_unmade_calls,
 )
 from lumos_queue.records import Action, Ending, Execution, FinishReason, Outcome, Task
 from lumos_queue.text_calls.three_lines import Reply, read_reply, same_call
@@ -90,10 +90,10 @@ class _Run:
         """Return the router's next decision; with `repair` a reply without an action is followed by a second call."""
         if self._watch is not None:
             self._watch(self.state)
-        suffix = f"\n\n{tell_unmade_calls(self._unmade)}{suffix}" if self._unmade else suffix
+        suffix = f"\n\n{describe_unmade_calls(self._unmade)}{suffix}" if self._unmade else suffix
         decision, text = yield from self._ask_router(suffix)
         if not decision.action and self.settings["repair"]:
-            again = _AGAIN.format(reply=text[:500], problem=self.style.tell_unread(decision))
+            again = _AGAIN.format(reply=text[:500], problem=self.style.describe_unread(decision))
             decision, _ = yield from self._ask_router(suffix + again)
         return decision
 
@@ -154,7 +154,7 @@ def _steps(run: _Run) -> Commands[Outcome]:
         step += 1
         decision = yield from run.decide()
         if not decision.action:
-            run.add(StateRecord(False, "", "", text=run.style.tell_unread(decision)))
+            run.add(StateRecord(False, "", "", text=run.style.describe_unread(decision)))
             continue
         execution = yield from run.act(decision)
         if (outcome := _outcome(execution)) is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
-from lumos_queue.benchmarks.registry import open_source, registered_name
+from lumos_queue.benchmarks.registry import find_registered_name, open_source
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.demos import LOW
 from lumos_queue.conversion.lengths import load_token_counter
@@ -98,7 +98,7 @@ class Convert:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values |= {"sampling": self.sampling.as_json(), "duplicates": list(self.duplicates)}
         # The source of a job from before plug-ins is a module, whose dataset has the name of its benchmark.
-        former = registered_name(self.source) != self.source
+        former = find_registered_name(self.source) != self.source
         values["benchmark"] = open_source(self.source).name if former else self.source
         if not self.published:
             del values["published"]
@@ -180,7 +180,7 @@ class Convert:
             check.verdicts += make_verdicts("refused", run.outcome.message)
         check.verdicts += duplicate_verdicts
         check.note_links(None if self.teacher else source.count_ambiguous(task))
-        level = check.reached_level()
+        level = check.compute_level()
         if level == Level.EXECUTED and self.perturbations:
             actions = [action for step in check.steps for action in step.actions]
             finding = await perturbation(source, task, actions, context.actions, self.perturbations)

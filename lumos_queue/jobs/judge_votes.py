@@ -11,7 +11,7 @@ from lumos_queue.episode import Generate
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, FinishReason, Outcome, Task
-from lumos_queue.scoring.limit import judged_answer
+from lumos_queue.scoring.limit import select_judged_answer
 
 
 def with_judge(
@@ -25,7 +25,7 @@ def with_judge(
 
     def generate(visible: Task, agent: Agent) -> Commands[Outcome]:
         outcome = yield from formulation(visible, agent)
-        answer = judged_answer(outcome.ending, outcome.answer, agent.at_limit)
+        answer = select_judged_answer(outcome.ending, outcome.answer, agent.at_limit)
         if answer is None or not (prompt := benchmark.judge_prompt(task, answer)):
             return outcome
         prompts = [prompt] * benchmark.judge_votes

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lumos_queue.actions.ranking.registry import RANKERS, split_ranker
-from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of, registered_name
+from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of, find_registered_name
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.registry import plugin_of
 from lumos_queue.errors import SpecError
@@ -31,7 +31,7 @@ def find_plugins(kind: str, spec: dict[str, Any]) -> list[Plugin]:
 def _of_episodes(kind: str, request: dict[str, Any]) -> Iterator[Plugin | None]:
     name = request.get("source") if kind == "convert" else request.get("benchmark")
     if name and definition_of(request) is None:
-        name = registered_name(name)
+        name = find_registered_name(name)
         yield BENCHMARKS.plugin(name)
         if not BENCHMARKS.is_built_in(name):
             yield DOMAINS.plugin(BENCHMARKS.load(name).domain)

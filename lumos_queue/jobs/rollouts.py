@@ -27,8 +27,8 @@ from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.commands import digest
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.model_folder import identity
-from lumos_queue.errors import AwaitsJob, NeedsAttention
-from lumos_queue.execution.stored_asks import stored_asks
+from lumos_queue.errors import NeedsAttention, WaitsForJob
+from lumos_queue.execution.stored_asks import replay_asks
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.rewards import read_reward
@@ -72,7 +72,7 @@ class Rollouts:
         with database.engine.connect() as connection:
             row = find_job(connection, job)
         if row is None or row.state in OPEN:
-            raise AwaitsJob(f"the rollouts of step {window['step']}: job {job}", job)
+            raise WaitsForJob(f"the rollouts of step {window['step']}: job {job}", job)
         if row.state != JobState.DONE:
             raise NeedsAttention(
                 f"The rollouts of step {window['step']} are {row.state}: go on with lumos resume {job}, then with "
@@ -177,7 +177,7 @@ def _asks(evaluate: Evaluate, episode: StoredEpisode, roles: Sequence[str]) -> l
     infer = evaluate.infer
     results = {(step.position, step.branch): step.result for step in episode.steps}
     calls = []
-    for ask, completion in stored_asks(infer.generator(), episode.task, infer.agent, results):
+    for ask, completion in replay_asks(infer.generator(), episode.task, infer.agent, results):
         if ask.role in roles and completion.text and completion.finish_reason != FinishReason.GIVEN:
             calls.append(
                 {

@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.figures import Totals, count_endings, progress, running_score, seconds_by_phase, totals
+from db.figures import Totals, count_endings, progress, seconds_by_phase, sum_running_scores, totals
 from db.schedule import find_awaited
 from db.states import OPEN, ItemState
 from db.training_steps import list_feedback
-from lumos_queue.reports.retry_reasons import Failing, read_failing
+from lumos_queue.reports.retry_reasons import RetryReason, read_retry_reason
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.statistics import wilson
 
@@ -31,7 +31,7 @@ class JobFigures:
     awaited: Any = None  #: row of the open job that it waits for, with the number of its items that are `done`
     awaited_endings: Mapping[str, int] | None = None
     feedback: Mapping[str, Any] | None = None  #: the latest optimizer step of a training that learns from rewards
-    failing: Failing | None = None  #: items of the `holder`, if it is open, that failed and are retried
+    failing: RetryReason | None = None  #: items of the `holder`, if it is open, that failed and are retried
 
     @property
     def done(self) -> int:
@@ -57,12 +57,12 @@ def read_figures(connection: Connection, row: Any) -> JobFigures:
         progress(connection, row.id),
         totals(connection, row.id),
         count_endings(connection, row.id),
-        running_score(connection, row.id),
+        sum_running_scores(connection, row.id),
         seconds_by_phase(connection, row.id),
         awaited_job,
         count_endings(connection, awaited_job.id) if awaited_job and train else None,
         learnt[-1] if learnt else None,
-        read_failing(connection, [holder.id]).get(holder.id) if holder.state in OPEN else None,
+        read_retry_reason(connection, [holder.id]).get(holder.id) if holder.state in OPEN else None,
     )
 
 

@@ -36,7 +36,7 @@ class OpenWork:
 
     jobs: dict[str, list[str]] = field(default_factory=dict)  #: ids by endpoint, in the order of the jobs
     waiting: list[Any] = field(default_factory=list)  #: rows of jobs that wait
-    more: bool = False  #: whether there are further jobs
+    has_more: bool = False  #: whether there are further jobs
 
 
 def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[Any], settings: Settings) -> list[Load]:
@@ -52,7 +52,7 @@ def read_open_work(connection: Connection, limit: int) -> OpenWork:
     names = (JobRow.id, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
     query = select(*names).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
     rows = connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id).limit(limit + 1)).all()
-    work = OpenWork(more=len(rows) > limit)
+    work = OpenWork(has_more=len(rows) > limit)
     for row in sound_jobs(rows[:limit]):
         for url in dict.fromkeys(roles_of(row.spec).values()):
             if not url.startswith(IN_PROCESS):

@@ -19,7 +19,7 @@ APART_SECONDS = 1.0  #: between two samples
 class Sample:
     """The progress at one moment."""
 
-    at: float
+    timestamp: float
     items: int
     tokens: int
 
@@ -31,27 +31,27 @@ class Pace:
         self._clock = clock
         self._samples: deque[Sample] = deque()
         self.items_per_second = self.tokens_per_second = 0.0
-        self.known = False  #: whether two samples allow rates
+        self.is_known = False  #: whether two samples allow rates
 
     def observe(self, items: int, tokens: int) -> None:
         """Note how many items and tokens are done now. If endings were withdrawn, it begins again."""
         sample = Sample(self._clock(), items, tokens)
         if self._samples and items < self._samples[-1].items:
             self._samples.clear()
-        while self._samples and sample.at - self._samples[0].at > MAX_SECONDS:
+        while self._samples and sample.timestamp - self._samples[0].timestamp > MAX_SECONDS:
             self._samples.popleft()
         start = self._start(sample)
-        if len(self._samples) < 2 or sample.at - self._samples[-1].at >= APART_SECONDS:
+        if len(self._samples) < 2 or sample.timestamp - self._samples[-1].timestamp >= APART_SECONDS:
             self._samples.append(sample)
         self.items_per_second = self.tokens_per_second = 0.0
-        self.known = start is not None and sample.at > start.at
-        if start and (seconds := sample.at - start.at) > 0:
+        self.is_known = start is not None and sample.timestamp > start.timestamp
+        if start and (seconds := sample.timestamp - start.timestamp) > 0:
             self.items_per_second = max(0, items - start.items) / seconds
             self.tokens_per_second = max(0, tokens - start.tokens) / seconds
 
     def _start(self, latest: Sample) -> Sample | None:
         for sample in reversed(self._samples):
-            if latest.at - sample.at >= MIN_SECONDS and latest.items - sample.items >= MIN_ITEMS:
+            if latest.timestamp - sample.timestamp >= MIN_SECONDS and latest.items - sample.items >= MIN_ITEMS:
                 return sample
         return self._samples[0] if self._samples else None
 

@@ -11,7 +11,7 @@ from db.pools import describe_lack
 from db.states import OPEN, ItemState, JobState
 from lumos_queue.live.figures import JobFigures
 from lumos_queue.live.pace import format_seconds
-from lumos_queue.reports.retry_reasons import describe_failing
+from lumos_queue.reports.retry_reasons import describe_retry_reason
 from lumos_queue.settings import Settings
 
 LATE_BEATS = 2.5  #: heartbeats that a worker may miss before it counts as silent
@@ -69,9 +69,9 @@ def describe_failures(figures: JobFigures) -> str:
         return ""
     job = f"job {figures.holder.id}: " if figures.awaited else ""
     if failures.running:
-        return job + describe_failing(failures, "being tried now")
+        return job + describe_retry_reason(failures, "being tried now")
     due = failures.seconds is None or failures.seconds <= 0
-    return job + describe_failing(
+    return job + describe_retry_reason(
         failures, "due now" if due else f"next try in {format_seconds(failures.seconds or 0)}"
     )
 

@@ -43,7 +43,7 @@ class WatchedJob:
         return JobState.REMOVED if self.removed else self.figures.row.state if self.figures else JobState.QUEUED
 
 
-class Watched:
+class WatchedJobs:
     """All watched jobs with their workers and endpoints. `read` updates them from the database."""
 
     def __init__(self, settings: Settings, jobs: Sequence[str]):

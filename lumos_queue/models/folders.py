@@ -22,7 +22,7 @@ def models_folder() -> Path:
     return read_settings().home / "models"
 
 
-def named_folder(name: str) -> Path:
+def resolve_model_folder(name: str) -> Path:
     """Return the folder of a model. Raises SpecError when the name cannot be a model's."""
     if not _NAME.fullmatch(name) or name == MERGED:
         raise SpecError(

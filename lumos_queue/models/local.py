@@ -15,7 +15,7 @@ from lumos_queue.endpoints.urls import local_path
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.models.adapters import find_base, is_adapter, read_adapter
-from lumos_queue.models.merge import merged_folder
+from lumos_queue.models.merge import ensure_merged_folder
 from lumos_queue.records import Completion
 
 
@@ -74,6 +74,6 @@ class MergingLocal:
             if self._is_closed:
                 raise InfrastructureError(f"the endpoint {self.url} is closed")
             if self._model is None:
-                folder = await asyncio.to_thread(merged_folder, self._folder)
+                folder = await asyncio.to_thread(ensure_merged_folder, self._folder)
                 self._model = Local(self.url, folder)
         return self._model

@@ -70,7 +70,7 @@ def merge_adapter(base: Path, adapter: Path, target: Path) -> Path:
     return target
 
 
-def merged_folder(adapter: Path) -> Path:
+def ensure_merged_folder(adapter: Path) -> Path:
     """Return the folder of an adapter merged into its base, which is on this machine; the first call merges them.
 
     The folder is in `models/merged` of LUMOS_HOME; the digests of both are its name. Raises SpecError as

@@ -21,7 +21,7 @@ from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.models.adapters import is_adapter
 from lumos_queue.models.folders import models_folder, require_libraries
-from lumos_queue.models.merge import merged_folder
+from lumos_queue.models.merge import ensure_merged_folder
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.launch_folder import child_environment, empty_folder, from_launch
 
@@ -56,7 +56,7 @@ def find_model(name: str) -> Path:
             f"No model '{name[:200]}': expected a model folder, an adapter folder, or a name in '{models_folder()}'."
         )
     if is_adapter(folder):
-        return merged_folder(folder).absolute()
+        return ensure_merged_folder(folder).absolute()
     check_folder(folder)
     return folder.absolute()
 

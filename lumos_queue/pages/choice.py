@@ -121,6 +121,6 @@ def _order(failure: FailedEpisode) -> str:
     return hashlib.sha256(f"{failure.row}\n{failure.sample}".encode()).hexdigest()
 
 
-def tell_how(several: bool) -> str:
+def describe_choice(several: bool) -> str:
     """Return the text that explains how failures were chosen."""
     return HOW.format(others=OTHERS if several else "")

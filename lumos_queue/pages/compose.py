@@ -22,7 +22,7 @@ from lumos_queue.pages.sections.scores import scores
 from lumos_queue.pages.sections.summary import summary, title_of
 from lumos_queue.pages.sections.times import rates, times
 from lumos_queue.pages.sections.training import fits_and_models
-from lumos_queue.pages.wording import tell_time
+from lumos_queue.pages.wording import format_time
 from lumos_queue.util.version import code_version
 
 
@@ -45,7 +45,7 @@ def read_page(
     """
     unique_jobs = list({getattr(job, "id"): job for job in jobs}.values())  # noqa: B009
     material = read_material(connection, unique_jobs, prices, by)
-    stamp = f"{tell_time(clock(connection))}, by lumos-queue {code_version()}"
+    stamp = f"{format_time(clock(connection))}, by lumos-queue {code_version()}"
     return JobsPage(material, read_comparisons(connection, material, by), read_failures(connection, material), stamp)
 
 
@@ -84,7 +84,7 @@ def _describe_limits(limits: PageLimits) -> list[str]:
         return []
     prompts = f"prompts and replies to {limits.prompt:,} characters" if limits.prompt else "prompts left out"
     pictures = "" if limits.pictures else "; pictures are named only"
-    right_episodes = "" if limits.others else "; right episodes of the same tasks are left out"
+    right_episodes = "" if limits.shows_counterparts else "; right episodes of the same tasks are left out"
     return [
         f"To keep this file small, other texts are cut to {limits.text:,} characters and {prompts}; trajectories have "
         f"at most {limits.steps:,} rows{right_episodes}{pictures}. Each cut has the number of characters left out."

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from lumos_queue.pages.limits import shorten
 from lumos_queue.reports.differences import describe_differences, differences
-from lumos_queue.reports.model_names import models_of, models_told, name_models
+from lumos_queue.reports.model_names import load_served_models, models_of, name_models
 
 TOLD = 2  #: number of differences in a label
 MAX_LABEL, MAX_NAME = 40, 80  #: characters of a label, and of names
@@ -28,7 +28,7 @@ class JobLabel:
 
 def label_jobs(connection: Connection, jobs: Sequence[Any]) -> list[JobLabel]:
     """Return a label for each job (its row)."""
-    served_models = models_told(connection, [job.id for job in jobs])
+    served_models = load_served_models(connection, [job.id for job in jobs])
     models = [models_of(job, served_models.get(job.id)) for job in jobs]
     names = name_models(model for job_models in models for model in job_models.values())
     labels = []

@@ -13,7 +13,7 @@ from db.models import JobTag
 from db.outcomes import Throughput, action_errors, count_outcomes, throughput
 from db.reading import endpoints_of
 from lumos_queue.pages.labels import JobLabel, label_jobs
-from lumos_queue.papers.published_figures import PublishedFigure, published_figures
+from lumos_queue.papers.published_figures import PublishedFigure, list_published_figures
 from lumos_queue.reports.report import make_report
 
 MAX_BUCKETS, ALL_BUCKETS = 30, 900  #: number of intervals of the curve of a job, and of the curves of all jobs
@@ -79,7 +79,7 @@ def read_material(
     labels = label_jobs(connection, jobs)
     buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
     job_materials = [_read_job(connection, job, label, buckets, by) for job, label in zip(jobs, labels, strict=True)]
-    return Material(job_materials, published_figures(connection, jobs), prices)
+    return Material(job_materials, list_published_figures(connection, jobs), prices)
 
 
 def _read_job(connection: Connection, job: Any, label: JobLabel, buckets: int, by: Sequence[str]) -> JobMaterial:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lumos_queue.pages.limits import PageLimits, cut
+from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.wording import describe_reasoning, plain, plural
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
@@ -62,8 +62,8 @@ def show_episode(
     steps = trajectory["steps"]
     rows = rows_of(trajectory)
     calls = show_calls(steps, limits) if limits.prompt else []
-    notes = [cut(f"step {step['at']}: {step['note']}", limits.text) for step in steps if step.get("note")]
-    notes += tell_verdicts(trajectory)
+    notes = [truncate(f"step {step['at']}: {step['note']}", limits.text) for step in steps if step.get("note")]
+    notes += describe_verdicts(trajectory)
     call_count = sum(bool(step["prompt"]) for step in steps)
     if (excess := len(rows) - limits.steps) > 0:
         notes.append(f"{excess:,} further rows are left out: see lumos show {trajectory['episode']}")
@@ -72,11 +72,12 @@ def show_episode(
     return ShownEpisode(
         name=trajectory["episode"],
         title=title,
-        facts=tell_facts(trajectory, limits),
-        question=cut(trajectory["question"], limits.text),
+        facts=describe_facts(trajectory, limits),
+        question=truncate(trajectory["question"], limits.text),
         heads=column_heads(trajectory["formulation"]),
         rows=[
-            [[(cut(text, limits.text), style) for text, style in cell] for cell in row] for row in rows[: limits.steps]
+            [[(truncate(text, limits.text), style) for text, style in cell] for cell in row]
+            for row in rows[: limits.steps]
         ],
         calls=calls,
         pictures=pictures,
@@ -85,7 +86,7 @@ def show_episode(
     )
 
 
-def tell_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]]:
+def describe_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]]:
     """Return (name, text) of the facts about an episode, such as its answer and scores; empty facts are left out."""
     scores = ", ".join(f"{plain(score['metric'])} {score['value']:g}" for score in trajectory["scores"])
     tokens = trajectory["tokens"]
@@ -93,12 +94,12 @@ def tell_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tuple[
     sample = f", sample {trajectory['sample']}" if trajectory["sample"] else ""
     prompt_tokens, output_tokens = tokens["prompt"], tokens["completion"]
     facts = [
-        ("answer", "none" if trajectory["answer"] is None else cut(trajectory["answer"], limits.text)),
-        ("gold answer", "" if trajectory["gold"] is None else cut(trajectory["gold"], limits.text)),
+        ("answer", "none" if trajectory["answer"] is None else truncate(trajectory["answer"], limits.text)),
+        ("gold answer", "" if trajectory["gold"] is None else truncate(trajectory["gold"], limits.text)),
         ("ended", plain(trajectory["ending"]) or "not finished"),
         ("scores", scores),
-        ("message", cut(trajectory["message"], limits.text)),
-        ("task", f"{trajectory['benchmark']} row {cut(trajectory['row'], 120)}{sample}"),
+        ("message", truncate(trajectory["message"], limits.text)),
+        ("task", f"{trajectory['benchmark']} row {truncate(trajectory['row'], 120)}{sample}"),
         (
             "used",
             f"{plural(trajectory['calls'], 'model call')}, {prompt_tokens:,} tokens in, {output_tokens:,} out, "
@@ -108,7 +109,7 @@ def tell_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tuple[
     return [(name, value) for name, value in facts if value != ""]
 
 
-def tell_verdicts(trajectory: Mapping[str, Any]) -> list[str]:
+def describe_verdicts(trajectory: Mapping[str, Any]) -> list[str]:
     """Return a line for each verdict."""
     return [
         f"{'rejects' if verdict['rejects'] else 'notes'} the {verdict['module']}'s row: {verdict['name']}"
@@ -137,9 +138,9 @@ def show_calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[S
             at=step["at"],
             title=title,
             shared=repetition,
-            prompt=cut(prompt, limits.prompt),
-            reply=cut(step["what"], limits.prompt),
-            reasoning=cut(step.get("reasoning", ""), limits.prompt),
+            prompt=truncate(prompt, limits.prompt),
+            reply=truncate(step["what"], limits.prompt),
+            reasoning=truncate(step.get("reasoning", ""), limits.prompt),
             thought=describe_reasoning(step),
         )
         calls.append(call)

@@ -8,37 +8,37 @@ from datetime import UTC, datetime
 from typing import Any
 
 
-def tell_share(value: float) -> str:
+def format_share(value: float) -> str:
     """Format a share as `37.5 %`; a value that is not finite is not converted."""
     return f"{100 * value:.1f} %" if math.isfinite(value) else str(value)
 
 
-def tell_interval(low: float, high: float) -> str:
+def format_interval(low: float, high: float) -> str:
     """Format an interval of shares as `[24.2, 53.0]`, in per cent."""
     return f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def tell_metric(metric: Mapping[str, Any] | None) -> str:
+def format_metric(metric: Mapping[str, Any] | None) -> str:
     """Format a metric's value, or the range that it can still reach in an unfinished job; '' without a metric."""
     if not metric:
         return ""
     if "bounds" in metric:
         low, high = metric["bounds"]
         return f"incomplete: {100 * low:.1f} to {100 * high:.1f} %"
-    return tell_share(metric["value"])
+    return format_share(metric["value"])
 
 
-def tell_whole_metric(metric: Mapping[str, Any] | None) -> str:
+def format_whole_metric(metric: Mapping[str, Any] | None) -> str:
     """Format a metric's value with its interval."""
-    return f"{tell_metric(metric)} {tell_interval(*metric['ci95'])}" if metric else ""
+    return f"{format_metric(metric)} {format_interval(*metric['ci95'])}" if metric else ""
 
 
-def tell_count(count: int, of: int) -> str:
+def format_count(count: int, of: int) -> str:
     """Format a count and its share as `15 (37.5 %)`."""
-    return f"{count:,} ({tell_share(count / of)})" if of else f"{count:,}"
+    return f"{count:,} ({format_share(count / of)})" if of else f"{count:,}"
 
 
-def tell_seconds(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Format a duration as `0 s`, `0.672 s`, `7.58 s`, `43.2 s`, `3 min 20 s` or `2 h 05 min`."""
     if not math.isfinite(seconds):
         return str(seconds)
@@ -51,16 +51,16 @@ def tell_seconds(seconds: float) -> str:
     return f"{seconds // 3600:,.0f} h {seconds % 3600 // 60:02.0f} min"
 
 
-def tell_rate(rate: float) -> str:
+def format_rate(rate: float) -> str:
     """Format a rate with three digits: `10.6`, `0.0128`, `1,230`."""
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
-def tell_price(usd: float) -> str:
+def format_price(usd: float) -> str:
     return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}" if usd >= 0.01 else f"${usd:.6f}"
 
 
-def tell_time(timestamp: float | None) -> str:
+def format_time(timestamp: float | None) -> str:
     """Format a time of the database's clock as `2026-11-25 07:48:12 UTC`; '' for None."""
     if timestamp is None:
         return ""
@@ -79,12 +79,12 @@ def plural(count: int, singular: str, several: str = "") -> str:
     return f"{count:,} {singular if count == 1 else several or singular + 's'}"
 
 
-def tell_points(difference: float) -> str:
+def format_points(difference: float) -> str:
     """Format a difference of shares in points as `+11.3`."""
     return f"{round(100 * difference, 1) + 0.0:+.1f}"
 
 
-def tell_probability(p: float) -> str:
+def format_probability(p: float) -> str:
     """Format a p-value with two significant digits, and a value below 0.0001 as `< 0.0001`."""
     return "< 0.0001" if p < 0.0001 else f"= {p:.2g}" if p < 0.1 else f"= {p:.2f}"
 

@@ -25,10 +25,10 @@ from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.stored_evaluations import (
     StoredEvaluation,
     find_best,
+    load_stored_evaluations,
     on_published_rows,
     other_judge,
     remark_on_unverified,
-    stored_evaluations,
     weight_mismatches,
 )
 from lumos_queue.papers.tool_matching import ToolJobs
@@ -57,7 +57,7 @@ class EvaluationScores:
     """The stored evaluations and their scores, which are read once for each job that is shown."""
 
     connection: Connection | None
-    found: list[StoredEvaluation] = field(default_factory=list)
+    evaluations: list[StoredEvaluation] = field(default_factory=list)
     _scores: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
@@ -67,7 +67,7 @@ class EvaluationScores:
             return cls(None)
         jobs = jobs_of_kind(connection, "evaluate")
         endpoints = endpoints_of_kind(connection, "evaluate")
-        return cls(connection, stored_evaluations(jobs, endpoints, read_row_origins(connection, jobs)))
+        return cls(connection, load_stored_evaluations(jobs, endpoints, read_row_origins(connection, jobs)))
 
     def scores(self, job: Any) -> dict[str, Any]:
         assert self.connection is not None
@@ -84,10 +84,10 @@ def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[di
             raise unknown("table of the papers", key, KEYS)
     evaluations = EvaluationScores.of(connection)
     has_tools = any(key in TOOL_TABLES for key in keys)
-    tools = ToolFigures(connection, ToolJobs.of(connection if has_tools else None, evaluations.found))
+    tools = ToolFigures(connection, ToolJobs.of(connection if has_tools else None, evaluations.evaluations))
     has_plans = any(key in PLANNER_TABLES for key in keys)
     plans = PlannerFigures(
-        connection, on_published_rows(evaluations.found), TunedPlanners.of(connection if has_plans else None)
+        connection, on_published_rows(evaluations.evaluations), TunedPlanners.of(connection if has_plans else None)
     )
     return [{"table": key, "title": _title(key), "rows": _rows(key, evaluations, tools, plans)} for key in keys]
 
@@ -112,7 +112,7 @@ def _rows(key: str, evaluations: EvaluationScores, tools: ToolFigures, plans: Pl
         case "8":
             return interfaces()
         case _ if key == VISUAL:
-            return visual_rows(evaluations.connection, on_published_rows(evaluations.found))
+            return visual_rows(evaluations.connection, on_published_rows(evaluations.evaluations))
     return [figure for row in TABLES[key].rows for figure in result_rows(TABLES[key], row, evaluations)]
 
 
@@ -147,9 +147,9 @@ def paper_figure(
         return fields | {"note": "", "status": f"not run: {QUOTED}"}
     if column.benchmark not in TESTABLE:
         return fields | {"status": f"not run: no benchmark '{column.benchmark}' here"}
-    best = find_best(row, column, evaluations.found)
+    best = find_best(row, column, evaluations.evaluations)
     if best is None:
-        remark = remark_on_unverified(row, column, evaluations.found)
+        remark = remark_on_unverified(row, column, evaluations.evaluations)
         return fields | {"status": "; ".join(filter(None, (f"not run: needs {row.needs(column)}", remark)))}
     metric = evaluations.scores(best.job)["metrics"].get(column.metric)
     if metric is None:
@@ -206,7 +206,7 @@ def _time(
     }
     timed_evaluations = [
         evaluation
-        for evaluation in evaluations.found
+        for evaluation in evaluations.evaluations
         if evaluation.job.started_at is not None and evaluation.job.finished_at is not None
     ]
     best = find_best(

@@ -17,7 +17,7 @@ from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.stored_evaluations import other_judge, weight_mismatches
 from lumos_queue.papers.tool_results import TOOL_TABLES
-from lumos_queue.row_origins.origins import published_rows
+from lumos_queue.row_origins.origins import find_published_rows
 from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.submission.store import Rows
 
@@ -114,7 +114,7 @@ def check_rows(row: PaperRow, rows: Rows, is_stated: bool) -> None:
     `published`: whether a person states it.
     """
     origin = StoredOrigin(rows.split, rows.published, len(rows.tasks), rows.file_sha256)
-    if is_stated or published_rows(rows.digest, rows.split, origin):
+    if is_stated or find_published_rows(rows.digest, rows.split, origin):
         return
     is_verifiable = can_verify(rows.benchmark.name, rows.split)
     fetch = (

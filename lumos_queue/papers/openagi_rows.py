@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.figures import score_versions
-from db.reading import keyed_tasks, values_by_metric
+from db.reading import load_keyed_tasks, values_by_metric
 from db.states import JobState
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -33,7 +33,7 @@ class PlannerFigures:
     """The stored evaluations of plans on the published rows, the newest first, and what is read of those shown."""
 
     connection: Connection | None
-    found: Sequence[StoredEvaluation] = ()
+    evaluations: Sequence[StoredEvaluation] = ()
     tuned: TunedPlanners = field(default_factory=TunedPlanners)
     _measurements: dict[str, _Measurement] = field(default_factory=dict)
 
@@ -41,7 +41,7 @@ class PlannerFigures:
         """The newest evaluation with the row's schema; one by the row's planner goes before others."""
         candidates = [
             evaluation
-            for evaluation in self.found
+            for evaluation in self.evaluations
             if evaluation.job.benchmark == BENCHMARK
             and evaluation.job.formulation == FORMULATION
             and self._is_as(row, evaluation)
@@ -70,7 +70,7 @@ class PlannerFigures:
     def measurement(self, job: Any) -> _Measurement:
         assert self.connection is not None
         if job.id not in self._measurements:
-            values, tasks = values_by_metric(self.connection, job.id), keyed_tasks(self.connection, job.id)
+            values, tasks = values_by_metric(self.connection, job.id), load_keyed_tasks(self.connection, job.id)
             benchmark = open_benchmark(BENCHMARK)
             metrics = scores(job, values, benchmark.metrics, tasks)["metrics"]
             overall = measure_overall(values, tasks, benchmark.overalls["paper"], samples_of(job))

@@ -9,7 +9,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.model import PaperColumn
-from lumos_queue.prompts.answer_reading import stored_reader
+from lumos_queue.prompts.answer_reading import find_stored_reader
 from lumos_queue.reports.agent_requests import describe_requests
 from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.scoring.limit import AtLimit
@@ -51,7 +51,7 @@ def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) 
     """The settings in which a job (its `spec["infer"]`) differs from the papers, as text."""
     agent = infer["agent"]
     settings = {"at_limit": AtLimit.WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
-    settings["reader"] = stored_reader(infer)
+    settings["reader"] = find_stored_reader(infer)
     changes = [
         f"{name} is {_format_setting(settings[name])}, not {_format_setting(value)}"
         for name, value in paper_settings(column, formulation, settings["formulation_version"]).items()

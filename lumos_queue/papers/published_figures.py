@@ -15,7 +15,7 @@ from lumos_queue.papers.openagi_results import PLANNER_TABLES
 from lumos_queue.papers.openagi_rows import BENCHMARK as OPENAGI
 from lumos_queue.papers.openagi_rows import PlannerFigures, planner_rows
 from lumos_queue.papers.results import TABLES
-from lumos_queue.papers.stored_evaluations import on_published_rows, stored_evaluations
+from lumos_queue.papers.stored_evaluations import load_stored_evaluations, on_published_rows
 from lumos_queue.papers.tool_matching import RUNS, VERDICTS, ToolJobs
 from lumos_queue.papers.tool_results import TOOL_TABLES
 from lumos_queue.papers.tool_rows import ToolFigures, tool_rows
@@ -37,7 +37,7 @@ class PublishedFigure:
     note: str
 
 
-def published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple[str, str], list[PublishedFigure]]:
+def list_published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple[str, str], list[PublishedFigure]]:
     """(benchmark, split) to the figures beside these evaluations (rows of jobs), in the order of the tables.
 
     None stand beside evaluations of which one is on other rows than the published ones.
@@ -45,7 +45,7 @@ def published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple
     evaluations = [job for job in jobs if job.kind == "evaluate"]
     endpoints = [endpoint for job in evaluations for endpoint in endpoints_of(connection, job.id)]
     origins = read_row_origins(connection, evaluations)
-    all_evaluations = EvaluationScores(connection, stored_evaluations(evaluations, endpoints, origins))
+    all_evaluations = EvaluationScores(connection, load_stored_evaluations(evaluations, endpoints, origins))
     other_rows = {(job.benchmark, job.split) for job in evaluations if not _may_stand_beside(origins.get(job.id), job)}
     figures: dict[tuple[str, str], list[PublishedFigure]] = {}
     for group in dict.fromkeys((job.benchmark, job.split) for job in evaluations):
@@ -53,7 +53,7 @@ def published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple
             connection,
             [
                 evaluation
-                for evaluation in all_evaluations.found
+                for evaluation in all_evaluations.evaluations
                 if (evaluation.job.benchmark, evaluation.job.split) == group
             ],
         )
@@ -86,8 +86,8 @@ def _tools(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_R
     benchmark, split = group
     if benchmark not in (RUNS, VERDICTS):
         return
-    figures = ToolFigures(evaluations.connection, ToolJobs.of(evaluations.connection, evaluations.found))
-    judge_jobs = {evaluation.job.id for evaluation in evaluations.found if evaluation.job.benchmark == VERDICTS}
+    figures = ToolFigures(evaluations.connection, ToolJobs.of(evaluations.connection, evaluations.evaluations))
+    judge_jobs = {evaluation.job.id for evaluation in evaluations.evaluations if evaluation.job.benchmark == VERDICTS}
     for table in TOOL_TABLES.values():
         for row in tool_rows(table, figures):
             if row["split"] == split if benchmark == RUNS else row.get("ours", {}).get("job") in judge_jobs:
@@ -98,7 +98,7 @@ def _plans(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_R
     if group[0] != OPENAGI:
         return
     figures = PlannerFigures(
-        evaluations.connection, on_published_rows(evaluations.found), TunedPlanners.of(evaluations.connection)
+        evaluations.connection, on_published_rows(evaluations.evaluations), TunedPlanners.of(evaluations.connection)
     )
     for table in PLANNER_TABLES.values():
         for row in planner_rows(table, figures):

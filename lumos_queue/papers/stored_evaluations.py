@@ -59,7 +59,7 @@ class StoredEvaluation:
         return departures(column, self.job.formulation, self.infer)
 
 
-def stored_evaluations(
+def load_stored_evaluations(
     jobs: Iterable[Any], endpoints: Iterable[Any], origins: Mapping[str, RowOrigin] = MappingProxyType({})
 ) -> list[StoredEvaluation]:
     """The jobs, in their order, with the latest models of their endpoints (rows of job_endpoint, in order).
@@ -110,7 +110,7 @@ def _normalize(name: str) -> str:
 
 def weight_mismatches(row: PaperRow, models: Mapping[str, str]) -> list[str]:
     """The roles whose model is not the row's, as text. One entry for all, if the row's weights have no name."""
-    weights = row.needed_weights()
+    weights = row.list_needed_weights()
     if not weights:
         return ["weights that were never released"]
     wrong = [

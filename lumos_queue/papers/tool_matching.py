@@ -120,7 +120,7 @@ class JudgedEvaluation:
     """A judge's job, the evaluation whose runs it judges, and the one that these are compared with."""
 
     judge: StoredEvaluation
-    own: ToolEvaluation
+    evaluation: ToolEvaluation
     against: ToolEvaluation | None
 
     def other_judge(self, table: ToolTable) -> list[str]:
@@ -138,7 +138,7 @@ class JudgedEvaluation:
         return lines
 
     def rank(self, table: ToolTable, row: ToolRow) -> tuple[Any, ...]:
-        parts = [self.own.rank(table, row.method)]
+        parts = [self.evaluation.rank(table, row.method)]
         if row.against is not None and self.against is not None:
             parts.append(self.against.rank(table, row.against))
         is_unfinished = self.judge.job.state != JobState.DONE
@@ -198,7 +198,7 @@ class ToolJobs:
         )
 
     def find_judged(self, table: ToolTable, row: ToolRow, subset: str) -> JudgedEvaluation | None:
-        candidates = [evaluation for evaluation in self.judged if evaluation.own.fits(row.method, subset)]
+        candidates = [evaluation for evaluation in self.judged if evaluation.evaluation.fits(row.method, subset)]
         if (against := row.against) is not None:
             candidates = [
                 evaluation

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.reading import keyed_tasks, values_by_metric
+from db.reading import load_keyed_tasks, values_by_metric
 from db.tool_figures import costs, tool_calls
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.roles import JUDGE
@@ -19,7 +19,7 @@ from lumos_queue.papers.tool_matching import RUNS, VERDICTS, JudgedEvaluation, T
 from lumos_queue.papers.tool_results import MEAN, SUBSETS, ToolRow, ToolTable
 from lumos_queue.reports.provenance import NONE
 from lumos_queue.reports.scores import scores
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.scoring.statistics import compute_weighted_interval
 
 Row = dict[str, Any]
 
@@ -44,7 +44,7 @@ class ToolFigures:
     def judgements(self, job: Any) -> Judgements:
         assert self.connection is not None
         if job.id not in self._judgements:
-            values, tasks = values_by_metric(self.connection, job.id), keyed_tasks(self.connection, job.id)
+            values, tasks = values_by_metric(self.connection, job.id), load_keyed_tasks(self.connection, job.id)
             metrics = scores(job, values, open_benchmark(VERDICTS).metrics, tasks)["metrics"]
             by_row = {
                 name: [(source_row(tasks[task]), value) for task, value, _ in rows] for name, rows in values.items()
@@ -61,7 +61,7 @@ class ToolFigures:
     def sum_costs(self, evaluation: JudgedEvaluation, metric: str) -> Row:
         """What all runs of the evaluation used together, and how many of them passed (ties count 1/2)."""
         assert self.connection is not None
-        usage = costs(self.connection, evaluation.own.job.id, evaluation.own.formulation.roles)
+        usage = costs(self.connection, evaluation.evaluation.job.id, evaluation.evaluation.formulation.roles)
         pass_count = sum(value for _, value in self.judgements(evaluation.judge.job).values.get(metric, ()))
         return {
             "passed": pass_count,
@@ -117,13 +117,13 @@ def _figure(
         status, commands = needs(table, row, subset, figures.jobs)
         return blank | {"status": f"not run: {status}", "commands": commands}
     own_figure = _format_measurement(metric) | {
-        "n": evaluation.own.stored.size,
+        "n": evaluation.evaluation.stored.size,
         "of": metric["of"],
-        "rows": evaluation.own.stored.rows.text,
+        "rows": evaluation.evaluation.stored.rows.text,
         "job": evaluation.judge.job.id,
-        "runs": evaluation.own.job.id,
-        "tools": evaluation.own.tools,
-        "models": {**evaluation.own.stored.models, JUDGE: evaluation.judge.models.get(JUDGE, "")},
+        "runs": evaluation.evaluation.job.id,
+        "tools": evaluation.evaluation.tools,
+        "models": {**evaluation.evaluation.stored.models, JUDGE: evaluation.judge.models.get(JUDGE, "")},
     }
     if row.against is not None and evaluation.against is not None:
         own_figure |= {"against": evaluation.against.job.id}
@@ -142,14 +142,16 @@ def _status(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, metric
         low, high = (100 * bound for bound in metric["bounds"])
         remarks.append(f"incomplete: {low:.1f} to {high:.1f}")
     remarks += _departures(table, row, evaluation, figures)
-    if evaluation.own.other_size(table):
-        remarks.append(f"n differs: {evaluation.own.stored.size} of {table.queries[evaluation.own.job.split]:,}")
+    if evaluation.evaluation.other_size(table):
+        remarks.append(
+            f"n differs: {evaluation.evaluation.stored.size} of {table.queries[evaluation.evaluation.job.split]:,}"
+        )
     return "; ".join(remarks) or "run"
 
 
 def _departures(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, figures: ToolFigures) -> list[str]:
     """What differs from the published measurement: weights, judge, settings, where answers came from."""
-    sides = [("", evaluation.own, row.method)]
+    sides = [("", evaluation.evaluation, row.method)]
     if row.against is not None and evaluation.against is not None:
         sides.append(("against: ", evaluation.against, row.against))
     weights = [f"{who}{line}" for who, side, _ in sides for line in side.other_models(table)]
@@ -200,8 +202,8 @@ def _mean(
     triples = []
     for evaluation in evaluations:
         values = figures.judgements(evaluation.judge.job).values[table.metric]
-        triples += [((evaluation.own.job.split, task), value, 1 / len(values)) for task, value in values]
-    interval = weighted_interval(triples)
+        triples += [((evaluation.evaluation.job.split, task), value, 1 / len(values)) for task, value in values]
+    interval = compute_weighted_interval(triples)
     assert interval is not None, "each of the six has values"
     jobs = [subset_row["ours"]["job"] for subset_row in subset_rows]
     own_figure = _format_measurement({"value": interval[0], "ci95": interval[1:]}) | {

@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.reading import keyed_tasks, values_by_metric
+from db.reading import load_keyed_tasks, values_by_metric
 from db.states import JobState
 from lumos_queue.actions.experts.options import ALL, DEFAULT
 from lumos_queue.benchmarks.sum2act_visual.cases import CONDITIONED, DISH, NAME, RECOLOUR, WEBCAM
 from lumos_queue.experts.backends.base import Fidelity
 from lumos_queue.papers.stored_evaluations import StoredEvaluation
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.scoring.statistics import compute_weighted_interval
 
 VISUAL, VISUAL_TITLE = "sum2act-visual", "Cases with image experts"
 FORMULATION, METRIC = "sum2act", "success"
@@ -54,7 +54,7 @@ def visual_rows(connection: Connection | None, evaluations: Sequence[StoredEvalu
 
 def _values_by_case(connection: Connection, job: str) -> dict[str, list[tuple[int, float, float]]]:
     """Case to (task, value, weight) of each judged episode."""
-    tasks = keyed_tasks(connection, job)
+    tasks = load_keyed_tasks(connection, job)
     by_case: dict[str, list[tuple[int, float, float]]] = {}
     for task, value, _ in values_by_metric(connection, job).get(METRIC, ()):
         by_case.setdefault(tasks[task].gold["case"], []).append((task, value, 1.0))
@@ -70,7 +70,7 @@ def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, f
         "published": "qualitative",
         "source": "[P]",
     }
-    interval = weighted_interval(values)
+    interval = compute_weighted_interval(values)
     if best is None or interval is None:
         return blank | {"status": f"not run: needs {_COMMAND} (the paper's experts: {PAPER_MODELS[case]})"}
     value, low, high = (round(100 * bound, 2) for bound in interval)

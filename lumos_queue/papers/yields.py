@@ -20,7 +20,7 @@ from db.reading import jobs_of_kind
 from lumos_queue.downloads.catalogue import can_verify
 from lumos_queue.papers.figures import TABLE_4, Converted
 from lumos_queue.records import MODULES
-from lumos_queue.reports.conversion import ConvertedRow, converted_rows
+from lumos_queue.reports.conversion import ConvertedRow, list_converted_rows
 from lumos_queue.row_origins.origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState, read_row_origins
 
 SPLIT = "train"
@@ -107,7 +107,7 @@ def _yield(connection: Connection | None, jobs: Sequence[Any], origins: Mapping[
             continue
         source_yield.jobs.append(job)
         source_yield.origins.add(origin.state)
-        for row in converted_rows(connection, job.id):
+        for row in list_converted_rows(connection, job.id):
             key = (row.row, row.question if row.row.isdecimal() else "")
             if not (known_row := rows.get(key)) or (row.judged and not known_row.judged):
                 rows[key] = row

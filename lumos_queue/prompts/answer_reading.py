@@ -24,7 +24,7 @@ def reader_of(agent: Agent, version: int) -> AnswerReader:
     return AnswerReader(_reader(agent.reader, agent.roles, version))
 
 
-def stored_reader(infer: Mapping[str, Any]) -> str:
+def find_stored_reader(infer: Mapping[str, Any]) -> str:
     """Return the reader of a stored inference (its JSON), also where its agent names none."""
     agent = infer["agent"]
     return str(_reader(agent.get("reader", ""), agent.get("roles", {}), infer.get("formulation_version", 1)))

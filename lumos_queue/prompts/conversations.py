@@ -50,7 +50,7 @@ class Conversation:
             yield TRAIN.write(turn), turn.role == "assistant"
         yield TRAIN.write(self.turns[-1]).rstrip("\n"), True
 
-    def said(self) -> Iterator[str]:
+    def iterate_texts(self) -> Iterator[str]:
         """What is said in it, turn by turn, without the marks of turns."""
         return (turn.content for turn in self.turns)
 
@@ -77,7 +77,7 @@ class SingleReply(Conversation):
         yield prompt.content, False
         yield TRAIN.write(reply).rstrip("\n"), True
 
-    def said(self) -> Iterator[str]:
+    def iterate_texts(self) -> Iterator[str]:
         prompt, reply = self.turns
         yield prompt.content.replace(f"{TRAIN.after_reply}{USER}", f"\n{USER}")
         yield reply.content

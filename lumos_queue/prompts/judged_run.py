@@ -75,18 +75,23 @@ def within_bounds(steps: Sequence[JudgedStep]) -> tuple[tuple[JudgedStep, ...], 
     last_steps = steps[-MAX_STEPS:]
     limit = min(MAX_OBSERVATION, MAX_OBSERVATIONS // max(1, len(last_steps)))
     short = tuple(
-        JudgedStep(step.name[:MAX_NAME], cut(step.arguments, MAX_ARGUMENTS), step.status, cut(step.observation, limit))
+        JudgedStep(
+            step.name[:MAX_NAME],
+            truncate(step.arguments, MAX_ARGUMENTS),
+            step.status,
+            truncate(step.observation, limit),
+        )
         for step in last_steps
     )
     return short, len(steps) - len(last_steps)
 
 
-def cut(text: str, limit: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """The beginning of a text that is too long, which says so; never more than `most` characters."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def quote(text: str, limit: int) -> str:
     """Text of others as a JSON string on one line, cut at `most` characters."""
-    quotation = json.dumps(cut(text, limit), ensure_ascii=False)
+    quotation = json.dumps(truncate(text, limit), ensure_ascii=False)
     return _LINE_ENDS.sub(lambda match: f"\\u{ord(match[0]):04x}", quotation)

@@ -14,13 +14,13 @@ class Solved:
     """A problem, and the names of the models that solve it, in order."""
 
     task: int  #: its id in the benchmark
-    given: str
-    wanted: str
+    inputs: str
+    outputs: str
     steps: tuple[str, ...]
 
     @property
     def problem(self) -> str:
-        return f"Given {self.given}, how to {self.wanted} step by step?"
+        return f"Given {self.inputs}, how to {self.outputs} step by step?"
 
 
 DEMONSTRATIONS = (

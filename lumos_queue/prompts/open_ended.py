@@ -48,7 +48,7 @@ def ask_again(prompt: str, reply: str, message: str, agent: Agent) -> str:
     return prompt + style.write(Turn("assistant", reply)) + style.write(Turn("user", without_roles(message)))
 
 
-def tell_refusal(note: str) -> str:
+def format_refusal(note: str) -> str:
     note_text = f" and says: {note.strip()}" if note.strip() else ""
     return f"The person does not approve this list{note_text}\nWrite the whole list anew."
 

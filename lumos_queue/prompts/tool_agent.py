@@ -104,7 +104,7 @@ class CallStyle:
     no_call: str  #: what it is sent after a reply that names no function
     native: bool = False
 
-    def tell_unread(self, reply: Reply) -> str:
+    def describe_unread(self, reply: Reply) -> str:
         """What the model is sent when its reply calls nothing: why, and what was expected."""
         if not reply.problem:
             return self.no_call
@@ -154,11 +154,11 @@ def first_prompt(head: str, request: str, agent: Agent) -> str:
     return f"{SYSTEM}{head}{get_framing(agent.framing).write(Turn('user', without_roles(request)))}"
 
 
-def tell_observation(result: str) -> str:
+def format_observation(result: str) -> str:
     return f"Observation: {result}"
 
 
-def tell_unmade_calls(count: int) -> str:
+def describe_unmade_calls(count: int) -> str:
     """What a model is sent, whose reply had so many more calls than the one that was made."""
     count_text = "other call was" if count == 1 else f"{count} other calls were"
     return (

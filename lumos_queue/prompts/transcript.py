@@ -21,10 +21,10 @@ class TranscriptStep:
     """One step: what the model wrote, and what it was told next."""
 
     reply: str
-    told: str
+    message: str
 
     def write(self, style: Framing) -> str:
-        return style.write(Turn("assistant", self.reply)) + style.write(Turn("user", without_roles(self.told)))
+        return style.write(Turn("assistant", self.reply)) + style.write(Turn("user", without_roles(self.message)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +32,24 @@ class History:
     """How much of a transcript is shown."""
 
     kind: str = "whole"  #: whole, cut or drop
-    most: int = 0  #: characters of all steps; 0 with `whole`
+    limit: int = 0  #: characters of all steps; 0 with `whole`
 
     def write(self, steps: Sequence[TranscriptStep], style: Framing) -> str:
         """The steps as text."""
         texts = [step.write(style) for step in steps]
-        if self.kind == "whole" or sum(map(len, texts)) <= self.most:
+        if self.kind == "whole" or sum(map(len, texts)) <= self.limit:
             return "".join(texts)
         return self._drop(texts, style) if self.kind == "drop" else self._cut(steps, texts, style)
 
     def _cut(self, steps: Sequence[TranscriptStep], texts: list[str], style: Framing) -> str:
         size = sum(map(len, texts))
         for index, step in enumerate(steps):
-            if size <= self.most:
+            if size <= self.limit:
                 break
-            if len(step.told) > CUT_TO:
-                remaining = len(step.told) - CUT_TO
+            if len(step.message) > CUT_TO:
+                remaining = len(step.message) - CUT_TO
                 short = TranscriptStep(
-                    step.reply, f"{step.told[:CUT_TO]}... [{remaining:,} characters left out]"
+                    step.reply, f"{step.message[:CUT_TO]}... [{remaining:,} characters left out]"
                 ).write(style)
                 size += len(short) - len(texts[index])
                 texts[index] = short
@@ -57,7 +57,7 @@ class History:
 
     def _drop(self, texts: list[str], style: Framing) -> str:
         size, first = sum(map(len, texts)), 0
-        while size > self.most and first < len(texts) - 1:  # the latest step is always shown
+        while size > self.limit and first < len(texts) - 1:  # the latest step is always shown
             size -= len(texts[first])
             first += 1
         note = TranscriptStep("", f"[{first} earlier steps are left out]").write(style) if first else ""

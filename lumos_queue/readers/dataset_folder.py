@@ -33,7 +33,7 @@ def read_dataset_folder(folder: Path, source: Source, fields: Sequence[str]) -> 
             f"Cannot read '{folder}': it has several splits. Name one of them: {_list_splits(folder, source)}"
         )
     if not (folder / STATE).exists():
-        raise SpecError(f"Cannot read '{folder}': it is a folder{_describe(folder)}. Expected {source.what}.")
+        raise SpecError(f"Cannot read '{folder}': it is a folder{_describe(folder)}. Expected {source.description}.")
     names = _file_names(_read_description(folder, STATE, source), source)
     streams = (open_data(folder / name, "an Arrow stream of a dataset", folder, (FileKind.ARROW,)) for name in names)
     yield from read_arrow(streams, source, fields)

@@ -16,7 +16,7 @@ _PACKED_BYTES = 2**16  #: read at once
 _GZIP = 31  # zlib's number for the format with its header and its checksum
 
 
-class Unpacked(io.RawIOBase):
+class GzipContent(io.RawIOBase):
     """The content of a gzip file of one or more members. Reading raises SpecError for damaged files and for bombs."""
 
     def __init__(self, file: BinaryIO, source: Source):

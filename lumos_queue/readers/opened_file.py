@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 
 from lumos_queue.errors import SpecError
 from lumos_queue.readers.file_kind import UTF8_MARK, FileKind, kind_of, refusal_of
-from lumos_queue.readers.gzip_file import Unpacked
+from lumos_queue.readers.gzip_file import GzipContent
 from lumos_queue.readers.source import Source
 from lumos_queue.util.regular_file import UnusableFile, open_regular
 
@@ -52,7 +52,7 @@ def open_data(
     file = open_raw(path, description, folder)
     try:
         if kind_of(file.peek()) is FileKind.GZIP:
-            file = cast(io.BufferedReader, io.BufferedReader(Unpacked(file, source), _BUFFER_BYTES))
+            file = cast(io.BufferedReader, io.BufferedReader(GzipContent(file, source), _BUFFER_BYTES))
             if kind_of(file.peek()) is FileKind.GZIP:
                 raise source.refuse("it is compressed twice with gzip: unpack it once with: gunzip")
         start = file.peek()
@@ -76,7 +76,7 @@ def peek_character(file: io.BufferedReader, source: Source) -> str:
     """Return the first character of an open file without moving on. Raises SpecError for an empty file."""
     start = file.peek().removeprefix(UTF8_MARK).lstrip()
     if not start:
-        raise SpecError(f"'{source.path}' is empty. Expected {source.what}.")
+        raise SpecError(f"'{source.path}' is empty. Expected {source.description}.")
     return start[:1].decode("latin-1")
 
 

@@ -43,7 +43,9 @@ def _translate_errors(source: Source) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SpecError(f"Cannot read '{source.path}': {error.strerror or error}. Expected {source.what}.") from error
+        raise SpecError(
+            f"Cannot read '{source.path}': {error.strerror or error}. Expected {source.description}."
+        ) from error
 
 
 def _read_records(path: Path | None, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
@@ -55,7 +57,7 @@ def _read_rows(path: Path | None, source: Source, fields: Sequence[str]) -> Iter
     if path is not None and path.is_dir():
         yield from read_dataset_folder(path, source, fields)
         return
-    with open_data(path, source.what, kinds=_KINDS) as file:
+    with open_data(path, source.description, kinds=_KINDS) as file:
         kind = kind_of(file.peek())
         if kind is FileKind.PARQUET:
             yield from read_parquet_rows(file, source, fields)

@@ -24,14 +24,14 @@ class Source:
     """A file that a person named, and the expectation: `what` follows "is not" and "Expected" in messages."""
 
     path: Path | None
-    what: str
+    description: str
 
     def refuse(self, problem: str) -> SpecError:
         """Return the error for a file of another kind; `problem` has no full stop."""
-        return SpecError(f"'{self.path}' is not {self.what}: {problem}.")
+        return SpecError(f"'{self.path}' is not {self.description}: {problem}.")
 
     def refuse_empty(self) -> SpecError:
-        return SpecError(f"'{self.path}' has no row. Expected {self.what}.")
+        return SpecError(f"'{self.path}' has no row. Expected {self.description}.")
 
     def check_first(self, value: Any, row: int, fields: Sequence[str]) -> None:
         """Raise SpecError for a first row that is not an object, or has none of the `fields`, if there are any."""

@@ -27,7 +27,7 @@ def split_of(path: Path | None, option: str, splits: Sequence[str]) -> str:
     Raises SpecError for a split that the source does not have, and for a missing option when the file's name has a
     split other than `train`: test rows must not become training rows unnoticed.
     """
-    split_in_name = named_split(path.name) if path and not option else None
+    split_in_name = find_split_name(path.name) if path and not option else None
     if split_in_name not in (None, USUAL):
         choices = [f"--split {split}" for split in splits if split in (split_in_name, USUAL)]
         raise SpecError(
@@ -40,7 +40,7 @@ def split_of(path: Path | None, option: str, splits: Sequence[str]) -> str:
     return split
 
 
-def named_split(name: str) -> str | None:
+def find_split_name(name: str) -> str | None:
     """Return the split that is a word of a file's name; None when there is none, or more than one."""
     splits = {_NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in _NAMES}
     return splits.pop() if len(splits) == 1 else None

@@ -28,7 +28,7 @@ class _Rows:
 
     def __init__(self, name: str):
         self.name = name
-        self.done: list[Row] = []
+        self.completed: list[Row] = []
         self.count = self.depth = self.characters = 0
         self.record: dict[str, str] | None = None
         self.parts: list[str] | None = None
@@ -49,7 +49,7 @@ class _Rows:
             self.parts = None
         elif tag == self.name and self.record is not None:
             self.count += 1
-            self.done.append((self.count, self.record))
+            self.completed.append((self.count, self.record))
             self.record = None
 
     def text(self, data: str) -> None:
@@ -92,8 +92,8 @@ def read_elements(file: IO[bytes], path: Path | None, description: str, name: st
                 raise _Refused(f"a tag or a comment of more than {MAX_TAG_BYTES:,} bytes")
         except (expat.ExpatError, _Refused, ValueError, LookupError) as error:
             problem = error
-        yield from rows.done
-        rows.done.clear()
+        yield from rows.completed
+        rows.completed.clear()
         if problem:
             location = f"line {parser.CurrentLineNumber}, after {rows.count} <{name}> elements"
             raise SpecError(f"'{path}' is not {description}: {location}: {problem}.") from problem

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Protocol
 
-from lumos_queue.scoring.sampling import AuditKind, judged_by
-from lumos_queue.scoring.statistics import Stratum, cohen_kappa, kappa_interval, stratified_share
+from lumos_queue.scoring.sampling import AuditKind, decide_verdict
+from lumos_queue.scoring.statistics import Stratum, cohen_kappa, estimate_share, kappa_interval
 
 JUDGED = ("right", "wrong")
 COUNTED = (*JUDGED, "unsure", "disputed", "unlabelled")
@@ -22,7 +22,7 @@ class AuditSummary(Protocol):
     """A place of the sample (db.audits.Sampled)."""
 
     @property
-    def place(self) -> int: ...
+    def number(self) -> int: ...
 
     @property
     def stratum(self) -> str: ...
@@ -83,7 +83,7 @@ def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str
         "seed": audit.seed,
         "population": audit.population,
         "drawn": len(samples),
-        "gone": max(1, max((sample.place for sample in samples), default=0) - len(samples)) if removed_count else 0,
+        "gone": max(1, max((sample.number for sample in samples), default=0) - len(samples)) if removed_count else 0,
         "removed": removed_count,
         "labeller": labeller or None,
         **{verdict: opinions.count(verdict) for verdict in COUNTED},
@@ -106,14 +106,14 @@ def _metric_agreement(samples: Sequence[AuditSummary], opinions: Sequence[str]) 
     population: dict[str, float] = {}
     for sample, verdict in zip(samples, opinions, strict=True):
         population[sample.stratum] = population.get(sample.stratum, 0.0) + sample.weight
-        if verdict in JUDGED and (metric := judged_by(sample.score)):
+        if verdict in JUDGED and (metric := decide_verdict(sample.score)):
             pairs.setdefault(sample.stratum, []).append((verdict, metric))
     strata = [
         Stratum(population[name], len(stratum_pairs), sum(label == grade for label, grade in stratum_pairs))
         for name, stratum_pairs in pairs.items()
     ]
     every = [pair for stratum_pairs in pairs.values() for pair in stratum_pairs]
-    if (share := stratified_share(strata)) is None:
+    if (share := estimate_share(strata)) is None:
         return None
     return {
         "items": len(every),
@@ -132,7 +132,7 @@ def _kappa(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _share(strata: Sequence[Stratum]) -> dict[str, Any] | None:
-    estimate = stratified_share(strata)
+    estimate = estimate_share(strata)
     if estimate is None:
         return None
     share, low, high = estimate

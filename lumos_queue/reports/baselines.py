@@ -21,8 +21,8 @@ from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of
 from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
-from lumos_queue.scoring.statistics import counted_interval
-from lumos_queue.util.failures import tell_failure
+from lumos_queue.scoring.statistics import compute_counted_interval
+from lumos_queue.util.failures import format_failure
 from lumos_queue.util.version import code_version
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 Baselines = dict[str, dict[str, Any]]
 
 
-def kept_baselines(
+def load_or_compute_baselines(
     connection: Connection,
     job: Any,
     benchmark: Benchmark,
@@ -65,13 +65,13 @@ def _origin_of(job: Any) -> str:
 
 def _compute(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
     """Return `baselines` of tasks. If the tasks cannot be read, raises that error instead of logging a warning."""
-    rule_scores = baselines(benchmark, tasks)
+    rule_scores = compute_baselines(benchmark, tasks)
     if isinstance(tasks, JobTasks) and tasks.failure:
         raise tasks.failure
     return rule_scores
 
 
-def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
+def compute_baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
     """Return the score of each baseline (a rule without a model) on tasks, weighted like the agent's score.
 
     If the benchmark fails on the tasks, log a warning and return {}: a report does without baselines.
@@ -81,7 +81,7 @@ def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
         rule_verdicts = benchmark.baselines(tasks)
         return {name: _measure(verdicts, len(tasks), weights) for name, verdicts in rule_verdicts.items()}
     except Exception as error:  # from a plug-in, or from a built-in benchmark on rows without gold answers
-        message = tell_failure(error)
+        message = format_failure(error)
         log.warning("the baselines of '%s' cannot be computed on these tasks: %s", benchmark.name, message)
         return {}
 
@@ -100,5 +100,5 @@ def _measure(verdicts: Sequence[float], tasks: int, weights: Sequence[float] | N
     else:
         counts = Counter(zip(verdicts, weights, strict=True))
     triples = [(float(value), weight, count) for (value, weight), count in counts.items()]
-    value, low, high = counted_interval(triples) or (0.0, 0.0, 1.0)
+    value, low, high = compute_counted_interval(triples) or (0.0, 0.0, 1.0)
     return {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)]}

@@ -21,10 +21,10 @@ from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, 
 from lumos_queue.reports.differences import differences
 from lumos_queue.reports.field_groups import Groups, split_tasks
 from lumos_queue.reports.field_scores import adjust_groups, compare_by_fields
-from lumos_queue.reports.model_names import models_told
+from lumos_queue.reports.model_names import load_served_models
 from lumos_queue.reports.pair_figures import measure_pairs
 from lumos_queue.reports.scores import job_scores
-from lumos_queue.reports.task_choice import remark_on_chosen
+from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.scoring.paired_tests import holm
 
@@ -38,7 +38,7 @@ class Options:
 
     metric: str = ""  #: '': the benchmark's main metric
     common: bool = False  #: whether unlike jobs are compared on the tasks and samples that are judged in both
-    shown: int = SHOWN  #: limit of the fixed, and of the broken, pairs in the list
+    max_pairs: int = SHOWN  #: limit of the fixed, and of the broken, pairs in the list
     prices: tuple[float, float] | None = None  #: USD for a million prompt and completion tokens
     by: Sequence[str] = ()  #: fields by whose values tasks are also compared
 
@@ -59,7 +59,7 @@ def compare_jobs(connection: Connection, jobs: Sequence[Any], options: Options =
         adjust_groups(comparisons)
     for comparison, p_holm in zip(comparisons, holm([comparison["p"] for comparison in comparisons]), strict=True):
         comparison["p_holm"] = p_holm
-    heads = differences(jobs, models_told(connection, [job.id for job in jobs]))
+    heads = differences(jobs, load_served_models(connection, [job.id for job in jobs]))
     return {
         "benchmark": first.benchmark,
         "split": first.split,
@@ -116,7 +116,7 @@ def _compare_pair(
                 "value_b": pair.value_b,
                 "question": pair.question,
             }
-            for pair in pairs.list_changed(better, options.shown)
+            for pair in pairs.list_changed(better, options.max_pairs)
         ]
     return figures
 
@@ -183,7 +183,7 @@ def _notes(connection: Connection, jobs: Sequence[Any], metric: str, half: str) 
         text = ", ".join(f"{job} by {' and '.join(job_versions)}" for job, job_versions in versions.items())
         notes.append(f"Judged by other versions of '{metric}': {text}. The newest score of each episode counts.")
     for job in jobs:
-        if remark := remark_on_chosen(job.parent, job.chosen, job.benchmark):
+        if remark := remark_on_choice(job.parent, job.chosen, job.benchmark):
             notes.append(f"{job.id}: {remark}.")
     return notes
 

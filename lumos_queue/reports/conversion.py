@@ -135,7 +135,7 @@ class ConvertedRow:
     turns: int
 
 
-def converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
+def list_converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
     """Return all rows of a conversion in order, also those that are not judged."""
     rejections: dict[int, set[str]] = {}
     query = select(VerdictRow.episode, VerdictRow.module).join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from db.models import EpisodeRow, SubgoalRow
-from db.tool_calls import accepted_calls
+from db.tool_calls import list_accepted_calls
 from lumos_queue.experts.parsing import UNBALANCED
 from lumos_queue.formulations.model_synthesis import UNRESOLVED
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -29,7 +29,7 @@ def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
     failures: Counter[str] = Counter()
     problems: Counter[str] = Counter()
     samples = 0
-    for execution in accepted_calls(connection, job.id, EXPERT):
+    for execution in list_accepted_calls(connection, job.id, EXPERT):
         if not execution.ok:
             failures[execution.status] += 1
             continue

@@ -64,7 +64,7 @@ _Value = tuple[str, str]  #: a value's text in reports, and the digest of a valu
 _Read = Callable[[Task], _Value | None]  #: returns a task's value of a field; None if it has none
 
 
-def known_fields(connection: Connection, job: Any) -> list[str]:
+def list_known_fields(connection: Connection, job: Any) -> list[str]:
     """Return the names of all fields by which a job (its row) can be grouped."""
     own_groups = _own_groups(job)
     columns = list_fields(connection, [job.dataset]) if job.dataset else []
@@ -97,7 +97,7 @@ def split_tasks(connection: Connection, job: Any, fields: Sequence[str]) -> Grou
         tasks[key] = _strip(task)
     for name, column in columns.items():
         if column not in present_columns:
-            raise unknown_field(name, known_fields(connection, job), f"Tasks of job {job.id}")
+            raise unknown_field(name, list_known_fields(connection, job), f"Tasks of job {job.id}")
     return {name: _group(read_values, tasks) for name, read_values in values.items()}
 
 

@@ -9,7 +9,7 @@ from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.scores import Values, measure_metric, samples_of
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.scoring.statistics import compute_weighted_interval
 
 Report = dict[str, Any]
 
@@ -133,6 +133,6 @@ def measure_overall(
 
 def _measure(worst: Sequence[tuple[Hashable, float, float]], best: Sequence[tuple[Hashable, float, float]]) -> Report:
     """Return the value with missing items as wrong. The interval ends where it ends with missing items as right."""
-    low, high = weighted_interval(worst) or (0.0, 0.0, 1.0), weighted_interval(best) or (0.0, 0.0, 1.0)
+    low, high = compute_weighted_interval(worst) or (0.0, 0.0, 1.0), compute_weighted_interval(best) or (0.0, 0.0, 1.0)
     figures: Report = {"value": round(low[0], 6), "ci95": [round(low[1], 6), round(high[2], 6)]}
     return figures | ({"bounds": [round(low[0], 6), round(high[0], 6)]} if worst != best else {})

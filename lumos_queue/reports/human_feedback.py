@@ -13,7 +13,7 @@ from db.labels import RATINGS, newest_ratings
 from db.models import Item
 from db.step_records import NO, YES
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.scoring.statistics import compute_weighted_interval
 
 _LEAST, _MOST = int(RATINGS[0]), int(RATINGS[-1])
 
@@ -49,7 +49,7 @@ def _ratings(connection: Connection, job: Any) -> dict[str, Any]:
     tasks = dict(connection.execute(select(Item.id, Item.task).where(Item.job == job.id)).all())
     means = {episode: fmean(values) for episode, values in by_episode.items()}
     shares = [(tasks[episode], (mean - _LEAST) / (_MOST - _LEAST), 1.0) for episode, mean in means.items()]
-    share, low, high = weighted_interval(shares) or (0.0, 0.0, 1.0)
+    share, low, high = compute_weighted_interval(shares) or (0.0, 0.0, 1.0)
     return {
         "mean": _rating(share),
         "ci95": [_rating(low), _rating(high)],

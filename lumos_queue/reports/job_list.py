@@ -14,7 +14,7 @@ from db.filters import Filter, Term, parse_where
 from db.job_filters import is_any_model, jobs_of_model
 from db.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
 from db.tags import tags_of
-from lumos_queue.reports.model_names import models_of, models_told, name_models
+from lumos_queue.reports.model_names import load_served_models, models_of, name_models
 from lumos_queue.reports.real_state import RealState, Standing, real_states
 from lumos_queue.reports.task_choice import is_by_outcome
 from lumos_queue.row_origins.origins import read_row_origins
@@ -107,7 +107,7 @@ def _describe_sound(
 ) -> list[dict[str, Any]]:
     jobs = [row.id for row in rows]
     counts, sums, tags = count_items(connection, jobs), sum_scores(connection, jobs), tags_of(connection, jobs)
-    served_models, origins = models_told(connection, jobs), read_row_origins(connection, rows)
+    served_models, origins = load_served_models(connection, jobs), read_row_origins(connection, rows)
     models = {row.id: models_of(row, served_models.get(row.id)) for row in rows}
     names = name_models(model for roles in models.values() for model in roles.values())
     states = real_states(

@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.budget import find_prices
-from db.votes import count_details, labelled_scores, sum_calls, votes_without_score
+from db.votes import count_details, list_labelled_scores, sum_calls, votes_without_score
 from lumos_queue.benchmarks.from_file.definition import JudgeDefinition
 from lumos_queue.benchmarks.from_file.judge_votes import NO_ANSWER, VoteCounts, count_votes
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.reports.audit import JUDGED, opinion
 from lumos_queue.reports.completeness import ENDED, UNGRADED
-from lumos_queue.scoring.sampling import GRADE, judged_by
+from lumos_queue.scoring.sampling import GRADE, decide_verdict
 from lumos_queue.scoring.statistics import cohen_kappa, kappa_interval, wilson
 
 MAX_READ = 100_000  #: episodes without a grade whose replies are read
@@ -74,8 +74,8 @@ def measure_agreement(connection: Connection, job: str) -> dict[str, Any] | None
     there is no such answer.
     """
     pairs = [
-        (label, judged_by(score.value, GRADE))
-        for score in labelled_scores(connection, job, GRADE)
+        (label, decide_verdict(score.value, GRADE))
+        for score in list_labelled_scores(connection, job, GRADE)
         if score.detail != NO_ANSWER and (label := opinion(score.labels)) in JUDGED
     ]
     if not pairs:

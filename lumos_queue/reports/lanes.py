@@ -23,10 +23,10 @@ PlacedRow = tuple[str, Row]  #: name of the row's step, and the row
 
 def rows_of(trajectory: Mapping[str, Any]) -> list[Row]:
     """Return the rows of an episode (reports.trajectory.trajectory_as_json) of any agent."""
-    return [row for _, row in placed_rows(trajectory)]
+    return [row for _, row in place_rows(trajectory)]
 
 
-def placed_rows(trajectory: Mapping[str, Any]) -> list[PlacedRow]:
+def place_rows(trajectory: Mapping[str, Any]) -> list[PlacedRow]:
     """Return the rows of an episode with the names of their steps."""
     steps = trajectory["steps"]
     return (

@@ -55,7 +55,7 @@ def models_of(job: Any, served_models: Mapping[str, str] | None = None) -> dict[
     return {role: (url, (served_models or {}).get(url, "")) for role, url in agents.items()}
 
 
-def models_told(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, str]]:
+def load_served_models(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return the last model that each server reported to each job, by job id and by address."""
     query = select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity).where(JobEndpoint.job.in_(jobs))
     served_models: dict[str, dict[str, str]] = {}

@@ -9,13 +9,13 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.pairs import Kind, Pairs
-from db.reading import first_task, keyed_tasks
+from db.reading import first_task, load_keyed_tasks
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p, tasks_needed
 from lumos_queue.scoring.paired_tests import PairedCounts, mcnemar_p, tango_interval, tasks_for_power
-from lumos_queue.scoring.statistics import counted_interval
+from lumos_queue.scoring.statistics import compute_counted_interval
 
 PairRow = tuple[int, float, int, float, int]  #: a pair from `Pairs.each`
 
@@ -31,7 +31,7 @@ def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) 
         return None
     is_clustered = _is_clustered(connection, job_a, job_b)
     if _has_sources(connection, job_a):
-        kinds = _sum_sources(keyed_tasks(connection, job_a.id), pairs.each())
+        kinds = _sum_sources(load_keyed_tasks(connection, job_a.id), pairs.each())
     else:
         kinds = pairs.task_kinds() if is_clustered else single
     return _measure_kinds(single, kinds, is_clustered)
@@ -128,7 +128,7 @@ def _measure(groups: Sequence[tuple[float, float, int]]) -> dict[str, Any]:
 
     A task is one observation with the weight of its samples.
     """
-    interval = counted_interval([(min(1.0, total / weight), weight, tasks) for total, weight, tasks in groups])
+    interval = compute_counted_interval([(min(1.0, total / weight), weight, tasks) for total, weight, tasks in groups])
     value, low, high = interval or (0.0, 0.0, 1.0)
     return {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)]}
 

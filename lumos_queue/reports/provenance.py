@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.tool_figures import judged_places, provenances, scored_places, tool_calls
+from db.tool_figures import list_judged_names, list_scored_episodes, provenances, tool_calls
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.expert_runs import EXPERT
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.scoring.statistics import compute_weighted_interval
 
 LEAST_REAL_FIRST = ("synthetic", "simulated", "recorded", "live")
 NONE = "none"  #: class of an episode without an answer of a tool, or of a call without an answer
@@ -43,7 +43,7 @@ def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) ->
     not stored.
     """
     classes = {ordinal: classify(sources) for ordinal, sources in _sources(connection, job).items()}
-    score_rows = scored_places(connection, job.id)
+    score_rows = list_scored_episodes(connection, job.id)
     if not classes or not score_rows:
         return {}
     values: dict[str, dict[str, list[tuple[str, float, float]]]] = {}
@@ -68,7 +68,7 @@ def _sources(connection: Connection, job: Any) -> dict[int, frozenset[str]]:
     """Return the provenances of each episode, or of the episode that it judges, by its number in the job."""
     if job.formulation != "tooleval":
         return provenances(connection, job.id, EXPERT)
-    judged_names = judged_places(connection, job.id)
+    judged_names = list_judged_names(connection, job.id)
     jobs = {name.rpartition("-")[0] for name in judged_names.values()}
     by_name = {
         f"{job_id}-{ordinal}": sources
@@ -79,6 +79,6 @@ def _sources(connection: Connection, job: Any) -> dict[int, frozenset[str]]:
 
 
 def _measure(values: list[tuple[str, float, float]]) -> dict[str, Any]:
-    value, low, high = weighted_interval(values) or (0.0, 0.0, 1.0)
+    value, low, high = compute_weighted_interval(values) or (0.0, 0.0, 1.0)
     trials = round(sum(weight for _, _, weight in values))
     return {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)], "of": trials}

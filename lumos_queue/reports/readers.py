@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from db.reply_endings import count_reply_endings
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.prompts.answer_reading import stored_reader
+from lumos_queue.prompts.answer_reading import find_stored_reader
 
 MAX_COUNTED = 200_000  #: limit of the items of a job whose replies are counted, because each row is read
 
@@ -29,4 +29,4 @@ def describe_reader(job: Any) -> dict[str, Any]:
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or formulation.phrase is None or job.kind not in ("infer", "evaluate"):
         return {}
-    return {"reader": stored_reader(job.spec.get("infer", job.spec))}
+    return {"reader": find_stored_reader(job.spec.get("infer", job.spec))}

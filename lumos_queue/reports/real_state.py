@@ -15,7 +15,7 @@ from db.presence import Presence, read_presence
 from db.states import OPEN, JobState
 from db.wait_reasons import HOW, PAUSED_BY_PERSON, awaits_job
 from lumos_queue.errors import unknown
-from lumos_queue.reports.retry_reasons import describe_failing, read_failing
+from lumos_queue.reports.retry_reasons import describe_retry_reason, read_retry_reason
 
 
 class RealState(StrEnum):
@@ -70,8 +70,8 @@ def real_states(
     awaited_jobs = {job.awaits for job in jobs if job.state in OPEN and awaits_job(job)}
     still_open = select(JobRow.id).where(JobRow.id.in_(awaited_jobs), JobRow.state.in_(OPEN))
     open_jobs = set(connection.execute(still_open).scalars()) if awaited_jobs else set()
-    by_job = read_failing(connection, [job.id for job in jobs if job.state in OPEN])
-    failures = {job: describe_failing(failure) for job, failure in by_job.items()}
+    by_job = read_retry_reason(connection, [job.id for job in jobs if job.state in OPEN])
+    failures = {job: describe_retry_reason(failure) for job, failure in by_job.items()}
     return {
         job.id: real_state(job, presence, open_jobs, (missing_counts or {}).get(job.id, 0), failures.get(job.id, ""))
         for job in jobs

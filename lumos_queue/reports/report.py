@@ -19,7 +19,7 @@ from db.figures import (
     seconds_by_phase,
     totals,
 )
-from db.reading import endpoints_of, keyed_tasks, messages, outputs, values_by_metric
+from db.reading import endpoints_of, load_keyed_tasks, messages, outputs, values_by_metric
 from db.scorings import scorings_of
 from db.states import ItemState
 from lumos_queue.benchmarks.registry import benchmark_of, definition_of
@@ -30,7 +30,7 @@ from lumos_queue.formulations.base import version_of
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.reports.adopted_figures import apart_from_adopted
 from lumos_queue.reports.agent_requests import describe_requests
-from lumos_queue.reports.baselines import kept_baselines
+from lumos_queue.reports.baselines import load_or_compute_baselines
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.cost import cost_figures
 from lumos_queue.reports.empty_replies import empty_reply_problems
@@ -41,7 +41,7 @@ from lumos_queue.reports.human_feedback import people_figures
 from lumos_queue.reports.readers import describe_reader, reply_endings
 from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
-from lumos_queue.reports.task_choice import describe_chosen
+from lumos_queue.reports.task_choice import describe_choice
 from lumos_queue.reports.tool_agents import calls_functions
 from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.row_origins.origins import read_row_origins
@@ -87,13 +87,13 @@ def _make_report(connection: Connection, job: Any) -> Report:
     if origin := read_row_origins(connection, [job]).get(job.id):
         report["row_origin"] = origin.as_json()
     endings = count_endings(connection, job.id)
-    report |= completeness(job, items, endings) | describe_chosen(job)
+    report |= completeness(job, items, endings) | describe_choice(job)
     # Code for some kinds of jobs is imported only for them, because the imports take longer than the rest of a report.
     if job.kind == "train":
-        from lumos_queue.reports.training import training_figures
+        from lumos_queue.reports.training import collect_training_figures
 
         windows = [{"item": ordinal, **(output or {})} for ordinal, output in outputs(connection, job.id)]
-        return report | {"windows": windows} | training_figures(connection, job.id, windows)
+        return report | {"windows": windows} | collect_training_figures(connection, job.id, windows)
     if job.kind in ("infer", "evaluate"):
         infer = job.spec.get("infer", job.spec)
         report["formulation_version"] = version_of(job.spec)
@@ -124,11 +124,13 @@ def _make_report(connection: Connection, job: Any) -> Report:
 
         values = values_by_metric(connection, job.id)
         main = "accepted" if "accepted" in values else "executed"
-        report |= scores(job, values, [main, *added_metrics(connection, job.id)], keyed_tasks(connection, job.id))
+        report |= scores(
+            job, values, [main, *list_added_metrics(connection, job.id)], load_keyed_tasks(connection, job.id)
+        )
         report |= conversion_report(connection, job)
         report |= _scorings(connection, job.id)
     elif job.kind == "infer" and job.main_metric:
-        metrics = added_metrics(connection, job.id)
+        metrics = list_added_metrics(connection, job.id)
         report |= job_scores(
             connection, job, (job.main_metric, *(metric for metric in metrics if metric != job.main_metric))
         )
@@ -137,12 +139,12 @@ def _make_report(connection: Connection, job: Any) -> Report:
         benchmark, infer = benchmark_of(job), job.spec["infer"]
         # The job keeps its main metric, even if a new version of a plug-in puts another metric first.
         readings = [f"{job.main_metric}_{reader}" for reader in AnswerReader]
-        metrics = (job.main_metric, *benchmark.metrics, *readings, *added_metrics(connection, job.id))
+        metrics = (job.main_metric, *benchmark.metrics, *readings, *list_added_metrics(connection, job.id))
         report |= job_scores(connection, job, tuple(dict.fromkeys(metrics)))
         report |= sample_figures(connection, job, job.main_metric, benchmark.answers if benchmark.by_answer else None)
         if benchmark.groups or benchmark.overalls:
             values = values_by_metric(connection, job.id)
-            report |= split_by_group(job, values, benchmark, keyed_tasks(connection, job.id))
+            report |= split_by_group(job, values, benchmark, load_keyed_tasks(connection, job.id))
         definition = definition_of(job.spec)
         if definition and definition.judge:
             from lumos_queue.reports.judge import judge_figures, note_ungraded
@@ -152,16 +154,16 @@ def _make_report(connection: Connection, job: Any) -> Report:
         report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": score_versions(connection, job.id)}
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
         report |= _scorings(connection, job.id)
-        report["baselines"] = kept_baselines(connection, job, benchmark)
+        report["baselines"] = load_or_compute_baselines(connection, job, benchmark)
         if job.formulation == "tooleval" or _calls_functions(job):
             from lumos_queue.reports.provenance import split_scores
 
-            class_scores = split_scores(connection, job, keyed_tasks(connection, job.id))
+            class_scores = split_scores(connection, job, load_keyed_tasks(connection, job.id))
             report |= {"by_provenance": class_scores} if class_scores else {}
     return report
 
 
-def added_metrics(connection: Connection, job: str) -> list[str]:
+def list_added_metrics(connection: Connection, job: str) -> list[str]:
     """Return the metrics that scorers added after the run."""
     return list(dict.fromkeys(scoring.metric for scoring in scorings_of(connection, job)))
 

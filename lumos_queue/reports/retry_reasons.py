@@ -12,17 +12,17 @@ from lumos_queue.util.similar_messages import MAX_TEXT, alike_key, short_line
 
 
 @dataclass(frozen=True, slots=True)
-class Failing:
+class RetryReason:
     """The items of a job that failed and are tried again."""
 
     reason: str  #: the most frequent reason, as one sanitized line
     items: int  #: number of items that failed for this reason
-    others: int  #: number of items that failed for other reasons
+    other_failures: int  #: number of items that failed for other reasons
     running: int  #: number of items with this reason that are being tried now
     seconds: float | None  #: time until the next of them is due, not positive if it is due; None if all are being tried
 
 
-def read_failing(connection: Connection, jobs: Collection[str]) -> dict[str, Failing]:
+def read_retry_reason(connection: Connection, jobs: Collection[str]) -> dict[str, RetryReason]:
     """Return the failing items by job id, for jobs that have any, with one query."""
     if not jobs:
         return {}
@@ -32,15 +32,15 @@ def read_failing(connection: Connection, jobs: Collection[str]) -> dict[str, Fai
     return {job: _sum_up(groups) for job, groups in by_job.items()}
 
 
-def describe_failing(failure: Failing, when: str = "") -> str:
+def describe_retry_reason(failure: RetryReason, when: str = "") -> str:
     """Describe failing items on one line; `when` is a text on when they are tried again."""
     several = failure.items > 1
     line = f"{failure.items:,} item{'s' * several} failed and {'are' if several else 'is'} tried again: "
     line += failure.reason.rstrip(".") + (f" ({when})" if when else "")
-    return line + (f"; {failure.others:,} more failed for other reasons" if failure.others else "")
+    return line + (f"; {failure.other_failures:,} more failed for other reasons" if failure.other_failures else "")
 
 
-def _sum_up(groups: list[FailureGroup]) -> Failing:
+def _sum_up(groups: list[FailureGroup]) -> RetryReason:
     """Return the most frequent reason; groups whose texts differ only in numbers count as one."""
     by_reason: dict[str, list[FailureGroup]] = {}
     for group in groups:
@@ -48,7 +48,7 @@ def _sum_up(groups: list[FailureGroup]) -> Failing:
     largest = max(by_reason.values(), key=_count)
     items = _count(largest)
     due = [group.seconds for group in largest if group.seconds is not None]
-    return Failing(
+    return RetryReason(
         short_line(largest[0].text),
         items,
         groups[0].total - items,

@@ -14,7 +14,7 @@ from lumos_queue.prompts.choice_text import split_choices
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.majority import majority_at, read_vote
-from lumos_queue.scoring.statistics import counted_interval, wilson
+from lumos_queue.scoring.statistics import compute_counted_interval, wilson
 
 MAX_VOTED = 200_000  #: limit of the items of a job whose answers are read for the majority vote: about a second
 
@@ -103,7 +103,7 @@ def _measure_pass(kinds: Sequence[SampleKind], k: int, tasks: int) -> dict[str, 
 def _describe_share(k: int, groups: Sequence[tuple[float, float, int]], tasks: int) -> dict[str, Any]:
     """Return the mean of `groups`, which are (value, weight, number of tasks), with its interval."""
     of = sum(count for *_, count in groups)
-    value, low, high = counted_interval(groups) or (0.0, 0.0, 1.0)
+    value, low, high = compute_counted_interval(groups) or (0.0, 0.0, 1.0)
     return {
         "k": k,
         "value": round(value, 6) if of else None,

@@ -10,11 +10,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.figures import ScoreCount, count_scores
-from db.reading import first_task, keyed_tasks, values_by_metric
+from db.reading import first_task, load_keyed_tasks, values_by_metric
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.sets import set_means
-from lumos_queue.scoring.statistics import counted_interval, weighted_interval
+from lumos_queue.scoring.statistics import compute_counted_interval, compute_weighted_interval
 
 #: (task, value from 0 to 1, number of trials of which the value is the mean) for each scored episode
 Values = Sequence[tuple[int, float, int]]
@@ -23,7 +23,7 @@ Values = Sequence[tuple[int, float, int]]
 def job_scores(connection: Connection, job: Any, metrics: Sequence[str]) -> dict[str, Any]:
     """Return `scores` of a job (its row); episodes and tasks are read only if items are not independent."""
     if is_clustered(connection, job):
-        return scores(job, values_by_metric(connection, job.id), metrics, keyed_tasks(connection, job.id))
+        return scores(job, values_by_metric(connection, job.id), metrics, load_keyed_tasks(connection, job.id))
     counts = count_scores(connection, job.id)
     missing_items = job.items - sum(count.episodes for count in counts.get(metrics[0], ()))
     figures = {name: measure_counts(counts[name], missing_items) for name in metrics if name in counts}
@@ -91,10 +91,10 @@ def measure_metric(job: Any, values: Values, missing_items: int, tasks: Mapping[
     # but the figures of stored jobs must not change.
     source = {key: source_row(task) for key, task in tasks.items() if "given" not in task.inputs}
     clustered_values = [(source.get(task, task), value, weight) for task, value, weight in weighted_values]
-    worst = weighted_interval(
+    worst = compute_weighted_interval(
         [*clustered_values, *((source.get(task, task), 0.0, weight) for task, weight in missing_weights)]
     )
-    best = weighted_interval(
+    best = compute_weighted_interval(
         [*clustered_values, *((source.get(task, task), 1.0, weight) for task, weight in missing_weights)]
     )
     worst, best = worst or (0.0, 0.0, 1.0), best or (0.0, 0.0, 1.0)
@@ -119,8 +119,8 @@ def measure_counts(counts: Sequence[ScoreCount], missing_items: int) -> dict[str
     judged_episodes = sum(count.episodes for count in counts)
     trials = sum(count.trials * count.episodes for count in counts)
     heavy = trials / judged_episodes if judged_episodes else 1.0
-    worst = counted_interval([*judged_groups, (0.0, heavy, missing_items)]) or (0.0, 0.0, 1.0)
-    best = counted_interval([*judged_groups, (1.0, heavy, missing_items)]) or (0.0, 0.0, 1.0)
+    worst = compute_counted_interval([*judged_groups, (0.0, heavy, missing_items)]) or (0.0, 0.0, 1.0)
+    best = compute_counted_interval([*judged_groups, (1.0, heavy, missing_items)]) or (0.0, 0.0, 1.0)
     figure: dict[str, Any] = {
         "value": round(worst[0], 6),
         "ci95": [round(worst[1], 6), round(best[2], 6)],

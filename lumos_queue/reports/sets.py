@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import fsum
 from statistics import stdev
 
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.scoring.statistics import compute_weighted_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def set_means(values: Sequence[tuple[Hashable, Sequence[int], float]]) -> SetMea
     for _, sets, value in values:
         for number in sets:
             by_set[number].append(value)
-    interval = weighted_interval([(task, value, len(sets)) for task, sets, value in values])
+    interval = compute_weighted_interval([(task, value, len(sets)) for task, sets, value in values])
     if interval is None:
         raise ValueError("no task is in any set")
     means = tuple(fsum(by_set[number]) / len(by_set[number]) for number in sorted(by_set))

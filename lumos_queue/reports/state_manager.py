@@ -22,7 +22,7 @@ from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.task_state import UNREADABLE, StateRecord, TaskState, read_record, rewrite
 from lumos_queue.records import FinishReason
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.scoring.statistics import compute_weighted_interval
 from lumos_queue.text_calls.three_lines import read_reply
 
 
@@ -74,16 +74,16 @@ def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool
             else:
                 counts.decisions += 1
                 is_cut = step.status == FinishReason.LENGTH
-                may_repair = repair and not read_reply(step.what, version, is_cut).action
+                may_repair = repair and not read_reply(step.text, version, is_cut).action
         elif step.who == "state_manager":
             if not before.who and before.status not in NOT_MADE:
-                record = _read_verdict(step.what, counts.decisions - earlier, update)
+                record = _read_verdict(step.text, counts.decisions - earlier, update)
                 unreadable = not record.success and record.text == UNREADABLE
                 counts.verdicts.append(CallVerdict(step.task, record.success, before.status == "ok", unreadable))
             elif before.position >= 0:  # otherwise the reply divided the request into parts
                 counts.summaries += 1
         elif not step.who:
-            counts.repeated += step.what == REPEATED
+            counts.repeated += step.text == REPEATED
         before = step
 
 
@@ -113,6 +113,6 @@ def _measure(verdicts: list[CallVerdict], wrong: list[bool]) -> dict[str, Any]:
     """Return a share of verdicts; tasks are the clusters of its interval. Without verdicts there is no `value`."""
     triples = [(verdict.task, float(is_wrong), 1.0) for verdict, is_wrong in zip(verdicts, wrong, strict=True)]
     share: dict[str, Any] = {"count": sum(wrong), "of": len(verdicts)}
-    if interval := weighted_interval(triples):
+    if interval := compute_weighted_interval(triples):
         share |= {"value": round(interval[0], 6), "ci95": [round(bound, 6) for bound in interval[1:]]}
     return share

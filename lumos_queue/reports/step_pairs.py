@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.episode_names import finished_trajectory
+from db.episode_names import load_finished_trajectory
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.lanes import rows_of
 from lumos_queue.reports.trajectory import trajectory_as_json
@@ -19,7 +19,7 @@ def pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any
 
     Raises SpecError if an episode is missing or has not ended, or if they are of different tasks.
     """
-    first, second = (finished_trajectory(connection, name) for name in names)
+    first, second = (load_finished_trajectory(connection, name) for name in names)
     if (first.task.benchmark, first.task.row, first.task.question) != (
         second.task.benchmark,
         second.task.row,

@@ -34,7 +34,7 @@ def is_by_outcome(task_filter: Filter) -> bool:
     return any(term.field not in _OF_REQUEST for term in task_filter.terms)
 
 
-def describe_chosen(job: Any) -> dict[str, Any]:
+def describe_choice(job: Any) -> dict[str, Any]:
     """Return `parent` and `chosen` of a job (its row) for a report; {} for a job without a parent."""
     choice: dict[str, Any] = {"parent": job.parent} if job.parent else {}
     if job.chosen:
@@ -42,7 +42,7 @@ def describe_chosen(job: Any) -> dict[str, Any]:
     return choice
 
 
-def remark_on_chosen(parent: str | None, query: str, benchmark: str) -> str:
+def remark_on_choice(parent: str | None, query: str, benchmark: str) -> str:
     """Return a line on a job whose tasks were chosen by the outcomes of its parent; otherwise ''."""
     if not query or not is_by_outcome(parse_where(query)):
         return ""

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from db.training_steps import list_feedback, list_models, list_steps, summarize_fits
 
 
-def training_figures(connection: Connection, job: str, windows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def collect_training_figures(connection: Connection, job: str, windows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return `fits` (summaries, with the latest `dev_loss`), `training_steps`, `feedback_steps` and `models`, if any.
 
     `windows` are the outputs of the job's items, in order.

@@ -21,10 +21,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lumos_queue.errors import BadRow
-from lumos_queue.review.exported_slots import ExportedPlace
+from lumos_queue.review.exported_slots import ExportedSlot
 
 
-def write_record(slot: ExportedPlace) -> dict[str, Any]:
+def write_record(slot: ExportedSlot) -> dict[str, Any]:
     """Return a place of an audit as a record."""
     users = {label.labeller: str(uuid.uuid5(uuid.NAMESPACE_URL, f"labeller {label.labeller}")) for label in slot.labels}
     responses: dict[str, list[dict[str, str]]] = {}

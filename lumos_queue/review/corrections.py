@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from db.connection import Database
-from db.episode_names import finished_trajectory
+from db.episode_names import load_finished_trajectory
 from db.imports import ImportedEpisode, store_episodes
 from db.new_jobs import NewJob
 from db.reading import Trajectory
@@ -62,7 +62,7 @@ class Correction:
 def annotation_text(database: Database, name: str) -> str:
     """Return the steps of a finished episode as text that can be edited and passed as `Changes.text`."""
     with database.engine.connect() as connection:
-        return write_annotation(_steps_of(finished_trajectory(connection, name), True))
+        return write_annotation(_steps_of(load_finished_trajectory(connection, name), True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def check_correction(database: Database, name: str, changes: Changes) -> Checked
     Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
     """
     with database.engine.connect() as connection:
-        parent = finished_trajectory(connection, name)
+        parent = load_finished_trajectory(connection, name)
     before = _steps_of(parent, bool(changes.text))
     changed_actions = {} if changes.text else changes.actions
     episode, after = asyncio.run(_check_correction(parent, before, apply_changes(before, changes), changed_actions))
@@ -170,7 +170,7 @@ async def _check_correction(
         check.check(TeacherReply(new_steps))
         outcome = check.judge([(action, execution.result, execution) for action, _, execution in executed_actions])
         check.note_links(None)
-        level = check.reached_level()
+        level = check.compute_level()
         if level == "executed" and runs:
             finding = await perturbation(source, task, [action for action, _, _ in executed_actions], actions)
             level = "perturbed" if finding.passed else level

@@ -12,7 +12,7 @@ MAX_TEXT = 20_000  #: characters of a text
 
 
 @dataclass(frozen=True, slots=True)
-class GivenLabel:
+class SlotLabel:
     """A person's newest label of a place."""
 
     labeller: str
@@ -21,14 +21,14 @@ class GivenLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class ExportedPlace:
+class ExportedSlot:
     """A place of an audit with the texts for the labeller and the labels."""
 
     audit: str
     place: int
     episode: str  #: JOB-NUMBER
     texts: Mapping[str, str]  #: benchmark, question, steps, answer, gold
-    labels: Sequence[GivenLabel]
+    labels: Sequence[SlotLabel]
     suggestion: str  #: `right` or `wrong`, by `metric`; '' if there is no suggestion
     metric: str
 

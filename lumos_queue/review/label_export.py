@@ -8,37 +8,37 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.audits import Sampled
+from db.audits import AuditSlot
 from db.episode_names import trajectory_of
 from db.labels import newest_of_audit
 from lumos_queue.reports.trajectory import trajectory_as_json
 from lumos_queue.review.argilla import write_record
-from lumos_queue.review.exported_slots import ExportedPlace, GivenLabel, texts_of
+from lumos_queue.review.exported_slots import ExportedSlot, SlotLabel, texts_of
 from lumos_queue.review.label_studio import write_task
-from lumos_queue.scoring.sampling import judged_by
+from lumos_queue.scoring.sampling import decide_verdict
 
-FORMATS: Mapping[str, Callable[[ExportedPlace], dict[str, Any]]] = {"label-studio": write_task, "argilla": write_record}
+FORMATS: Mapping[str, Callable[[ExportedSlot], dict[str, Any]]] = {"label-studio": write_task, "argilla": write_record}
 
 
-def write_labels(connection: Connection, audit: str, samples: Sequence[Sampled], form: str) -> bytes:
+def write_labels(connection: Connection, audit: str, samples: Sequence[AuditSlot], form: str) -> bytes:
     """Return all places in one of FORMATS. Only places that have all their labels get a suggestion."""
     write = FORMATS[form]
     parts = [json.dumps(write(slot), ensure_ascii=False) for slot in _export(connection, audit, samples)]
     return ("[\n" + ",\n".join(parts) + "\n]\n").encode()
 
 
-def _export(connection: Connection, audit: str, samples: Sequence[Sampled]) -> Iterator[ExportedPlace]:
-    labels: dict[int, list[GivenLabel]] = {}
+def _export(connection: Connection, audit: str, samples: Sequence[AuditSlot]) -> Iterator[ExportedSlot]:
+    labels: dict[int, list[SlotLabel]] = {}
     for (episode, labeller), (value, note) in newest_of_audit(connection, audit).items():
-        labels.setdefault(episode, []).append(GivenLabel(labeller, value, note))
+        labels.setdefault(episode, []).append(SlotLabel(labeller, value, note))
     for sample in samples:
         trajectory = trajectory_of(connection, sample.episode)
-        yield ExportedPlace(
+        yield ExportedSlot(
             audit=audit,
-            place=sample.place,
+            place=sample.number,
             episode=sample.name,
             texts=texts_of(trajectory_as_json(trajectory)),
             labels=labels.get(sample.episode, []),
-            suggestion="" if sample.labels_left else judged_by(sample.score),
+            suggestion="" if sample.labels_left else decide_verdict(sample.score),
             metric=trajectory.job.main_metric,
         )

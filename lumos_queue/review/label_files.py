@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from db.audits import Sampled
+from db.audits import AuditSlot
 from db.labels import MAX_NAME, VALUES, NewLabel
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.review import argilla, label_studio
@@ -26,7 +26,7 @@ MAX_BYTES = 64_000_000
 MAX_PARTS = 1_000_000  #: lines, lists and objects of a file
 
 
-def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: str) -> list[NewLabel]:
+def read_labels(path: Path, audit: str, samples: Sequence[AuditSlot], labeller: str) -> list[NewLabel]:
     """Read the labels of a file; a row without a name is by `labeller`.
 
     Raises SpecError if the file cannot be read, BadRow naming the first invalid row and field.
@@ -38,7 +38,7 @@ def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: st
     return parse_labels(data, str(path), audit, samples, labeller)
 
 
-def parse_labels(data: bytes, name: str, audit: str, samples: Sequence[Sampled], labeller: str) -> list[NewLabel]:
+def parse_labels(data: bytes, name: str, audit: str, samples: Sequence[AuditSlot], labeller: str) -> list[NewLabel]:
     """Read labels from the content of the file `name`. Raises SpecError and BadRow as `read_labels`."""
     try:
         text = data.decode("utf-8-sig")
@@ -46,14 +46,14 @@ def parse_labels(data: bytes, name: str, audit: str, samples: Sequence[Sampled],
         raise SpecError(f"'{name}' is not UTF-8 at byte {error.start}.") from None
     if max(text.count("\n"), text.count("[") + text.count("{")) > MAX_PARTS:
         raise SpecError(f"'{name}' has more than {MAX_PARTS:,} lines, lists or objects: it is not a file of labels.")
-    by_place = {sample.place: sample for sample in samples}
+    by_place = {sample.number: sample for sample in samples}
     by_name = {sample.name: sample for sample in samples}
     return [_label(number, row, audit, by_place, by_name, labeller) for number, row in _rows(text, name, audit)]
 
 
-def places_text(samples: Sequence[Sampled]) -> str:
+def places_text(samples: Sequence[AuditSlot]) -> str:
     """Return the numbers of the places of an audit as text."""
-    slots = [sample.place for sample in samples]
+    slots = [sample.number for sample in samples]
     if not slots:
         return "none: their jobs were removed"
     removed_count = max(slots) - len(slots)
@@ -120,7 +120,12 @@ def _csv_rows(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _label(
-    number: int, row: dict[str, Any], audit: str, by_place: dict[int, Sampled], by_name: dict[str, Sampled], who: str
+    number: int,
+    row: dict[str, Any],
+    audit: str,
+    by_place: dict[int, AuditSlot],
+    by_name: dict[str, AuditSlot],
+    who: str,
 ) -> NewLabel:
     for name in ("label", "note", "as", "episode"):
         if name in row and not isinstance(row[name], str):

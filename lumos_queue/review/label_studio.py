@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lumos_queue.errors import BadRow
-from lumos_queue.review.exported_slots import ExportedPlace
+from lumos_queue.review.exported_slots import ExportedSlot
 
 CONFIG = """\
 <View>
@@ -37,7 +37,7 @@ CONFIG = """\
 """
 
 
-def write_task(slot: ExportedPlace) -> dict[str, Any]:
+def write_task(slot: ExportedSlot) -> dict[str, Any]:
     """Return a place of an audit as a task."""
     data = {"audit": slot.audit, "place": slot.place, "episode": slot.episode, **slot.texts}
     annotations = []

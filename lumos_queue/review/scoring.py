@@ -19,7 +19,7 @@ CHUNK = 200  #: number of episodes that are read, judged and stored at once
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoringOutcome:
     """The outcome of running a scorer over a job."""
 
     job: str  #: the full id
@@ -32,7 +32,7 @@ class Scored:
 
 def score_job(
     database: Database, settings: Settings, job: str, name: str, tell: Callable[[int], None] = lambda _: None
-) -> Scored:
+) -> ScoringOutcome:
     """Add the scores of the scorer of that name to the finished episodes of a job that do not have them.
 
     `tell` is called after each chunk with the number of episodes that were judged. Raises SpecError for an unknown job
@@ -50,7 +50,7 @@ def score_job(
     code = ScorerCode(name, scorer.version, scorer.names, origin, settings.user, scorer.is_remade)
     begin_scoring(database, row.id, code)
     scored_count, episode_count = _score_all(database, row.id, scorer, code, tell)
-    return Scored(row.id, name, scorer.version, scorer.names, scored_count, episode_count - scored_count)
+    return ScoringOutcome(row.id, name, scorer.version, scorer.names, scored_count, episode_count - scored_count)
 
 
 def _score_all(

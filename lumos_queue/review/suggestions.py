@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.models import EpisodeRow, JobRow, ScoreRow
-from lumos_queue.scoring.sampling import AuditKind, judged_by
+from lumos_queue.scoring.sampling import AuditKind, decide_verdict
 
 MAX_METRICS = 3  #: the number of metrics in the suggestions
 HIDDEN_FIELDS = ("scores", "verdicts", "earlier_endings")  #: fields of a trajectory that are lists of judgements
@@ -42,4 +42,4 @@ def read_suggestions(connection: Connection, episode: int, kind: str) -> list[st
 
 def _describe(metric: str, value: float) -> str:
     exact = "" if value in (0, 1) else f" ({value:g})"
-    return f"{metric.replace('_', ' ')} says {judged_by(value)}{exact}"
+    return f"{metric.replace('_', ' ')} says {decide_verdict(value)}{exact}"

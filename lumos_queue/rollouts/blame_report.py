@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from db.connection import Database
-from db.derived_episodes import DerivedTry, named_episodes, tries_of
+from db.derived_episodes import DerivedTry, load_named_episodes, tries_of
 from db.jobs import get_job
 from db.trajectories import load_episodes, reading
 from lumos_queue.benchmarks.base import Benchmark
@@ -51,7 +51,7 @@ def report_blame(
     counts, pairs = Counter(faults.values()), Counter()
     stored_names: set[str] = set()
     row_filter = RowFilter(allow_test)
-    for episode in named_episodes(database, faults):
+    for episode in load_named_episodes(database, faults):
         stored_names.add(episode.name)
         fault_name = faults[episode.name]
         for module in MODULES if fault_name == "both" else (fault_name,):

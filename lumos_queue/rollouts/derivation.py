@@ -16,7 +16,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Annotation, Subgoal, Task
-from lumos_queue.scoring.limit import judged_answer
+from lumos_queue.scoring.limit import select_judged_answer
 from lumos_queue.submission.store import Rows, read_rows
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Derivation:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedDatasets:
     """Datasets that were derived from the same episodes, by name, and the numbers of excluded episodes, by reason."""
 
     formulation: str
@@ -61,7 +61,7 @@ class Derived:
 Make = Callable[["StoredEpisode"], Mapping[str, Sequence[Derivation]]]
 
 
-def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
+def derive(episodes: Iterable[StoredEpisode], make: Make) -> DerivedDatasets:
     """Derive datasets from episodes, which must have the same benchmark, split, licence, formulation and definition.
 
     Raises SpecError when they differ, or when no task can be derived.
@@ -105,7 +105,7 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
         name: read_rows(_DerivedBenchmark(kind[0], benchmark, kind[2], dataset_tasks), None, kind[1], False)
         for name, dataset_tasks in tasks.items()
     }
-    return Derived(kind[3], benchmark, rows, episode_count, exclusions, definition_of_episode(first))
+    return DerivedDatasets(kind[3], benchmark, rows, episode_count, exclusions, definition_of_episode(first))
 
 
 def formulation_of(episode: StoredEpisode) -> str:
@@ -115,7 +115,7 @@ def formulation_of(episode: StoredEpisode) -> str:
 
 def is_right(benchmark: Benchmark, episode: StoredEpisode | DerivedTry) -> bool:
     """Return whether an episode's answer is right by the benchmark's main metric."""
-    answer = judged_answer(episode.ending, episode.answer, episode.at_limit)
+    answer = select_judged_answer(episode.ending, episode.answer, episode.at_limit)
     return benchmark.score(episode.task, EpisodeResult(answer, episode.ending))[0].value == 1.0
 
 

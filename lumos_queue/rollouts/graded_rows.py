@@ -16,7 +16,7 @@ from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.stored_answer import STORED
 from lumos_queue.records import Ending, Task
 from lumos_queue.rollouts.judgeable import check_judgeable
-from lumos_queue.scoring.limit import at_limit_of, judged_answer
+from lumos_queue.scoring.limit import at_limit_of, select_judged_answer
 from lumos_queue.submission.judge_options import SCORER
 from lumos_queue.submission.store import Rows, read_rows
 
@@ -24,7 +24,7 @@ JUDGED = "-judged"  #: the suffix of the title of a benchmark of answers
 NO_RESULT = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings that are not results of the agent
 
 
-def graded_rows(database: Database, job: Any, judge: JudgeDefinition) -> tuple[Rows, FileDefinition]:
+def build_graded_rows(database: Database, job: Any, judge: JudgeDefinition) -> tuple[Rows, FileDefinition]:
     """Return the dataset of a job (a row of the table `job`), and the definition of its benchmark.
 
     Raises SpecError for a job that has no answers, or that has not ended.
@@ -46,7 +46,7 @@ def _make_task(name: str, benchmark: Benchmark, item: JudgedItem, at_limit: str)
     if episode is None or episode.ending in NO_RESULT:
         stored_answer = {"answer": None, "ending": Ending.INFRA_ERROR.value}
     else:
-        answer = judged_answer(episode.ending, episode.answer, at_limit)
+        answer = select_judged_answer(episode.ending, episode.answer, at_limit)
         stored_answer = {"answer": answer, "ending": episode.ending if answer is None else Ending.ANSWERED.value}
     inputs = {STORED: stored_answer, "from": {"episode": item.name, "row": row}}
     return Task(name, "", f"{row}@{item.name}", item.task.question, inputs, _gold_of(benchmark, item.task))

@@ -23,7 +23,7 @@ from lumos_queue.prompts.judged_run import (
     UNFINISHED,
     JudgedRun,
     JudgedStep,
-    cut,
+    truncate,
     within_bounds,
 )
 from lumos_queue.prompts.tooleval import describe_tool
@@ -48,7 +48,7 @@ class JudgedRows:
     ended: Mapping[str, int]
 
 
-def judged_rows(database: Database, job: Any, against: Any = None) -> JudgedRows:
+def build_judged_rows(database: Database, job: Any, against: Any = None) -> JudgedRows:
     """Return the dataset of a job (its row), with the runs of the job `against` that it is compared with.
 
     Raises SpecError for a job that cannot be judged, or for jobs that cannot be compared.
@@ -75,7 +75,7 @@ def judged_rows(database: Database, job: Any, against: Any = None) -> JudgedRows
     return JudgedRows(read_rows(_Runs(job, tasks), None, job.split, False), endings)
 
 
-def judged_run(episode: StoredEpisode | None) -> JudgedRun:
+def build_judged_run(episode: StoredEpisode | None) -> JudgedRun:
     """Return a stored run in the form that a judge is sent."""
     if episode is None or episode.ending in NO_RESULT:
         return JudgedRun(MISSING)
@@ -83,11 +83,11 @@ def judged_run(episode: StoredEpisode | None) -> JudgedRun:
     retained_steps, excluded_count = within_bounds(steps)
     ending = ENDED.get(Ending(episode.ending), UNFINISHED)
     answer = (episode.answer or "") if ending == ANSWERED else ""
-    return JudgedRun(ending, cut(answer, MAX_ANSWER), retained_steps, excluded_count)
+    return JudgedRun(ending, truncate(answer, MAX_ANSWER), retained_steps, excluded_count)
 
 
 def _run_of(item: JudgedItem) -> JudgedRun:
-    return judged_run(item.episode)
+    return build_judged_run(item.episode)
 
 
 def _pair_key(item: JudgedItem) -> tuple[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from db.connection import Database
-from db.derived_episodes import DerivedTry, named_episodes, tries_of
+from db.derived_episodes import DerivedTry, load_named_episodes, tries_of
 from db.jobs import get_job
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark_of
@@ -31,7 +31,7 @@ def report_rollouts(
     by_episode = _count_rollouts(open_benchmark_of(row), tries)
     labels: Counter[str] = Counter()
     episode_count, rows, row_filter = 0, 0, RowFilter(allow_test)
-    for episode in named_episodes(database, by_episode):
+    for episode in load_named_episodes(database, by_episode):
         label_row = stepwise_row(episode, by_episode[episode.name], row.id, threshold)
         episode_count += 1
         for label, by in zip(label_row["labels"], label_row["by"], strict=True):

@@ -85,7 +85,7 @@ def origin_of(job: Any, stored_origin: StoredOrigin | None) -> RowOrigin:
     request: Mapping[str, Any] = job.spec.get("infer", job.spec)
     rows, limit = stored_origin.rows if stored_origin else 0, request.get("limit", 0)
     first = limit if isinstance(limit, int) and 0 < limit < rows else 0
-    file_name = published_rows(job.dataset, job.split, stored_origin)
+    file_name = find_published_rows(job.dataset, job.split, stored_origin)
     state = _state_of(job, file_name, bool(request.get("published")))
     file_sha256 = stored_origin.file_sha256 if stored_origin else ""
     return RowOrigin(state, file_name if state == RowState.VERIFIED else "", rows, first, file_sha256)
@@ -109,7 +109,7 @@ def _is_of_plugin(job: Any) -> bool:
     return "." in job.benchmark or any(plugin.get("group") == "benchmarks" for plugin in job.plugins or ())
 
 
-def published_rows(dataset: str, split: str, stored_origin: StoredOrigin | None) -> str:
+def find_published_rows(dataset: str, split: str, stored_origin: StoredOrigin | None) -> str:
     """Return the public file that has the dataset's rows of that split, or `generated`; '' where it is not known."""
     origin = ROW_DIGESTS.get(dataset)
     if origin is None and stored_origin is not None:

@@ -24,7 +24,7 @@ def is_judged(ending: str, at_limit: str) -> bool:
     return ending == "answered" or (ending == "limit" and at_limit == AtLimit.CONCLUDE)
 
 
-def judged_answer(ending: str, answer: str | None, at_limit: str) -> str | None:
+def select_judged_answer(ending: str, answer: str | None, at_limit: str) -> str | None:
     """The answer that is judged; None where none is."""
     return answer if is_judged(ending, at_limit) else None
 

@@ -16,7 +16,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 
 
-def draw_sets(tasks: Sequence[Task], size: int, sets: int) -> tuple[Task, ...]:
+def sample_sets(tasks: Sequence[Task], size: int, sets: int) -> tuple[Task, ...]:
     """The tasks that were drawn into any of `sets` sets of `size`, in their order; `inputs["sets"]` says into which.
 
     A task is drawn at most once into a set, and may be in several. Raises SpecError when there are fewer tasks.

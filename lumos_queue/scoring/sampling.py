@@ -30,7 +30,7 @@ class AuditKind(StrEnum):
 class SampledEpisode:
     """One member of a sample."""
 
-    place: int  #: from 1, in the order they are shown
+    number: int  #: from 1, in the order they are shown
     episode: int
     stratum: str
     weight: float  #: members of the population that this one represents
@@ -43,7 +43,7 @@ def stratum_of(benchmark: str, level: str, subgoals: int) -> str:
     return f"{benchmark} · {level} · {band} subgoals"
 
 
-def judged_by(score: float | None, metric: str = "") -> str:
+def decide_verdict(score: float | None, metric: str = "") -> str:
     """What a score says of an episode, in the words of labels: `right` or `wrong`; empty where there is none.
 
     A judge's grade says right from the middle of its scale on, a score by any other metric where it is 1.
@@ -60,7 +60,7 @@ def side_of(score: float | None, metric: str) -> float | None:
 def stratum_of_run(benchmark: str, score: float | None, subgoals: int) -> str:
     """The stratum's name, for example `gsm8k · wrong · 3-4 subgoals`."""
     band = "no" if not subgoals else "1-2" if subgoals <= 2 else "3-4" if subgoals <= 4 else "5+"
-    return f"{benchmark} · {judged_by(score) or 'no score'} · {band} subgoals"
+    return f"{benchmark} · {decide_verdict(score) or 'no score'} · {band} subgoals"
 
 
 def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
@@ -88,7 +88,9 @@ def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
     return stratum_sizes
 
 
-def draw(strata: Mapping[str, Sequence[int]], size: int, seed: int, twice: float = 0.0) -> list[SampledEpisode]:
+def sample_strata(
+    strata: Mapping[str, Sequence[int]], size: int, seed: int, twice: float = 0.0
+) -> list[SampledEpisode]:
     """A sample of the episodes in `strata`, the same for the same seed whatever the version of Python.
 
     The order mixes the strata, so that those judged first are of all of them. `twice` is the share of the sample that

@@ -39,7 +39,7 @@ class Stratum:
     right: int  #: of those judged
 
 
-def stratified_share(strata: Sequence[Stratum], z: float = Z_95) -> tuple[float, float, float] | None:
+def estimate_share(strata: Sequence[Stratum], z: float = Z_95) -> tuple[float, float, float] | None:
     """(share, low, high) of what is right in the population; None when nothing was judged.
 
     The share is the strata's shares weighted by their population W (W. G. Cochran, Sampling Techniques, 3rd ed. 1977,
@@ -70,7 +70,7 @@ def stratified_share(strata: Sequence[Stratum], z: float = Z_95) -> tuple[float,
 _PRIOR_CLUSTERS = 4.0
 
 
-def weighted_interval(
+def compute_weighted_interval(
     values: Sequence[tuple[Hashable, float, float]], z: float = Z_95
 ) -> tuple[float, float, float] | None:
     """(share, low, high) of (cluster, value, weight) triples, values from 0 to 1; None without any weight.
@@ -108,7 +108,9 @@ def weighted_interval(
     )
 
 
-def counted_interval(groups: Sequence[tuple[float, float, int]], z: float = Z_95) -> tuple[float, float, float] | None:
+def compute_counted_interval(
+    groups: Sequence[tuple[float, float, int]], z: float = Z_95
+) -> tuple[float, float, float] | None:
     """`weighted_interval` of values none of which has a cluster beside it, from (value, weight, how many) triples."""
     for value, weight, _ in groups:
         _check_share(value, weight)

@@ -33,16 +33,16 @@ class Round:
 class ToolVerdict:
     """The votes on a run and, where it is compared, on the run it is compared with; a round for each vote."""
 
-    own: RunVerdict
-    other: RunVerdict | None = None
+    verdict: RunVerdict
+    opponent: RunVerdict | None = None
     rounds: tuple[Round, ...] = ()
     unreadable: int = 0  #: replies without one clear label, which count as unsure or as a tie
     missing: int = 0  #: replies that ended within their reasoning: their votes and rounds are left out
 
     def as_text(self) -> str:
-        fields: dict[str, Any] = {"run": _run_as_json(self.own)}
-        if self.other is not None:
-            fields["against"] = _run_as_json(self.other)
+        fields: dict[str, Any] = {"run": _run_as_json(self.verdict)}
+        if self.opponent is not None:
+            fields["against"] = _run_as_json(self.opponent)
             fields["rounds"] = [{"win": round_.win, "preferences": [*round_.preferences]} for round_ in self.rounds]
         fields["unreadable"] = self.unreadable
         if self.missing:

@@ -24,12 +24,12 @@ from lumos_queue.compat.toolbench.answer_file import FINISH, TREE, AnswerFile, h
 from lumos_queue.compat.toolbench.differences import find_changes
 from lumos_queue.compat.toolbench.messages import UNKNOWN_FUNCTION
 from lumos_queue.compat.toolbench.recorded_answers import answers_of
-from lumos_queue.compat.toolbench.schemas import differing_names, entries_of
+from lumos_queue.compat.toolbench.schemas import entries_of, find_differing_names
 from lumos_queue.compat.toolbench.stored_steps import decisions_of
 from lumos_queue.compat.toolbench.tree_writing import ANSWERED, GAVE_UP
 from lumos_queue.compat.toolbench.trees import RecordedDecision
 from lumos_queue.errors import ActionError, SpecError
-from lumos_queue.formulations.dfsdt import tell_tried
+from lumos_queue.formulations.dfsdt import describe_tries
 from lumos_queue.formulations.policy import Decision, Policy
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.transcript import History
@@ -50,7 +50,7 @@ def formulation_of(file: AnswerFile) -> str:
 def task_of(file: AnswerFile, dataset: str, **inputs: Any) -> Task:
     """The file's query with its functions and the answers that they gave. Raises SpecError for a name of a function
     that could not be shown as it is."""
-    if invalid_names := differing_names(file.functions):
+    if invalid_names := find_differing_names(file.functions):
         raise SpecError(
             f"'{file.name}': the function's name '{invalid_names[0][:80]}' is no name, or not the only one: expected "
             "different names of at most 64 letters, digits and underscores."
@@ -68,7 +68,7 @@ def replies_of(file: AnswerFile) -> list[str]:
     return [_write(decision) for decision in file.decisions]
 
 
-def recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], Outcome]:
+def build_recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], Outcome]:
     """The file as an episode. Raises SpecError where its replies cannot be told from each other as three lines."""
     task = task_of(file, dataset)
     steps = list(_steps(file, task))
@@ -103,7 +103,7 @@ def _walk(file: AnswerFile, task: Task) -> Commands[None]:
     root, nodes = Decision(), []
     for number, decision in enumerate(file.decisions):
         above = nodes[decision.before] if decision.before != ROOT else root
-        completion, position = yield from policy.decide(above, tell_tried(above) if file.kind == TREE else "")
+        completion, position = yield from policy.decide(above, describe_tries(above) if file.kind == TREE else "")
         node = yield from policy.act(above, completion, position)
         if (node.reply.action, node.reply.arguments) != (decision.name, decision.arguments):
             raise SpecError(
@@ -166,12 +166,12 @@ def _outcome(file: AnswerFile) -> Outcome:
     return Outcome(None, Ending.LIMIT, "the recorded search ends without an answer")
 
 
-def told_of(decisions: Sequence[RecordedDecision]) -> dict[int, str]:
+def collect_messages(decisions: Sequence[RecordedDecision]) -> dict[int, str]:
     """What this project's search tells at each decision of the earlier ones at the same point."""
     root, nodes, texts = Decision(), [], {}
     for number, decision in enumerate(decisions):
         above = nodes[decision.before] if decision.before != ROOT else root
-        if text := tell_tried(above):
+        if text := describe_tries(above):
             texts[number] = text
         execution = Execution("", decision.observation) if decision.name else None
         node = Decision(above, Reply(decision.thought, decision.name, decision.arguments), execution=execution)

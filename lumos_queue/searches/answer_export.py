@@ -25,7 +25,7 @@ from lumos_queue.formulations.base import version_of
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.tool_agent import PLANNER, POLICY, ROUTER, open_functions
-from lumos_queue.searches.answer_episodes import KEPT, told_of
+from lumos_queue.searches.answer_episodes import KEPT, collect_messages
 from lumos_queue.util.paths import require_folders
 
 FORMATS = ("answers", "tooleval")
@@ -72,7 +72,7 @@ def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> A
     decisions = decisions_of(episode.formulation, episode.steps, version_of(spec))
     if (header := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
         return with_decisions(header, episode.task.question, decisions)
-    texts = told_of(decisions) if episode.formulation == "dfsdt" else {}
+    texts = collect_messages(decisions) if episode.formulation == "dfsdt" else {}
     agent = Agent.from_json(spec.get("infer", spec)["agent"])
     ends = [number for number, decision in enumerate(decisions) if decision.code == ANSWERED]
     give_ups = [number for number, decision in enumerate(decisions) if decision.code == GAVE_UP]

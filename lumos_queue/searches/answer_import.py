@@ -17,7 +17,7 @@ from lumos_queue.compat.toolbench.answer_file import AnswerFile
 from lumos_queue.compat.toolbench.answer_reading import read_answer_file
 from lumos_queue.compat.toolbench.trees import count_nodes
 from lumos_queue.errors import SpecError
-from lumos_queue.searches.answer_episodes import formulation_of, recorded_episode
+from lumos_queue.searches.answer_episodes import build_recorded_episode, formulation_of
 from lumos_queue.settings import Settings
 
 MAX_FILES = 100_000
@@ -89,5 +89,5 @@ def _count(content: dict) -> int:
 def _episodes(paths: Sequence[Path], dataset: str) -> Iterator[ImportedEpisode]:
     for path in paths:
         file: AnswerFile = read_answer_file(path)
-        task, steps, outcome = recorded_episode(file, dataset)
+        task, steps, outcome = build_recorded_episode(file, dataset)
         yield ImportedEpisode(task, steps, outcome)

@@ -15,7 +15,7 @@ from lumos_queue.builds.build import build, preview_build
 from lumos_queue.builds.database_facts import DatabaseFacts, read_database_facts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.progress import Tell, tell_nobody
+from lumos_queue.builds.progress import Tell, ignore_progress
 from lumos_queue.submission.file_options import FileOptions
 from lumos_queue.submission.file_request import QUESTIONS, resolve_file
 from lumos_queue.submission.filters import read_where
@@ -38,7 +38,7 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def make_build(
-    database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = tell_nobody, expected: str = ""
+    database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = ignore_progress, expected: str = ""
 ) -> tuple[dict[str, Any], bool]:
     """Make a build of stored episodes; return its manifest and whether it is new. Raises SpecError as `build`."""
     inputs = _read_inputs(database, options)
@@ -46,7 +46,7 @@ def make_build(
 
 
 def preview_of(
-    database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = tell_nobody
+    database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = ignore_progress
 ) -> tuple[dict[str, Any], bool]:
     """Return what `make_build` would return, without writing the build. Raises SpecError as `build`."""
     inputs = _read_inputs(database, options)

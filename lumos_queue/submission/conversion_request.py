@@ -11,7 +11,7 @@ from pathlib import Path
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
-from lumos_queue.benchmarks.registry import open_source, registered_name
+from lumos_queue.benchmarks.registry import find_registered_name, open_source
 from lumos_queue.conversion.demos import LOW, SUBGOALS, demos_for
 from lumos_queue.conversion.duplicates import find_duplicates
 from lumos_queue.endpoints.base import Sampling
@@ -23,7 +23,7 @@ from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
 from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.own_source import check_own_source, own_split, require_marks
 from lumos_queue.submission.program_rows import GivenRows
-from lumos_queue.submission.requested_rows import is_stated, read_asked_rows
+from lumos_queue.submission.requested_rows import is_stated, read_requested_rows
 from lumos_queue.submission.store import Rows
 from lumos_queue.submission.teacher_vision import check_vision, resolve_vision
 from lumos_queue.util.plugins import TRUSTED
@@ -65,7 +65,7 @@ def make_conversion_job(
     `program_rows`: rows in place of a file. `remark` gets each note of the source, a line for the person who submits.
     Raises SpecError for options that cannot be carried out.
     """
-    if (full_name := registered_name(options.source)) != options.source:
+    if (full_name := find_registered_name(options.source)) != options.source:
         raise SpecError(f"'{options.source}' names a module: name the object in it, {full_name}")
     TRUSTED.add_named("" if options.definition else options.source, options.teacher)
     source = open_source(options.source, options.definition)
@@ -90,7 +90,7 @@ def make_conversion_job(
         teacher = resolve_address(options.teacher, bool(settings.broker_url))
     reader_options = parse_pairs("--option", options.options)
     vision = resolve_vision(source, teacher, options.vision)
-    rows = read_asked_rows(
+    rows = read_requested_rows(
         source,
         options.data,
         split,

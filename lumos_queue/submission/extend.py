@@ -24,7 +24,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify
 from lumos_queue.submission.job_request import check_options, make_job_on
 from lumos_queue.submission.rerun import Remark, Repeat, rows_of
-from lumos_queue.submission.stored_request import KINDS, Changes, changed_options, check_kind, infer_of
+from lumos_queue.submission.stored_request import KINDS, Changes, change_options, check_kind, infer_of
 from lumos_queue.util.version import code_version
 
 #: Fields of an endpoint's identity that identify the model; other fields, such as its release, may change.
@@ -114,7 +114,7 @@ def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer,
     urls = () if settings.broker_url else infer.agent.roles.values()
     addresses = {url for url in urls if not url.startswith(_UNCHANGING)}
     identities = asyncio.run(identify(addresses, settings, remark))
-    options = changed_options(infer, Changes())
+    options = change_options(infer, Changes())
     new_job = make_job_on(
         job.kind, options, check_options(job.kind, options, _ignore), infer.dataset, settings, _ignore
     )

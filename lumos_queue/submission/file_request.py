@@ -30,7 +30,7 @@ from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.readers.records import read_records
 from lumos_queue.submission.agents import parse_pairs
 from lumos_queue.submission.file_options import FileOptions
-from lumos_queue.submission.program_rows import GivenRows, open_given
+from lumos_queue.submission.program_rows import GivenRows, open_program_rows
 from lumos_queue.submission.settings_file import ENDING as SETTINGS_FILE
 from lumos_queue.submission.settings_file import read_settings_file
 from lumos_queue.util.sanitize import storable
@@ -147,7 +147,7 @@ def define_rows(
     """Return the definition of the benchmark of rows that a program gives as mappings. Raises as `define_file`."""
     if options.images:
         raise SpecError("Images are read below the folder of a file, and rows come from no file: give a file.")
-    with open_given(rows) as file:
+    with open_program_rows(rows) as file:
         if not isinstance(file, Path):
             raise SpecError("rows are Tasks, which are of a benchmark: name it, or give rows as mappings.")
         sample = replace(read_sample(file), name=GIVEN)

@@ -23,7 +23,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.models.starter import STARTER, remark_on_starter
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
-from lumos_queue.scoring.sample_sets import draw_sets
+from lumos_queue.scoring.sample_sets import sample_sets
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import AgentSettings, read_settings, split_settings
 from lumos_queue.submission.agents import (
@@ -40,7 +40,7 @@ from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.judge_options import check_judge, check_votes, judge_sampling
 from lumos_queue.submission.program_rows import GivenRows
 from lumos_queue.submission.request_options import check_stops, check_texts, read_fields
-from lumos_queue.submission.requested_rows import is_stated, read_asked_rows
+from lumos_queue.submission.requested_rows import is_stated, read_requested_rows
 from lumos_queue.submission.role_samplings import ChosenSampling, check_fields, sample_roles
 from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.search_settings import check_search
@@ -79,9 +79,9 @@ def make_inference_job(
     trust_named(options)
     checked_options = check_options(kind, options, remark)
     benchmark = checked_options.benchmark
-    sample = partial(draw_sets, size=options.draw, sets=checked_options.sets) if options.draw else None
+    sample = partial(sample_sets, size=options.draw, sets=checked_options.sets) if options.draw else None
     reader_options = parse_pairs("--option", options.options)
-    rows = read_asked_rows(
+    rows = read_requested_rows(
         benchmark,
         options.data,
         options.split,

@@ -12,7 +12,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.submission.role_samplings import sampling_of
+from lumos_queue.submission.role_samplings import find_sampling
 from lumos_queue.util.regular_file import read_regular_text
 
 SCORER = "judge"  #: the scorer that these options are for
@@ -81,7 +81,7 @@ def check_judge(judge: JudgeDefinition | None, roles: Sequence[str]) -> None:
 
 def check_votes(judge: JudgeDefinition | None, agent: Agent) -> None:
     """Raises SpecError for several votes of a judge that is sampled greedily."""
-    if judge and judge.votes > 1 and JUDGE in agent.roles and sampling_of(agent, JUDGE).temperature == 0:
+    if judge and judge.votes > 1 and JUDGE in agent.roles and find_sampling(agent, JUDGE).temperature == 0:
         raise SpecError(
             f"Greedy votes are all equal: give --sampling {JUDGE}.temperature above 0, or leave out --votes."
         )

@@ -9,7 +9,7 @@ from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
 from lumos_queue.benchmarks.from_file.definition import OWN
 from lumos_queue.errors import SpecError
-from lumos_queue.readers.splits import named_split
+from lumos_queue.readers.splits import find_split_name
 from lumos_queue.records import Task
 
 
@@ -40,7 +40,7 @@ def own_split(source: Benchmark, path: Path | None, remark: Callable[[str], None
     """
     if not isinstance(source, FileBenchmark):
         return ""
-    file_split = named_split(path.name) if path else None
+    file_split = find_split_name(path.name) if path else None
     if file_split in ("test", "dev"):
         remark(f"the rows are stored as the split '{OWN}', which is trained on: --split {file_split} states another")
     return OWN

@@ -18,7 +18,7 @@ GivenRows = Iterable[Task | Mapping[str, Any]]
 
 
 @contextmanager
-def open_given(rows: GivenRows) -> Iterator[Path | list[Task]]:
+def open_program_rows(rows: GivenRows) -> Iterator[Path | list[Task]]:
     """Give the Tasks, or a file of JSON lines with the rows, for as long as the context lasts.
 
     Raises SpecError for no rows, for both kinds at once, and for a row that is not JSON.
@@ -51,7 +51,7 @@ def _write_json(row: int, field: str, value: Any) -> str:
         raise BadRow(row, field, f"cannot be written as JSON: {error}") from None
 
 
-class GivenTasks(Benchmark):
+class ProgramTasks(Benchmark):
     """A benchmark whose rows are given Tasks; everything else is the original's."""
 
     needs_data = False

@@ -15,12 +15,12 @@ from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.data_files import find_data
-from lumos_queue.submission.program_rows import GivenRows, GivenTasks, open_given
+from lumos_queue.submission.program_rows import GivenRows, ProgramTasks, open_program_rows
 from lumos_queue.submission.row_file import watch_file
 from lumos_queue.submission.store import Rows, read_rows
 
 
-def read_asked_rows(
+def read_requested_rows(
     benchmark: Benchmark,
     data: Path | None,
     split: str,
@@ -44,13 +44,13 @@ def read_asked_rows(
         return replace(rows, file_sha256=sha256, published=_find_published(benchmark, path, sha256, settings))
     if data is not None:
         raise SpecError("Give rows or data, not both.")
-    with open_given(program_rows) as source:
+    with open_program_rows(program_rows) as source:
         if isinstance(source, Path):
             try:
                 return read_rows(benchmark, source, split, skip_bad_rows, options, sample, teaching)
             except SpecError as error:  # the file is temporary: its path means nothing to a person
                 raise SpecError(str(error).replace(f"'{source}'", "rows").replace(str(source), "rows")) from None
-        rows = read_rows(GivenTasks(benchmark, source), None, split, skip_bad_rows, options, sample)
+        rows = read_rows(ProgramTasks(benchmark, source), None, split, skip_bad_rows, options, sample)
         return replace(rows, benchmark=benchmark)
 
 

@@ -24,12 +24,12 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.scheduling import Scheduling
-from lumos_queue.reports.task_choice import is_by_outcome, remark_on_chosen
+from lumos_queue.reports.task_choice import is_by_outcome, remark_on_choice
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import parse_pairs
 from lumos_queue.submission.filters import read_where
 from lumos_queue.submission.job_request import check_options, make_job_on
-from lumos_queue.submission.stored_request import Changes, changed_options, check_kind, infer_of
+from lumos_queue.submission.stored_request import Changes, change_options, check_kind, infer_of
 from lumos_queue.util.plugins import TRUSTED
 
 Remark = Callable[[str], None]
@@ -43,14 +43,16 @@ class Repeat:
     dataset: str
     items: int
     store: Store
-    most: int = 0  #: as of create_repeat
-    told: str = ""  #: one line about it, once it is stored
+    max_items: int = 0  #: as of create_repeat
+    message: str = ""  #: one line about it, once it is stored
 
-    def named(self, name_and_tags: NameAndTags) -> Repeat:
+    def with_name_and_tags(self, name_and_tags: NameAndTags) -> Repeat:
         return replace(self, new=replace(self.new, name=name_and_tags.name, tags=name_and_tags.tags))
 
     def create(self, database: Database, again: bool) -> tuple[str, bool]:
-        return create_repeat(database, self.new, self.dataset, self.items, self.store, again=again, max_items=self.most)
+        return create_repeat(
+            database, self.new, self.dataset, self.items, self.store, again=again, max_items=self.max_items
+        )
 
 
 def make_rerun(
@@ -68,7 +70,7 @@ def make_rerun(
     task fits.
     """
     check_kind(job, "rerun")
-    other_addresses = parse_pairs("--role", changes.others)
+    other_addresses = parse_pairs("--role", changes.role_urls)
     TRUSTED.add_named(changes.formulation, *(changes.roles or {}).values(), *other_addresses.values())
     if job.chosen and not where:
         raise SpecError(
@@ -89,7 +91,7 @@ def make_rerun(
         tasks = min(inference.limit or rows, rows)
         return Repeat(new, infer.dataset, tasks * inference.samples, store_first(infer.dataset, tasks))
     new = replace(new, chosen=str(condition), digest=_digest_of(new, parts, is_by_outcome(condition)))
-    if message := remark_on_chosen(new.parent, new.chosen, new.benchmark):
+    if message := remark_on_choice(new.parent, new.chosen, new.benchmark):
         remark(message)
     return Repeat(new, infer.dataset, len(parts) * inference.samples, store_chosen(parts))
 
@@ -102,7 +104,7 @@ def _make_new(job: Job, parent: Any, settings: Settings, scheduling: Scheduling)
 
 def _repeat(kind: str, infer: Infer, changes: Changes, settings: Settings, remark: Remark) -> Evaluate | Infer:
     """Return the request with its changes."""
-    options = changed_options(infer, changes)
+    options = change_options(infer, changes)
     job = make_job_on(kind, options, check_options(kind, options, remark), infer.dataset, settings, remark)
     assert isinstance(job, Evaluate | Infer)
     return job
@@ -132,4 +134,4 @@ def rows_of(connection: Connection, dataset: str) -> int:
 
 def _digest_of(new: NewJob, parts: Sequence[Part], by_outcome: bool) -> str:
     """Return the digest of a request and its chosen tasks: the same request for the same tasks is the same job."""
-    return digest("chosen", new.digest, "by outcome" if by_outcome else "", json.dumps([part.place for part in parts]))
+    return digest("chosen", new.digest, "by outcome" if by_outcome else "", json.dumps([part.number for part in parts]))

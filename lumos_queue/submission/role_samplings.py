@@ -112,19 +112,19 @@ def stop_of(formulation: str, url: str, version: int = VERSION) -> tuple[str, ..
     return default_stop(url) if FORMULATIONS.is_built_in(formulation) else ()
 
 
-def stored_stop(agent: Agent, formulation: str, version: int) -> tuple[str, ...] | None:
+def find_stored_stop(agent: Agent, formulation: str, version: int) -> tuple[str, ...] | None:
     """Return the stop strings that were given for a stored agent; None where each role has those of its address."""
     own_samplings = FORMULATIONS.load(formulation).samplings
     for role, url in agent.roles.items():
         if role in TOOL_ROLES and role not in own_samplings:
             continue
         default = own_samplings[role].stop if role in own_samplings else stop_of(formulation, url, version)
-        if (stop := sampling_of(agent, role).stop) != default:
+        if (stop := find_sampling(agent, role).stop) != default:
             return stop
     return None
 
 
-def sampling_of(agent: Agent, role: str) -> Sampling:
+def find_sampling(agent: Agent, role: str) -> Sampling:
     """Return how a role of an agent is sampled."""
     return choose_sampling(role, agent.samplings, agent.sampling)
 

@@ -26,10 +26,10 @@ from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.records import Task
-from lumos_queue.reports.baselines import kept_baselines
+from lumos_queue.reports.baselines import load_or_compute_baselines
 from lumos_queue.settings import Settings
 from lumos_queue.submission.task_file import IN_MEMORY, FirstTasks, TaskFile
-from lumos_queue.util.failures import tell_failure
+from lumos_queue.util.failures import format_failure
 from lumos_queue.util.images import media_type_of, read_image
 from lumos_queue.util.sanitize import storable, storable_json
 
@@ -101,7 +101,7 @@ def _rows_of_plugin(benchmark: Benchmark, read: Callable[[], Iterable[Any]]) -> 
         raise
     except Exception as error:
         raise SpecError(
-            f"The benchmark '{benchmark.name}' fails while its rows are read: {tell_failure(error)}."
+            f"The benchmark '{benchmark.name}' fails while its rows are read: {format_failure(error)}."
         ) from error
 
 
@@ -210,9 +210,9 @@ def _keep_baselines(database: Database, job: str, rows: Rows, limit: int) -> Non
         return
     try:
         with database.engine.connect() as connection:
-            kept_baselines(connection, get_job(connection, job), rows.benchmark, lambda *_: tasks)
+            load_or_compute_baselines(connection, get_job(connection, job), rows.benchmark, lambda *_: tasks)
     except (SQLAlchemyError, LumosError, OSError) as error:
-        log.warning("the baselines of job %s are computed for its report: %s", job, tell_failure(error))
+        log.warning("the baselines of job %s are computed for its report: %s", job, format_failure(error))
 
 
 def _store_artifacts(database: Database, rows: Rows) -> None:

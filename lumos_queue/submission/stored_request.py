@@ -21,7 +21,7 @@ from lumos_queue.submission.agent_settings import SAMPLED, is_own, list_settings
 from lumos_queue.submission.agents import ROLE_OPTIONS, parse_pairs
 from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.request_options import replace_fields
-from lumos_queue.submission.role_samplings import COMMON, sample_roles, sampling_of, stored_stop
+from lumos_queue.submission.role_samplings import COMMON, find_sampling, find_stored_stop, sample_roles
 
 KINDS = ("evaluate", "infer")
 #: Other kinds of jobs to their commands.
@@ -35,7 +35,7 @@ class Changes:
     formulation: str = ""
     agent: str = ""  #: a built-in one, in place of all endpoints of the models that plan, ground and solve
     roles: Mapping[str, str] | None = None  #: planner, grounder, solver: those given
-    others: Sequence[str] = ()  #: NAME=URL, as `--role` has them
+    role_urls: Sequence[str] = ()  #: NAME=URL, as `--role` has them
     tools: Sequence[str] = ()  #: NAME=VALUE
     settings: Sequence[str] = ()  #: NAME=VALUE
     samplings: Sequence[str] = ()  #: ROLE.NAME=VALUE
@@ -46,7 +46,7 @@ class Changes:
     requests: Sequence[str] = ()
 
     def __bool__(self) -> bool:
-        parts = (self.formulation, self.agent, self.roles, self.others, self.tools, self.settings, self.samplings)
+        parts = (self.formulation, self.agent, self.roles, self.role_urls, self.tools, self.settings, self.samplings)
         texts = (self.stop, self.system, self.prompt)
         return any((*parts, self.numbers, self.requests)) or any(text is not None for text in texts)
 
@@ -74,7 +74,7 @@ def infer_of(job: Any) -> Infer:
     return inference
 
 
-def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
+def change_options(infer: Infer, changes: Changes) -> InferenceOptions:
     """Return the options of a stored inference with these changes, on its dataset (`data` is None).
 
     With another formulation, options that only the former one takes are dropped: its settings and limits, the endpoints
@@ -96,7 +96,7 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
     other_addresses = {
         role: url for role, url in agent.roles.items() if role not in ROLE_OPTIONS and (same or role in possible)
     }
-    other_addresses |= parse_pairs("--role", changes.others)
+    other_addresses |= parse_pairs("--role", changes.role_urls)
     limits, own_settings = split_settings(formulation, changes.settings)
     limits, own_settings = (
         _retain_limits(agent, former, formulation) | limits,
@@ -104,8 +104,10 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
     )
     roles = set(agent.roles) if same else possible
     overrides = frozenset((changes.numbers or {}).keys() & set(COMMON))
-    fields = {role: fields for role in roles & set(agent.roles) if (fields := sampling_of(agent, role).request)}
-    stop = stored_stop(agent, infer.formulation, infer.formulation_version) if changes.stop is None else changes.stop
+    fields = {role: fields for role in roles & set(agent.roles) if (fields := find_sampling(agent, role).request)}
+    stop = (
+        find_stored_stop(agent, infer.formulation, infer.formulation_version) if changes.stop is None else changes.stop
+    )
     samplings = _retain_samplings(infer, roles, overrides) | parse_pairs("--sampling", changes.samplings)
     is_instructed = formulation.instructed
     benchmark = infer.open_benchmark()
@@ -188,7 +190,7 @@ def _retain_samplings(infer: Infer, roles: Collection[str], overrides: Collectio
     for role, sampling in agent.samplings.items():
         if role not in roles:
             continue
-        implied_sampling = sampling_of(implied_agent, role)
+        implied_sampling = find_sampling(implied_agent, role)
         names = [name for name in SAMPLED if getattr(sampling, name) != getattr(implied_sampling, name)]
         if role in implied_agent.samplings:
             names = [name for name in names if name not in overrides or not _is_common(agent, role, name)]

@@ -12,8 +12,8 @@ from db.jobs import get_job
 from db.reading import values_by_metric
 from db.training_steps import summarize_fits
 from lumos_queue.benchmarks.registry import open_benchmark_of
-from lumos_queue.reports.baselines import kept_baselines
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.reports.baselines import load_or_compute_baselines
+from lumos_queue.scoring.statistics import compute_weighted_interval
 from lumos_queue.sweeps.carry_out import SweepFit
 from lumos_queue.sweeps.plan import SweepPlan
 
@@ -95,7 +95,7 @@ def _score(connection: Connection, jobs: dict[int, str]) -> dict[str, Any] | Non
         triples += [((identifier, number), 0.0, 1.0) for number in range(job.items - len(values))]
         by_seed[seed] = round(sum(value for _, value, _ in values) / job.items, 6)
         judged_items, items = judged_items + len(values), items + job.items
-    interval = weighted_interval(triples)
+    interval = compute_weighted_interval(triples)
     if interval is None:
         return None
     value, low, high = (round(bound, 6) for bound in interval)
@@ -115,7 +115,7 @@ def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> 
     if not jobs:
         return None
     job = get_job(connection, jobs[0])
-    rules = kept_baselines(connection, job, open_benchmark_of(job))
+    rules = load_or_compute_baselines(connection, job, open_benchmark_of(job))
     if not rules:
         return None
     name = max(rules, key=lambda rule: rules[rule]["value"])

@@ -98,7 +98,7 @@ def plain_address(address: Address) -> Address:
     return ipv4_address or address
 
 
-def embedded_addresses(address: Address) -> list[Address]:
+def find_embedded_addresses(address: Address) -> list[Address]:
     """Return the IPv4 addresses inside an IPv6 address, to which a gateway may forward: NAT64, 6to4, Teredo."""
     if not isinstance(address, ipaddress.IPv6Address):
         return []

@@ -11,7 +11,7 @@ _OURS = tuple(
 )
 
 
-def tell_failure(error: BaseException) -> str:
+def format_failure(error: BaseException) -> str:
     """Return `KeyError: 'answer' (tasks.py, line 12)`, without the location if this project's code raised it."""
     message = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
     library = (os.path.dirname(os.__file__), "<frozen")

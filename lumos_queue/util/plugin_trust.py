@@ -82,7 +82,7 @@ class TrustedModules:
         """Return the value of LUMOS_PLUGINS with which another process trusts the same modules and folders."""
         return ",".join([*sorted(self._modules), *self._folders])
 
-    def given_as_setting(self) -> list[str]:
+    def list_for_setting(self) -> list[str]:
         """Return the entries of LUMOS_PLUGINS with which another process can continue: folders of modules named here.
 
         For an installed module the entry is its name, because its folder has all other installed modules, too. Modules

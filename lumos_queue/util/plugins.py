@@ -30,7 +30,7 @@ __all__ = [
     "IN_PROCESS",
     "SHOWN",
     "TRUSTED",
-    "Found",
+    "LoadedPlugin",
     "Plugin",
     "TrustedModules",
     "digest_of",
@@ -66,7 +66,7 @@ class Plugin:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LoadedPlugin:
     """An object and its plug-in."""
 
     value: Any
@@ -84,7 +84,7 @@ def entry_points_of(group: str) -> dict[str, tuple[EntryPoint, ...]]:
     return points
 
 
-def load_plugin(group: str, noun: str, name: str) -> Found:
+def load_plugin(group: str, noun: str, name: str) -> LoadedPlugin:
     """Import the object with the name of an entry point, or with a dotted name.
 
     Raises SpecError for a name that two distributions use, a dotted name that is not trusted, an object that cannot be
@@ -109,7 +109,9 @@ def load_plugin(group: str, noun: str, name: str) -> Found:
     return _load(group, noun, name, point.module, point.attr, *where)
 
 
-def _load(group: str, noun: str, name: str, module: str, attribute: str, distribution: str, version: str) -> Found:
+def _load(
+    group: str, noun: str, name: str, module: str, attribute: str, distribution: str, version: str
+) -> LoadedPlugin:
     subject = f"The {noun} '{name}'" + (f" of {distribution} {version}" if distribution else "")
     try:
         code = hold_code(module)  # before the import, so that it is the imported code
@@ -128,7 +130,7 @@ def _load(group: str, noun: str, name: str, module: str, attribute: str, distrib
         TRUSTED.check_object(noun, name, value, code)
     if not distribution:
         distribution, version = _distribution_of(module)
-    return Found(value, Plugin(group, name, distribution, version, code.digest))
+    return LoadedPlugin(value, Plugin(group, name, distribution, version, code.digest))
 
 
 def _import(code: Code) -> ModuleType:

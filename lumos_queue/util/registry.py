@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.util.plugins import IN_PROCESS, TRUSTED, Found, Plugin, entry_points_of, is_dotted, load_plugin
+from lumos_queue.util.plugins import IN_PROCESS, TRUSTED, LoadedPlugin, Plugin, entry_points_of, is_dotted, load_plugin
 
 T = TypeVar("T")
 
@@ -113,7 +113,7 @@ class Registry(Generic[T]):
         if not self.knows(name):
             choices = (*self.names, "package.module:object") if self._group else self.names
             raise unknown(self._noun, name, choices)
-        plugin: Found = load_plugin(self._group, self._noun, name)
+        plugin: LoadedPlugin = load_plugin(self._group, self._noun, name)
         self._check_value(name, plugin.value)
         self._objects[name], self._plugins[name] = plugin.value, plugin.plugin
         return plugin.value

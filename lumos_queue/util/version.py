@@ -23,13 +23,13 @@ _CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis
 def code_version() -> str:
     """Return for example `0.2.0+3f9a1c20`. It is stored with every job, worker session and attempt."""
     hasher = hashlib.sha256()
-    for name, path in sorted(shipped_files().items()):
+    for name, path in sorted(list_shipped_files().items()):
         with open(path, "rb") as file:
             hasher.update(name.encode() + b"\0" + hashlib.sha256(file.read()).digest())
     return f"{RELEASE}+{hasher.hexdigest()[:8]}"
 
 
-def shipped_files() -> dict[str, str]:
+def list_shipped_files() -> dict[str, str]:
     """Return the path of every file of the packages, by its name in a wheel."""
     roots = {package: _find_root(package) for package in PACKAGES}
     files: dict[str, str] = {}

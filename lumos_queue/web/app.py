@@ -15,10 +15,10 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.web.access.guard import MAX_BODY, BodyTooLarge, Guard
-from lumos_queue.web.app_state import Site
+from lumos_queue.web.app_state import AppState
 from lumos_queue.web.live import TooManyPages
 from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
-from lumos_queue.web.request_context import Forbidden, NeedsLogin, NotFound, find_visit
+from lumos_queue.web.request_context import Forbidden, NeedsLogin, NotFound, find_request_context
 from lumos_queue.web.routes import (
     actions,
     annotate,
@@ -59,7 +59,7 @@ _PAGES = (
 ROUTERS = tuple(page.router for page in _PAGES)
 
 
-def make_app(site: Site, origins: Collection[str]) -> FastAPI:
+def make_app(site: AppState, origins: Collection[str]) -> FastAPI:
     """Return the application. `origins`: the origins at which browsers may reach it, `http://127.0.0.1:8642`."""
 
     @asynccontextmanager
@@ -134,7 +134,7 @@ def _answer(request: Request, status: int, text: str) -> Response:
     if "hx-request" in request.headers or request.method not in ("GET", "HEAD", "POST"):
         return PlainTextResponse(text + "\n", status)
     try:
-        visit = find_visit(request)
+        visit = find_request_context(request)
     except (NeedsLogin, SpecError):  # no login, or an unreadable password file: a page without a person
         return render_alone("error.html", status, title="Not possible", text=text)
     return render(visit, "error.html", status, title="Not possible", text=text)

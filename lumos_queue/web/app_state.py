@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from db.connection import Database
 from lumos_queue.settings import Settings
 from lumos_queue.web.access.login_limits import LoginAttempts
-from lumos_queue.web.access.login_methods import Door
+from lumos_queue.web.access.login_methods import LoginMethod
 from lumos_queue.web.access.sessions import Sessions
 from lumos_queue.web.access.users import Person
 from lumos_queue.web.drafts import Drafts
@@ -20,12 +20,12 @@ from lumos_queue.web.live import LiveJobs
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class AppState:
     """One explorer, with one database and one way to log in."""
 
     settings: Settings
     database: Database
-    door: Door
+    door: LoginMethod
     live: LiveJobs
     cookie: str  #: the name of the session's cookie: browsers share cookies among the ports of a host
     secure: bool  #: whether it is served with TLS
@@ -44,5 +44,5 @@ class Site:
         return self.settings.model_copy(update={"user": person.name})
 
 
-def site_of(request: Request) -> Site:
+def get_app_state(request: Request) -> AppState:
     return request.app.state.site

@@ -134,7 +134,7 @@ def form_like(options: Mapping[str, Any]) -> BuildForm:
     )
 
 
-def fetched_tests(settings: Settings) -> list[str]:
+def list_fetched_tests(settings: Settings) -> list[str]:
     """Return the test splits whose files `lumos data get` has fetched, as BENCHMARK:PATH."""
     folder = settings.home / "data"
     return [

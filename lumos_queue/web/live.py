@@ -15,13 +15,13 @@ from sqlalchemy.exc import DBAPIError
 
 from db.connection import Database
 from lumos_queue.errors import InfrastructureError
-from lumos_queue.live.watched_jobs import ENDED, Watched, WatchedJob
+from lumos_queue.live.watched_jobs import ENDED, WatchedJob, WatchedJobs
 from lumos_queue.settings import Settings
 
 MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two readings
 SHARE = 20  #: a pause is this many times as long as the reading before it
 MAX_PAGES = 200  #: open at once
-Show = Callable[[WatchedJob, Watched], str]
+Show = Callable[[WatchedJob, WatchedJobs], str]
 
 
 class TooManyPages(Exception):
@@ -92,7 +92,7 @@ class LiveJobs:
             self._condition.notify()
 
     def _read_on(self) -> None:
-        watch: Watched | None = None
+        watch: WatchedJobs | None = None
         sent_texts: dict[_Page, str] = {}
         while True:
             with self._condition:
@@ -102,7 +102,7 @@ class LiveJobs:
                     return
                 pages = list(self._pages)
             start, jobs = time.monotonic(), sorted({page.job for page in pages})
-            watch = watch or Watched(self._settings, jobs)
+            watch = watch or WatchedJobs(self._settings, jobs)
             watch.choose(jobs)
             self._look(watch)
             sent_texts = {page: sent_texts.get(page, "") for page in pages}
@@ -115,7 +115,7 @@ class LiveJobs:
             pause = min(max(MIN_PAUSE, SHARE * (time.monotonic() - start)), MAX_PAUSE)
             self._rest(MAX_PAUSE if watch.silence else pause, set(pages))
 
-    def _look(self, watch: Watched) -> None:
+    def _look(self, watch: WatchedJobs) -> None:
         try:
             with self._database.engine.connect() as connection:
                 watch.read(connection)

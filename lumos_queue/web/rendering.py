@@ -12,9 +12,9 @@ from jinja2 import Environment
 from starlette.responses import Response
 
 from lumos_queue.pages.html import make_environment
-from lumos_queue.pages.limits import cut, shorten
-from lumos_queue.pages.wording import tell_interval, tell_metric, tell_seconds, tell_share, tell_time
-from lumos_queue.web.request_context import Visit
+from lumos_queue.pages.limits import shorten, truncate
+from lumos_queue.pages.wording import format_interval, format_metric, format_seconds, format_share, format_time
+from lumos_queue.web.request_context import RequestContext
 
 SCRIPTS = ("htmx.min.js", "sse.min.js", "keys.js", "problems.js")
 TYPES = {
@@ -24,7 +24,7 @@ TYPES = {
 }
 
 
-def render(visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
+def render(visit: RequestContext, template: str, status: int = 200, **values: Any) -> Response:
     """Return a whole page for a person."""
     text = (
         _environment()
@@ -68,12 +68,12 @@ def _environment() -> Environment:
     environment = make_environment("lumos_queue.web", "lumos_queue.pages")
     environment.globals |= {"static_path": static_path, "scripts": SCRIPTS}
     environment.filters |= {
-        "time": tell_time,
-        "cut": cut,
-        "seconds": tell_seconds,
-        "share": tell_share,
-        "metric": tell_metric,
+        "time": format_time,
+        "cut": truncate,
+        "seconds": format_seconds,
+        "share": format_share,
+        "metric": format_metric,
         "shorten": lambda text, limit: shorten(" ".join(text.split()), limit),
-        "interval": lambda ends: tell_interval(*ends),
+        "interval": lambda ends: format_interval(*ends),
     }
     return environment

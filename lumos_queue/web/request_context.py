@@ -10,7 +10,7 @@ from fastapi import Depends, Form, Header, Request
 
 from lumos_queue.web.access.sessions import Session
 from lumos_queue.web.access.users import Person, Role
-from lumos_queue.web.app_state import Site, site_of
+from lumos_queue.web.app_state import AppState, get_app_state
 
 
 class NeedsLogin(Exception):
@@ -26,11 +26,11 @@ class NotFound(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class RequestContext:
     """A permitted request of a person."""
 
     request: Request
-    site: Site
+    site: AppState
     person: Person
     session: Session
 
@@ -39,27 +39,29 @@ class Visit:
         return self.person.role.includes(Role(role))
 
 
-def find_visit(request: Request) -> Visit:
+def find_request_context(request: Request) -> RequestContext:
     """Return the request with its person and session. Raises NeedsLogin if nobody has logged in."""
-    site = site_of(request)
+    site = get_app_state(request)
     session = site.sessions.find(request.cookies.get(site.cookie, ""))
     person = site.door.find(session.person) if session else None
     if session is None or person is None:
         raise NeedsLogin
-    return Visit(request, site, person, session)
+    return RequestContext(request, site, person, session)
 
 
-def _reader_with(role: Role) -> Callable[..., Visit]:
-    def require(request: Request) -> Visit:
-        return _check_role(find_visit(request), role)
+def _reader_with(role: Role) -> Callable[..., RequestContext]:
+    def require(request: Request) -> RequestContext:
+        return _check_role(find_request_context(request), role)
 
     require.role = role  # type: ignore[attr-defined]  # a test lists the role of every route
     return require
 
 
-def _writer_with(role: Role) -> Callable[..., Visit]:
-    def require(request: Request, token: Annotated[str, Form()] = "", x_token: Annotated[str, Header()] = "") -> Visit:
-        visit = _check_role(find_visit(request), role)
+def _writer_with(role: Role) -> Callable[..., RequestContext]:
+    def require(
+        request: Request, token: Annotated[str, Form()] = "", x_token: Annotated[str, Header()] = ""
+    ) -> RequestContext:
+        visit = _check_role(find_request_context(request), role)
         if not visit.session.is_own(token or x_token):
             raise Forbidden("This form belongs to an earlier login: open the page again and repeat the input.")
         return visit
@@ -68,18 +70,18 @@ def _writer_with(role: Role) -> Callable[..., Visit]:
     return require
 
 
-def _check_role(visit: Visit, role: Role) -> Visit:
+def _check_role(visit: RequestContext, role: Role) -> RequestContext:
     if not visit.person.role.includes(role):
         raise Forbidden(f"{visit.person.name} is {visit.person.role}: this needs the role {role}.")
     return visit
 
 
-Reading = Annotated[Visit, Depends(_reader_with(Role.READER))]  #: for a page that every user may see
-OperatorReading = Annotated[Visit, Depends(_reader_with(Role.OPERATOR))]
-AnnotatorReading = Annotated[Visit, Depends(_reader_with(Role.ANNOTATOR))]
-Annotating = Annotated[Visit, Depends(_writer_with(Role.ANNOTATOR))]  #: for a form
-Operating = Annotated[Visit, Depends(_writer_with(Role.OPERATOR))]
-Leaving = Annotated[Visit, Depends(_writer_with(Role.READER))]
+Reading = Annotated[RequestContext, Depends(_reader_with(Role.READER))]  #: for a page that every user may see
+OperatorReading = Annotated[RequestContext, Depends(_reader_with(Role.OPERATOR))]
+AnnotatorReading = Annotated[RequestContext, Depends(_reader_with(Role.ANNOTATOR))]
+Annotating = Annotated[RequestContext, Depends(_writer_with(Role.ANNOTATOR))]  #: for a form
+Operating = Annotated[RequestContext, Depends(_writer_with(Role.OPERATOR))]
+Leaving = Annotated[RequestContext, Depends(_writer_with(Role.READER))]
 
 
 def role_of_route(route: Any) -> Role | None:

@@ -17,10 +17,10 @@ from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
 from lumos_queue.util.addresses import Origin
-from lumos_queue.web.access.login_methods import Door, PasswordDoor, TokenDoor
+from lumos_queue.web.access.login_methods import LoginMethod, PasswordLogin, TokenLogin
 from lumos_queue.web.access.passwords import PasswordFile
 from lumos_queue.web.app import make_app
-from lumos_queue.web.app_state import Site
+from lumos_queue.web.app_state import AppState
 from lumos_queue.web.live import LiveJobs
 
 OPEN_CONNECTIONS = 1_000
@@ -46,17 +46,17 @@ def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> N
     Raises SpecError if the address is not available, or if other machines could reach it without a password.
     """
     _check(options)
-    door: Door = (
-        PasswordDoor(PasswordFile(options.passwords))
+    door: LoginMethod = (
+        PasswordLogin(PasswordFile(options.passwords))
         if options.passwords
-        else TokenDoor(settings.user, settings.web_token)
+        else TokenLogin(settings.user, settings.web_token)
     )
     with _listen(options.host, options.port) as server_socket, database(settings, create=True) as job_database:
         address, port = server_socket.getsockname()[:2]
         _require_password(address, door)
         secure = options.certificate is not None
         origin = str(Origin("https" if secure else "http", address, port))
-        site = Site(
+        site = AppState(
             settings,
             job_database,
             door,
@@ -104,9 +104,9 @@ def make_server(app: FastAPI, certificate: Path | None = None, key: Path | None 
     return _Server(config, app.state.site.live)
 
 
-def _entrance(door: Door, settings: Settings) -> str:
+def _entrance(door: LoginMethod, settings: Settings) -> str:
     """The path of the printed address. It contains the token only if it is new, because the line may go into a log."""
-    if isinstance(door, TokenDoor) and not settings.web_token:
+    if isinstance(door, TokenLogin) and not settings.web_token:
         return f"/login?{urlencode({'token': door.token})}"
     return "/jobs"
 
@@ -143,7 +143,7 @@ def _origins(options: Serving, address: str, port: int, secure: bool) -> set[str
     return {str(Origin(scheme, host.lower(), port)) for host in hosts} | {f"https://{name}" for name in names}
 
 
-def _require_password(address: str, door: Door) -> None:
+def _require_password(address: str, door: LoginMethod) -> None:
     """Raise SpecError if other machines could reach an explorer without passwords."""
     if not ipaddress.ip_address(address).is_loopback and not door.asks_password:
         raise SpecError(

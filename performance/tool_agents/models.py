@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lumos_queue.prompts.tool_agent import PLANNER, POLICY, ROUTER, SOLVER, STATE_MANAGER, SYSTEM
-from performance.tool_agents.reading import LIMITED, Listed, View, value_in
+from performance.tool_agents.reading import LIMITED, ListedFunction, View, value_in
 
 MAX_TRIES = 4  #: of a call that a rate limit refuses
 ROLES = ("policy", "router", "state_manager", "planner", "solver")
@@ -23,7 +23,7 @@ _HEADS = {"policy": POLICY, "router": ROUTER, "state_manager": STATE_MANAGER, "p
 class Wish:
     """A call that is wanted."""
 
-    function: Listed
+    function: ListedFunction
     argument: str
 
 
@@ -41,7 +41,7 @@ def choose(view: View) -> Wish | None:
             if not calls:
                 return Wish(one, thing)
             off = any((seen.function, seen.argument) == (one.name, thing) for seen in view.tried_here)
-            if all(LIMITED in seen.told for seen in calls) and len(calls) < MAX_TRIES and not off:
+            if all(LIMITED in seen.message for seen in calls) and len(calls) < MAX_TRIES and not off:
                 refused.append((len(calls), Wish(one, thing)))
         if refused:  # better another provider; else once more
             return min(refused, key=lambda pair: pair[0])[1]

@@ -27,7 +27,7 @@ LIMITED = "too many requests"  #: what is said of a rate limit
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedFunction:
     """A function as the prompt lists it."""
 
     name: str
@@ -36,12 +36,12 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenCall:
     """A call that the prompt tells of, and what came of it."""
 
     function: str
     argument: str
-    told: str
+    message: str
 
     @property
     def relation(self) -> str:
@@ -49,7 +49,7 @@ class Seen:
 
     @property
     def found(self) -> str | None:
-        return value_in(self.told, self.relation)
+        return value_in(self.message, self.relation)
 
 
 def value_in(text: str, relation: str) -> str | None:
@@ -65,9 +65,10 @@ class View:
         self._prompt = prompt
 
     @cached_property
-    def functions(self) -> list[Listed]:
+    def functions(self) -> list[ListedFunction]:
         return [
-            Listed(match[0][: match[0].index("(")], match[1], match[3]) for match in _FUNCTION.finditer(self._prompt)
+            ListedFunction(match[0][: match[0].index("(")], match[1], match[3])
+            for match in _FUNCTION.finditer(self._prompt)
         ]
 
     @cached_property
@@ -77,31 +78,31 @@ class View:
         return [_read_path(one) for one in match[1].split(", and what is ")] if match else []
 
     @cached_property
-    def tried_here(self) -> list[Seen]:
+    def tried_here(self) -> list[SeenCall]:
         """Calls that were made from here before, in a tree: something else is to be done."""
         _, mark, rest = self._prompt.rpartition(_TRIED)
         if not mark or "<|assistant|>\n" in rest[:-15]:
             return []
         listed, _ = json.JSONDecoder().raw_decode(rest)
-        return [Seen(one["name"], _argument(one["arguments"]), one["function_output"]) for one in listed]
+        return [SeenCall(one["name"], _argument(one["arguments"]), one["function_output"]) for one in listed]
 
     @cached_property
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[SeenCall]:
         return [*self._made(), *self.tried_here]
 
-    def _made(self) -> Iterator[Seen]:
+    def _made(self) -> Iterator[SeenCall]:
         for name, arguments, told in _STEP.findall(self._prompt):
-            yield Seen(name, _argument(arguments), told)
+            yield SeenCall(name, _argument(arguments), told)
         state = self._prompt.rpartition("\nFailed calls:\n")[2] if "\nFailed calls:\n" in self._prompt else ""
         for name, arguments, told in _RECORD.findall(state):
-            yield Seen(name, _argument(arguments), told)
-        evidence: dict[str, Seen] = {}
+            yield SeenCall(name, _argument(arguments), told)
+        evidence: dict[str, SeenCall] = {}
         for variable, name, arguments, told in _EVIDENCE.findall(self._prompt):
             argument = _argument(arguments)
             number = argument.partition(".")[0]
             if number in evidence:
                 argument = evidence[number].found or argument
-            evidence[variable] = Seen(name, argument, told)
+            evidence[variable] = SeenCall(name, argument, told)
         yield from evidence.values()
 
     @cached_property

@@ -101,7 +101,7 @@ class Agreement:
         return None if value is None or interval is None else (value, *interval)
 
 
-def judged_run(run: EpisodeRun) -> JudgedRun:
+def build_judged_run(run: EpisodeRun) -> JudgedRun:
     """The run as a judge is shown it."""
     ended = {Ending.ANSWERED: ANSWERED, Ending.GAVE_UP: GAVE_UP}.get(run.outcome.ending, UNFINISHED)
     steps = [
@@ -136,7 +136,7 @@ def compare(tasks: Sequence[Task], models: Sequence[Models]) -> list[Agreement]:
             true = world.score(task, EpisodeResult(run.outcome.answer, str(run.outcome.ending)))[0].value == 1
             is_solved = true and all(part["answer"] is not None for part in task.gold["parts"])
             for name, judge in {**JUDGES, KNOWING: say_truth(is_solved)}.items():
-                scores = judge_run(judge, task, judged_run(run))
+                scores = judge_run(judge, task, build_judged_run(run))
                 for metric in METRICS:
                     pairs.setdefault((name, metric), []).append((true, scores[metric] > 0.5))
     return [Agreement(*key, tuple(found)) for key, found in pairs.items()]

@@ -19,8 +19,8 @@ from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.actions.tools.world import ANSWERS
 from lumos_queue.prompts.tool_agent import ROUTER, SYSTEM
 from lumos_queue.text_calls.three_lines import Reply, write_reply
-from performance.tool_agents.reading import Seen
-from performance.toolworld.reading import LIMITED, LOCKED, MADE_BEFORE, Listed, Missing, WorldView, right_name
+from performance.tool_agents.reading import SeenCall
+from performance.toolworld.reading import LIMITED, LOCKED, MADE_BEFORE, ListedFunction, Missing, WorldView, right_name
 from performance.toolworld.state_manager import ENTITY, MANAGES, can_manage, manage
 
 UNKNOWN = "unknown"
@@ -44,7 +44,7 @@ class Decision:
         return write_reply(Reply(self.thought if thinks else "", self.action, json.dumps(dict(self.arguments))))
 
 
-def decide(view: WorldView, restarts: bool, reads: Callable[[Listed, Missing], bool] | None = None) -> Decision:
+def decide(view: WorldView, restarts: bool, reads: Callable[[ListedFunction, Missing], bool] | None = None) -> Decision:
     """The oracle's decision. `restarts`: whether giving up a locked branch may lead to another one.
 
     `reads` says which functions it takes for answers of a missing step; None: those whose documents say so.
@@ -56,7 +56,7 @@ def decide(view: WorldView, restarts: bool, reads: Callable[[Listed, Missing], b
             continue
         if (found := _next_call(view, missing, reads or _answers)) is not None:
             return found
-        stuck = stuck or any(LOCKED in one.told for one in view.seen)
+        stuck = stuck or any(LOCKED in one.message for one in view.seen)
     if stuck and restarts:
         thought = "A part is locked for the rest of this attempt, so it has to begin anew."
         return Decision(thought, FINISH.name, {"return_type": GIVE_UP})
@@ -72,16 +72,16 @@ def finish(view: WorldView) -> Decision:
     return Decision(thought, FINISH.name, {"return_type": GIVE_ANSWER, "final_answer": told})
 
 
-def _answers(function: Listed, missing: Missing) -> bool:
+def _answers(function: ListedFunction, missing: Missing) -> bool:
     return function.kind == ANSWERS and (function.of, function.gives) == (missing.of, missing.gives)
 
 
-def by_names_alone(function: Listed, missing: Missing) -> bool:
+def by_names_alone(function: ListedFunction, missing: Missing) -> bool:
     """Whether a function might answer, for a policy that cannot tell look-alikes apart."""
     return (function.of, function.gives) == (missing.of, missing.gives)
 
 
-def _next_call(view: WorldView, missing: Missing, reads: Callable[[Listed, Missing], bool]) -> Decision | None:
+def _next_call(view: WorldView, missing: Missing, reads: Callable[[ListedFunction, Missing], bool]) -> Decision | None:
     """A corrected argument; else a function that was not tried; else once more what was refused for its rate."""
     said = f"The {missing.gives} of {missing.argument} is missing."
     fresh = again = None
@@ -91,7 +91,7 @@ def _next_call(view: WorldView, missing: Missing, reads: Callable[[Listed, Missi
         calls = view.calls(one, missing.argument)
         if not calls:
             fresh = fresh or Decision(said, one.name, {one.parameter: missing.argument})
-        elif any(LOCKED in call.told for call in calls):
+        elif any(LOCKED in call.message for call in calls):
             return None
         elif name := right_name(calls):
             return Decision(f"{said} The argument is called {name}.", one.name, {name: missing.argument})
@@ -101,11 +101,11 @@ def _next_call(view: WorldView, missing: Missing, reads: Callable[[Listed, Missi
     return fresh or again
 
 
-def _may_repeat(view: WorldView, function: Listed, calls: Sequence[Seen]) -> bool:
+def _may_repeat(view: WorldView, function: ListedFunction, calls: Sequence[SeenCall]) -> bool:
     """Whether a call that a rate limit refused may be made once more: not where the prompt asks for another one."""
-    limited = sum(LIMITED in one.told for one in calls)
+    limited = sum(LIMITED in one.message for one in calls)
     off = any((one.function, one.argument) == (function.name, calls[0].argument) for one in view.tried_here)
-    return 0 < limited < MAX_CALLS and not off and not any(MADE_BEFORE in one.told for one in calls)
+    return 0 < limited < MAX_CALLS and not off and not any(MADE_BEFORE in one.message for one in calls)
 
 
 class Policies:
@@ -145,7 +145,7 @@ class RandomPolicy:
 
     def _reply(self, prompt: str) -> str:
         view, draw = WorldView(prompt), random.Random(f"random {self._seed} {prompt}")
-        told = " ".join([prompt.rpartition("Request: Find")[2], *(one.told for one in view.seen)])
+        told = " ".join([prompt.rpartition("Request: Find")[2], *(one.message for one in view.seen)])
         ids = sorted(set(ENTITY.findall(told)))
         if not ids or not view.functions or draw.random() < FINISHING:
             values = sorted({UNKNOWN, *re.findall(r"[0-9]{3,5}", told)})

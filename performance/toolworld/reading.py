@@ -11,7 +11,7 @@ from functools import cached_property
 
 from lumos_queue.actions.tools.world import ANSWERS
 from lumos_queue.benchmarks.toolworld.catalogue import read_description
-from performance.tool_agents.reading import Seen, View, value_in
+from performance.tool_agents.reading import SeenCall, View, value_in
 
 LIMITED, LOCKED, MADE_BEFORE = "too many requests", "is locked", "was made before"
 _FUNCTION = re.compile(r"^(\w+)\((\w+): string\): (.*)$", re.MULTILINE)
@@ -21,7 +21,7 @@ _RIGHT_NAME = re.compile(r"has no argument '\w+'; its arguments: '(\w+)'")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedFunction:
     """A function as the prompt lists it."""
 
     name: str
@@ -56,11 +56,11 @@ class WorldView:
         self._prompt, self._view = prompt, View(prompt)
 
     @cached_property
-    def functions(self) -> list[Listed]:
+    def functions(self) -> list[ListedFunction]:
         found = []
         for name, parameter, said in _FUNCTION.findall(self._prompt):
             if (read := read_description(said)) is not None:
-                found.append(Listed(name, parameter, *read))
+                found.append(ListedFunction(name, parameter, *read))
         return found
 
     @cached_property
@@ -73,12 +73,12 @@ class WorldView:
         ]
 
     @cached_property
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[SeenCall]:
         """The calls that the prompt tells of, in a tree those that were tried from here as well."""
         return self._view.seen
 
     @cached_property
-    def tried_here(self) -> list[Seen]:
+    def tried_here(self) -> list[SeenCall]:
         """Calls that were made from here before, in a tree: something else is to be done."""
         return self._view.tried_here
 
@@ -89,9 +89,9 @@ class WorldView:
         found = {}
         for one in self.seen:
             function = by_name.get(one.function)
-            if function is None or function.kind != ANSWERS or value_in(one.told, function.of) != one.argument:
+            if function is None or function.kind != ANSWERS or value_in(one.message, function.of) != one.argument:
                 continue
-            if value := value_in(one.told, function.gives):
+            if value := value_in(one.message, function.gives):
                 found[one.argument, function.gives] = value
         return found
 
@@ -104,11 +104,11 @@ class WorldView:
             kind, thing = gives, self.facts[thing, gives]
         return thing, None
 
-    def calls(self, function: Listed, argument: str) -> list[Seen]:
+    def calls(self, function: ListedFunction, argument: str) -> list[SeenCall]:
         return [one for one in self.seen if (one.function, one.argument) == (function.name, argument)]
 
 
-def right_name(calls: list[Seen]) -> str:
+def right_name(calls: list[SeenCall]) -> str:
     """The name of the argument that the API asked for instead, where only its error is known; '' else."""
-    names = [found[1] if (found := _RIGHT_NAME.search(one.told)) else "" for one in calls]
+    names = [found[1] if (found := _RIGHT_NAME.search(one.message)) else "" for one in calls]
     return names[-1] if names and all(names) else ""

@@ -21,7 +21,7 @@ from lumos_queue.records import Action, Completion
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p
 from lumos_queue.scoring.paired_tests import holm
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.scoring.statistics import compute_weighted_interval
 from lumos_queue.settings import Settings
 from lumos_queue.sweeps.plot import write_plot
 from performance.toolworld.memory_run import count_repeated
@@ -76,7 +76,7 @@ def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path, p
                     shown.add_row(cell, name, *summary_row(played[name]))
                     if score := score_of(played[name]):
                         scores[name][cell] = score
-            for row in pooled_rows(played):
+            for row in pool_rows(played):
                 pooled.add_row(cell, *row)
         console.print(shown, pooled)
         with database.engine.connect() as connection:
@@ -98,14 +98,14 @@ def score_of(episodes: BySeed) -> dict[str, Any] | None:
         seed: [(one.ordinal, one.scores[SOLVABLE], 1.0) for one in several if SOLVABLE in one.scores]
         for seed, several in episodes.items()
     }
-    interval = weighted_interval([one for several in values.values() for one in several])
+    interval = compute_weighted_interval([one for several in values.values() for one in several])
     if interval is None:
         return None
     by_seed = {seed: mean(value for _, value, _ in several) for seed, several in values.items() if several}
     return {"value": interval[0], "ci95": list(interval[1:]), "by_seed": by_seed}
 
 
-def pooled_rows(played: Mapping[str, BySeed]) -> list[list[str]]:
+def pool_rows(played: Mapping[str, BySeed]) -> list[list[str]]:
     """For each name but the first: the difference to it over all seeds, on the tasks that both have judged."""
     if not played:
         return []
@@ -147,13 +147,13 @@ def summary_row(episodes: BySeed) -> list[str]:
         by_seed,
         f"{100 * mean(refusals):.0f}" if refusals else "–",
         f"{mean(one.calls for one in every):.1f}",
-        f"{mean(map(repeated_calls, every)):.2f}",
+        f"{mean(map(count_repeated_calls, every)):.2f}",
         f"{mean(one.prompt_tokens + one.completion_tokens for one in every):,.0f}",
         " ".join(f"{one:,.0f}" for one in prompt_lengths(every)[:6]),
     ]
 
 
-def repeated_calls(episode: StoredEpisode) -> int:
+def count_repeated_calls(episode: StoredEpisode) -> int:
     """How many calls the episode had made before."""
     return count_repeated(one.detail for one in episode.steps if isinstance(one.detail, Action))
 

@@ -151,7 +151,7 @@ def read_jobs(folder: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def tell_problems() -> Iterator[None]:
+def print_problems() -> Iterator[None]:
     """What a person can change is told in one line, with the exit code 2."""
     try:
         yield
@@ -161,7 +161,7 @@ def tell_problems() -> Iterator[None]:
 
 
 @app.command("list")
-@tell_problems()
+@print_problems()
 def list_work(file: SweepFile) -> None:
     """Say what the sweep would do."""
     plan = read_sweep(file)
@@ -175,7 +175,7 @@ def list_work(file: SweepFile) -> None:
 
 
 @app.command()
-@tell_problems()
+@print_problems()
 def run(
     file: SweepFile,
     folder: Folder,
@@ -190,7 +190,7 @@ def run(
 
 
 @app.command()
-@tell_problems()
+@print_problems()
 def show(
     file: SweepFile,
     folder: Folder,

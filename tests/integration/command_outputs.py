@@ -18,7 +18,7 @@ from sqlalchemy import text
 from db.connection import Database
 from db.trajectories import reading
 from lumos_queue.cli.main import app, main
-from performance.queries import documented
+from performance.queries import read_documented_queries
 
 #: Pages of `lumos episodes`, the fields of a filter among them.
 FILTERS = (
@@ -153,7 +153,7 @@ def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[
             found[f"{name} --json"] = values(_printed(command, [*arguments, "--json"]))
     for job, ordinal in numbers:
         found[f"{job}-{ordinal}"] = values(_printed(asked, ["show", f"{job}-{ordinal}", "--json"]))
-    for title, query in documented():
+    for title, query in read_documented_queries():
         with reading(database) as connection:
             found[title] = [[_plain(value) for value in row] for row in connection.execute(query)]
     for file in sorted((home / "builds").rglob("*")):

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import update
 
 from db.approvals import answer, find_waiting
-from db.batch import Batch, GivenBack
+from db.batch import Batch, ReturnedItem
 from db.claims import ClaimRequest, LeaseHolder
 from db.commit import commit
 from db.connection import Database, open_database
@@ -249,7 +249,7 @@ def test_a_plan_is_answered_while_a_worker_holds_its_episode_again(database, set
         holder = LeaseHolder(process.session.id, "code", find_job(connection, job))
     [held] = commit(database, holder, Batch({}), ClaimRequest(1))
     answer(database, plan, True, "", "ann")
-    commit(database, holder, Batch({held.id: held.claim}, given_back=[GivenBack(held.id, awaits=True)]))
+    commit(database, holder, Batch({held.id: held.claim}, given_back=[ReturnedItem(held.id, awaits=True)]))
     process.close()
     assert items(database, job, "state") == [("owed",)]
     with worker(settings):

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from sqlalchemy import func, insert, select
 
-from db.audits import draw_audit, get_audit, next_of, samples_of
+from db.audits import get_audit, next_of, sample_audit, samples_of
 from db.connection import open_database
 from db.filters import parse_where
 from db.jobs import remove
@@ -69,43 +69,43 @@ def count(database, table) -> int:
 
 def test_a_sample_is_kept_with_weights_that_add_up_to_its_population(stored):
     database, job = stored
-    drawn = draw_audit(database, "first", parse_where(f"job={job}"), 20, 3)
+    drawn = sample_audit(database, "first", parse_where(f"job={job}"), 20, 3)
     with database.engine.connect() as connection:
         audit, samples = get_audit(connection, "first"), samples_of(connection, "first")
     assert (audit.query, audit.seed, audit.population) == (f"job={job}", 3, 60)
-    assert [(one.place, one.episode, one.stratum) for one in samples] == [
-        (one.place, one.episode, one.stratum) for one in drawn
+    assert [(one.number, one.episode, one.stratum) for one in samples] == [
+        (one.number, one.episode, one.stratum) for one in drawn
     ]
     assert len(samples) == 20
     assert len({one.episode for one in samples}) == 20
     assert sum(one.weight for one in samples) == pytest.approx(60)
     assert all(one.stratum.startswith("wordmath · ") for one in samples)
     assert len(Counter(one.stratum for one in samples)) >= 2
-    assert draw_audit(database, "second", parse_where(""), 20, 3) == drawn
+    assert sample_audit(database, "second", parse_where(""), 20, 3) == drawn
 
 
 def test_only_accepted_annotations_are_drawn(stored):
     database, _ = stored
     with pytest.raises(SpecError, match="No accepted annotation answers 'level=none'"):
-        draw_audit(database, "first", parse_where("level=none"), 20, 0)
+        sample_audit(database, "first", parse_where("level=none"), 20, 0)
     with pytest.raises(SpecError, match="No accepted annotation answers"):
-        draw_audit(database, "first", parse_where("benchmark=gsm8k"), 20, 0)
+        sample_audit(database, "first", parse_where("benchmark=gsm8k"), 20, 0)
     assert count(database, Audit) == 0
 
 
 def test_a_name_that_will_not_do_is_refused(stored):
     for name in ("", "  ", "x" * 81, "two\nlines", "bell\a"):
         with pytest.raises(SpecError, match="is not a name for an audit"):
-            draw_audit(stored[0], name, parse_where(""), 20, 0)
+            sample_audit(stored[0], name, parse_where(""), 20, 0)
 
 
 def test_a_name_is_used_once_and_an_unknown_one_says_what_there_is(stored):
     database, _ = stored
     with database.engine.connect() as connection, pytest.raises(SpecError, match="Draw one with"):
         get_audit(connection, "first")
-    draw_audit(database, "first", parse_where(""), 20, 0)
+    sample_audit(database, "first", parse_where(""), 20, 0)
     with pytest.raises(SpecError, match="An audit 'first' exists already"):
-        draw_audit(database, "first", parse_where(""), 30, 0)
+        sample_audit(database, "first", parse_where(""), 30, 0)
     assert count(database, AuditSample) == 20
     with database.engine.connect() as connection, pytest.raises(SpecError, match="There are: first"):
         get_audit(connection, "second")
@@ -113,8 +113,8 @@ def test_a_name_is_used_once_and_an_unknown_one_says_what_there_is(stored):
 
 def test_the_newest_label_of_each_person_counts_and_others_labels_do_not(stored):
     database, _ = stored
-    drawn = draw_audit(database, "first", parse_where(""), 12, 0)
-    draw_audit(database, "second", parse_where(""), 60, 0)
+    drawn = sample_audit(database, "first", parse_where(""), 12, 0)
+    sample_audit(database, "second", parse_where(""), 60, 0)
     first, second = drawn[0].episode, drawn[1].episode
     add_labels(
         database,
@@ -140,7 +140,7 @@ def test_the_newest_label_of_each_person_counts_and_others_labels_do_not(stored)
 
 def test_an_audit_lives_on_when_its_job_is_removed_and_says_so(stored, lumos):
     database, job = stored
-    draw_audit(database, "first", parse_where(""), 12, 0)
+    sample_audit(database, "first", parse_where(""), 12, 0)
     remove(database, job, with_labels=True)
     with database.engine.connect() as connection:
         report = make_audit_report(get_audit(connection, "first"), samples_of(connection, "first"))
@@ -154,8 +154,8 @@ def test_places_that_are_gone_are_counted_in_the_report(stored, lumos):
     database, job = stored
     made = [lumos("correct", f"{job}-{number}", "--subgoal", f"1: Do as said, {number}.") for number in range(12)]
     assert all(one["level"] for one in made)
-    drawn = draw_audit(database, "first", parse_where("origin=corrected"), 12, 0)
-    gone = [one for one in drawn if one.place in (3, 4, 11)]
+    drawn = sample_audit(database, "first", parse_where("origin=corrected"), 12, 0)
+    gone = [one for one in drawn if one.number in (3, 4, 11)]
     with database.engine.connect() as connection:
         names = {one.episode: one.name for one in samples_of(connection, "first")}
     for one in gone:
@@ -175,8 +175,8 @@ def test_a_job_on_which_people_worked_is_removed_only_when_told_so(stored, lumos
     lumos("correct", made, "--subgoal", "1: Multiply 25 by 3.")
     lumos("label", f"{job}-1", "right")
     lumos("label", f"{job}-1:1", "wrong", "--as", "bob")
-    draw_audit(database, "first", parse_where("origin=converted"), 20, 0)
-    draw_audit(database, "second", parse_where("origin=converted"), 60, 0)
+    sample_audit(database, "first", parse_where("origin=converted"), 20, 0)
+    sample_audit(database, "second", parse_where("origin=converted"), 60, 0)
     with pytest.raises(SpecError) as error:
         lumos("rm", job)
     assert "1 labelled, 60 drawn in an audit, 1 corrected in another job." in str(error.value)
@@ -198,7 +198,7 @@ def test_what_is_rejected_for_one_module_is_not_accepted(stored):
             for episode, rejects in zip(episodes[:10], [True] * 4 + [False] * 6, strict=True)
         ]
         connection.execute(insert(VerdictRow), rows)
-    drawn = draw_audit(database, "first", parse_where(f"job={job}"), 60, 0)
+    drawn = sample_audit(database, "first", parse_where(f"job={job}"), 60, 0)
     assert len(drawn) == 56
     assert not {one.episode for one in drawn} & set(episodes[:4])
 
@@ -206,7 +206,7 @@ def test_what_is_rejected_for_one_module_is_not_accepted(stored):
 @sqlite_only
 def test_an_episode_shows_its_labels_but_not_to_who_is_to_judge_it(stored, lumos):
     database, _ = stored
-    drawn = draw_audit(database, "first", parse_where(""), 12, 0)
+    drawn = sample_audit(database, "first", parse_where(""), 12, 0)
     with database.engine.connect() as connection:
         name = samples_of(connection, "first")[0].name
     lumos("label", name, "wrong")
@@ -223,14 +223,14 @@ def test_an_episode_shows_its_labels_but_not_to_who_is_to_judge_it(stored, lumos
     assert lumos("audit", "next", "first")["episode"]["episode"] == name
     assert "labels" not in lumos("audit", "next", "first")["episode"]
     assert "says" not in lumos("audit", "next", "first", "--text")
-    assert drawn[0].place == 1
+    assert drawn[0].number == 1
 
 
 @sqlite_only
 def test_a_report_says_what_each_share_leaves_out_and_fits_100_columns(stored, lumos, monkeypatch):
     database, _ = stored
     monkeypatch.setenv("COLUMNS", "100")
-    draw_audit(database, "first", parse_where(""), 10, 0)
+    sample_audit(database, "first", parse_where(""), 10, 0)
     for place, label in enumerate(["right", "right", "wrong", "unsure"], start=1):
         lumos("audit", "label", "first", str(place), label)
     lumos("audit", "label", "first", "1", "wrong", "--as", "bob")
@@ -314,7 +314,7 @@ REFUSED = [
 @sqlite_only
 def test_what_cannot_be_done_is_one_line_and_writes_nothing(lumos, stored):
     database, job = stored
-    draw_audit(database, "first", parse_where(""), 20, 0)
+    sample_audit(database, "first", parse_where(""), 20, 0)
     for arguments, told in REFUSED:
         with pytest.raises(LumosError) as error:
             lumos(*(one.replace("{job}", job) for one in arguments))
@@ -326,7 +326,7 @@ def test_what_cannot_be_done_is_one_line_and_writes_nothing(lumos, stored):
 @sqlite_only
 def test_a_file_of_labels_with_one_bad_row_is_not_taken_at_all(lumos, stored, tmp_path):
     database, _ = stored
-    draw_audit(database, "first", parse_where(""), 20, 0)
+    sample_audit(database, "first", parse_where(""), 20, 0)
     file = tmp_path / "labels.csv"
     file.write_text("place,label\n1,right\n2,wrong\n3,perhaps\n")
     with pytest.raises(SpecError, match="row 3, field 'label': 'perhaps'"):
@@ -398,7 +398,7 @@ def test_the_commands_draw_runs_hide_what_the_metric_says_and_export(lumos, stor
 
 def test_audits_of_before_are_upgraded_with_what_they_still_need(stored):
     database, _ = stored
-    drawn = draw_audit(database, "first", parse_where(""), 5, 0)
+    drawn = sample_audit(database, "first", parse_where(""), 5, 0)
     add_labels(database, [NewLabel(one.episode, "right", "ann", audit="first") for one in drawn[:2]])
     downgrade(database, "0015")
     upgrade(database)

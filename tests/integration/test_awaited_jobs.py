@@ -5,7 +5,7 @@ from __future__ import annotations
 from db.batch import Batch
 from db.commit import commit
 from db.jobs import cancel, finish_if_idle, get_job, pause, remove, resume
-from db.schedule import await_job, awaited_jobs, back_off, begin_work, find_awaited, runnable_jobs
+from db.schedule import await_job, back_off, begin_work, find_awaited, list_awaited_jobs, runnable_jobs
 from lumos_queue.cli import output
 from lumos_queue.cli.live import Progress
 from lumos_queue.settings import Settings
@@ -45,7 +45,7 @@ def do_items(database, job: str, wanted: int) -> None:
 
 def test_a_job_is_left_out_until_the_other_is_done(database):
     mine, other = jobs(database)
-    assert runnable_jobs(database, POOLS) == [other] and awaited_jobs(database, mine) == [mine, other]
+    assert runnable_jobs(database, POOLS) == [other] and list_awaited_jobs(database, mine) == [mine, other]
     assert awaited(database, mine).done == 0
     do_items(database, other, 1)
     assert runnable_jobs(database, POOLS) == [other] and awaited(database, mine).done == 1
@@ -60,7 +60,7 @@ def test_a_job_is_left_out_until_the_other_is_done(database):
 def test_a_job_goes_on_when_the_other_is_stopped_or_removed(database):
     mine, other = jobs(database)
     pause(database, other)
-    assert runnable_jobs(database, POOLS) == [mine] and awaited_jobs(database, mine) == [mine]
+    assert runnable_jobs(database, POOLS) == [mine] and list_awaited_jobs(database, mine) == [mine]
     resume(database, other)
     assert runnable_jobs(database, POOLS) == [other], "it waits until it has looked itself"
     cancel(database, other)
@@ -71,10 +71,10 @@ def test_a_job_goes_on_when_the_other_is_stopped_or_removed(database):
 def test_a_job_that_is_stopped_waits_for_nothing(database):
     mine, other = jobs(database)
     pause(database, mine)
-    assert awaited_jobs(database, mine) == [] and runnable_jobs(database, POOLS) == [other]
+    assert list_awaited_jobs(database, mine) == [] and runnable_jobs(database, POOLS) == [other]
     assert awaited(database, mine) is None and await_job(database, mine, other, WHY) is None
     resume(database, mine)
-    assert row(database, mine).waiting == "" and awaited_jobs(database, mine) == [mine, other]
+    assert row(database, mine).waiting == "" and list_awaited_jobs(database, mine) == [mine, other]
     cancel(database, mine)
     assert (state(database, mine), state(database, other)) == ("cancelled", "queued")
 

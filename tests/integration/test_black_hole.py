@@ -60,8 +60,8 @@ def test_a_connection_on_which_nothing_comes_is_cut_and_replaced(behind):
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     wait_until(lambda: database.connections.silent_seconds() > 0.5, "the silence is noticed")
-    assert database.connections.cut(60.0) == 0 and not failures
-    assert database.connections.cut(0.5) == 1
+    assert database.connections.close_silent(60.0) == 0 and not failures
+    assert database.connections.close_silent(0.5) == 1
     thread.join(60)
     assert retryable(failures[0]) and database.connections.silent_seconds() == 0.0
     proxy.mode = "pass"
@@ -80,7 +80,7 @@ def test_a_slow_statement_is_not_cut_while_the_server_answers_others(behind):
         while thread.is_alive():
             with database.engine.connect() as other:
                 other.execute(text("SELECT 1"))
-            cut += database.connections.cut(0.5)
+            cut += database.connections.close_silent(0.5)
             time.sleep(0.05)
         assert cut == 0
     database.close()

@@ -215,7 +215,11 @@ def test_a_build_can_be_imported_again(database, tmp_path, name):
     other = open_database(f"sqlite:///{settings.home / 'lumos.db'}")
     upgrade(other)
     with open_join(plan, ground) as joining:
-        assert joining.found.pairs == CONVERTED and joining.found.bad_rows == 0 and joining.found.domains == {"maths"}
+        assert (
+            joining.summary.pairs == CONVERTED
+            and joining.summary.bad_rows == 0
+            and joining.summary.domains == {"maths"}
+        )
         store_released(other, settings, joining, "wordmath", "train", "MIT")
     make(other, tmp_path / "two", where="origin=imported", formulations=(name,))
     for file in (plan.name, ground.name):

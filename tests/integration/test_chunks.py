@@ -7,7 +7,7 @@ import time
 import pytest
 from sqlalchemy import select, update
 
-from db.batch import Batch, Finished
+from db.batch import Batch, FinishedItem
 from db.chunks import FIRST_ROWS, IDLE_REST, MAX_ROWS, Chunks
 from db.commit import commit
 from db.connection import Database
@@ -109,4 +109,6 @@ def test_a_number_that_is_none_is_refused_before_it_is_stored(database):
     who = holder(database, job)
     (item,) = claim(database, who)
     with pytest.raises(ValueError, match="JSON"):
-        commit(database, who, Batch({item.id: item.claim}, finished=[Finished(item.id, output={"loss": float("nan")})]))
+        commit(
+            database, who, Batch({item.id: item.claim}, finished=[FinishedItem(item.id, output={"loss": float("nan")})])
+        )

@@ -9,7 +9,7 @@ import time
 import pytest
 from sqlalchemy import select, text, update
 
-from db.batch import Batch, Finished, GivenBack
+from db.batch import Batch, FinishedItem, ReturnedItem
 from db.bulk import RowsDiffer
 from db.claims import ClaimRequest
 from db.commit import commit, release_strays
@@ -21,7 +21,7 @@ from db.journal import Buffer, EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, JobRow
 from db.schedule import find_idle_jobs, runnable_jobs
 from db.silence import SilenceWatch
-from db.step_records import stored_digest
+from db.step_records import pack_digest
 from db.text_blocks import text_digest
 from lumos_queue.commands import KEPT_DIGITS, Ask, Do, Note, Step
 from lumos_queue.errors import SpecError
@@ -125,7 +125,7 @@ def test_rows_of_an_item_that_others_hold_by_now_are_dropped(database):
     job = new_job(database)
     first, second = holder(database, job), holder(database, job)
     item, *_ = claim(database, first)
-    commit(database, first, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
+    commit(database, first, Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id)]))
     taken = next(one for one in claim(database, second) if one.id == item.id)
     rows, _ = record(item, ASK)
     commit(database, first, Batch({item.id: item.claim}, *rows, finished=[finish(item)]))  # an old claim number
@@ -162,7 +162,7 @@ def test_the_next_holder_gets_the_recorded_steps_with_their_prompts(database):
     by_position = {row.position: row for row in stored}
     assert by_position[0].delta == "Task 1" and by_position[0].prefix
     assert by_position[4].base == 0 and by_position[4].delta == "Subgoal 1: add.</s>\nmore"
-    assert by_position[4].prompt_digest == stored_digest(text_digest(follow_up.prompt))
+    assert by_position[4].prompt_digest == pack_digest(text_digest(follow_up.prompt))
     recalled = EpisodeJournal(item.id, 1, Buffer(), HEADS)
     for one in again.steps:
         recalled.recall(one)
@@ -179,7 +179,7 @@ def test_ordered_items_are_claimed_one_after_the_other(database):
     (second,) = commit(
         database,
         one,
-        Batch({first.id: first.claim}, finished=[Finished(first.id, output={"loss": 1})]),
+        Batch({first.id: first.claim}, finished=[FinishedItem(first.id, output={"loss": 1})]),
         ClaimRequest(5),
     )
     assert second.ordinal == 1
@@ -198,7 +198,7 @@ def test_a_failed_item_waits_before_it_is_due_again(database):
     job = new_job(database, tasks=1)
     who = holder(database, job)
     (item,) = claim(database, who)
-    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id, "503", 0.4)]))
+    commit(database, who, Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id, "503", 0.4)]))
     assert claim(database, who) == []
     time.sleep(0.5)
     (again,) = claim(database, who)
@@ -218,7 +218,7 @@ def test_cancelling_stops_what_is_owed_and_resuming_goes_on(database):
     item, *_ = claim(database, who, 1)
     assert cancel(database, job) == "cancelling"
     assert claim(database, who) == []
-    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
+    commit(database, who, Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id)]))
     assert finish_if_idle(database, job) == "cancelled"
     assert resume(database, job) == "queued"
     assert len(claim(database, who)) == 3
@@ -279,7 +279,7 @@ def test_resuming_while_a_holder_still_cancels_loses_nothing(database):
     cancel(database, job)
     assert resume(database, job) == "queued"
     claims = {item.id: item.claim for item in items}
-    commit(database, who, Batch(claims, given_back=[GivenBack(item.id) for item in items]))
+    commit(database, who, Batch(claims, given_back=[ReturnedItem(item.id) for item in items]))
     assert finish_if_idle(database, job) == "queued"
     assert len(claim(database, who)) == 3
 
@@ -290,7 +290,7 @@ def test_an_ordered_job_is_not_runnable_while_its_next_item_must_wait(database):
     who = holder(database, job)
     (first,) = claim(database, who)
     assert runnable_jobs(database, ["llm"]) == []
-    commit(database, who, Batch({first.id: first.claim}, finished=[Finished(first.id, output={})]))
+    commit(database, who, Batch({first.id: first.claim}, finished=[FinishedItem(first.id, output={})]))
     assert runnable_jobs(database, ["llm"]) == [job]
 
 
@@ -343,7 +343,7 @@ def test_long_texts_are_stored_once_compressed_and_come_back_whole(database):
     items = claim(database, who, 2)
     for item in items:
         rows, _ = record(item, *steps)
-        commit(database, who, Batch({item.id: item.claim}, *rows, given_back=[GivenBack(item.id)]))
+        commit(database, who, Batch({item.id: item.claim}, *rows, given_back=[ReturnedItem(item.id)]))
     for item in claim(database, holder(database, job), 2):
         assert [(step.command, step.result) for step in item.steps] == [
             (one.command.digest[:KEPT_DIGITS], one.result) for one in steps

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import func, select
 
 from db.connection import Database, open_database
-from db.episode_names import finished_trajectory
+from db.episode_names import load_finished_trajectory
 from db.imports import ImportedEpisode, store_episodes
-from db.labels import NewLabel, add_labels, name_of_step, place_of_step
+from db.labels import NewLabel, add_labels, locate_step, name_of_step
 from db.models import EpisodeRow, Item, JobRow, Label, VerdictRow
 from db.new_jobs import NewJob
 from lumos_queue.commands import Do, Note, Step
@@ -42,13 +42,13 @@ def stored(request, originals, tmp_path):
 
 def results(database: Database, name: str) -> list[str]:
     with database.engine.connect() as connection:
-        steps = finished_trajectory(connection, name).steps
+        steps = load_finished_trajectory(connection, name).steps
     return [step.result.result for step in steps if isinstance(step.result, Execution)]
 
 
 def episode(database: Database, name: str):
     with database.engine.connect() as connection:
-        found = finished_trajectory(connection, name)
+        found = load_finished_trajectory(connection, name)
         verdicts = select(VerdictRow.module, VerdictRow.name).where(VerdictRow.episode == found.episode.id)
         return found, sorted(map(tuple, connection.execute(verdicts.where(VerdictRow.rejects))))
 
@@ -216,7 +216,7 @@ def test_labels_are_added_and_never_overwritten(stored):
     database, _, job = stored
     found, _ = episode(database, f"{job}-0")
     key = found.episode.id
-    position, branch = place_of_step(found.steps, "2-1")
+    position, branch = locate_step(found.steps, "2-1")
     add_labels(database, [NewLabel(key, "right", "ann"), NewLabel(key, "wrong", "ann", "R1 \x00", position, branch)])
     add_labels(database, [NewLabel(key, "wrong", "ann")])
     add_labels(database, [])
@@ -243,9 +243,9 @@ def test_a_step_is_named_by_subgoal_action_or_position(stored):
     database, _, job = stored
     steps = episode(database, f"{job}-0")[0].steps
     names = {"1": (0, 0), "3": (4, 0), "1-1": (1, 0), "3-1": (5, 0), "@2": (2, 0), "@2.0": (2, 0)}
-    assert {text: place_of_step(steps, text) for text in names} == names
+    assert {text: locate_step(steps, text) for text in names} == names
     assert [name_of_step(steps, position, 0) for position in (0, 1, 2, 5, 6)] == ["1", "1-1", "2", "3-1", "@6"]
     assert name_of_step(steps, 0, 1) == "@0.1"
     for text in ("", "4", "0", "1-2", "1-0", "@6", "@0.1", "a", "1-", "-1", "²"):
         with pytest.raises(SpecError, match=r"names no step|has no"):
-            place_of_step(steps, text)
+            locate_step(steps, text)

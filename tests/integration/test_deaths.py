@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select, update
 
 import db.quarantine
-from db.batch import Batch, GivenBack
+from db.batch import Batch, ReturnedItem
 from db.claims import ClaimRequest, LeaseHolder, claim_items
 from db.commit import commit
 from db.connection import now
@@ -112,7 +112,7 @@ def test_a_suspect_that_was_given_back_stays_one(database):
     kill(database, dead)
     who = holder(database, job)
     (item,) = claim(database, who, 2)
-    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
+    commit(database, who, Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id)]))
     assert items_of(database, job)[0] == ("owed", 1, 0)
 
 

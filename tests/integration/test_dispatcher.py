@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from db.batch import Batch, GivenBack
+from db.batch import Batch, ReturnedItem
 from db.commit import commit
 from db.connection import open_database
 from db.figures import progress
@@ -213,7 +213,7 @@ def test_who_waits_for_one_job_waits_until_a_cancelled_one_has_ended(database, l
     thread.start()
     wait_for_looks(looks, 3)
     assert thread.is_alive() and state(database, job) == "cancelling"
-    commit(database, other, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
+    commit(database, other, Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id)]))
     thread.join(60)
     assert not thread.is_alive() and state(database, job) == "cancelled"
     process.close()

@@ -15,7 +15,7 @@ from db.migrate import upgrade
 from db.step_records import RecordedStep
 from db.trajectories import StoredEpisode, reading, stream_episodes
 from lumos_queue.records import Execution, Subgoal
-from performance.queries import documented
+from performance.queries import read_documented_queries
 from tests.integration.test_trajectories import url  # noqa: F401 - the store, a fixture
 
 Episodes = list[StoredEpisode]
@@ -150,7 +150,7 @@ def database(url):  # noqa: F811
 
 
 def asked(database, title: str) -> list[tuple]:
-    (query,) = [query for name, query in documented() if name.startswith(title)]
+    (query,) = [query for name, query in read_documented_queries() if name.startswith(title)]
     with reading(database) as connection:
         return [tuple(map(_plain, row)) for row in connection.execute(query)]
 
@@ -189,7 +189,7 @@ def test_the_documented_cost_is_that_of_all_calls_ever_made(database):
 
 
 def test_the_documented_search_for_a_text_finds_it_in_every_kind_of_step(database):
-    ((_, query),) = [one for one in documented() if one[0].startswith("A text, anywhere")]
+    ((_, query),) = [one for one in read_documented_queries() if one[0].startswith("A text, anywhere")]
     for wanted, kinds in (("Yes, I will stop", {"call"}), ("by doubling", {"call", "subgoal"}), (" + 17", {"action"})):
         with reading(database) as connection:
             rows = list(connection.execute(text(str(query).replace("Treaty of Westphalia", wanted))))
@@ -214,12 +214,12 @@ def test_the_documented_steps_are_those_of_all_fits_with_what_became_of_their_ro
 
 
 def test_each_documented_query_has_its_test_and_an_empty_database_is_no_error(tmp_path):
-    titles = [title for title, _ in documented()]
+    titles = [title for title, _ in read_documented_queries()]
     tested = (*CASES, "Tokens and cost", "A text, anywhere", "What each optimizer step")
     assert len(titles) == len(tested) == 11
     assert all(any(title.startswith(one) for one in tested) for title in titles)
     opened = open_database(f"sqlite:///{tmp_path / 'other.db'}")
     upgrade(opened)
     with reading(opened) as connection:
-        assert all(not list(connection.execute(query)) for _, query in documented())
+        assert all(not list(connection.execute(query)) for _, query in read_documented_queries())
     opened.close()

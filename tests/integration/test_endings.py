@@ -7,7 +7,7 @@ import time
 import pytest
 from sqlalchemy import func, insert, literal, select
 
-from db.batch import Batch, Finished
+from db.batch import Batch, FinishedItem
 from db.commit import commit
 from db.figures import count_endings, progress
 from db.jobs import finish_if_idle, get_job, resume
@@ -22,7 +22,7 @@ from tests.claims import claim, holder, new_job
 def end(item, ending: str = "infra_error", message: str = "http://host answered 404: gone"):
     """The item's result, refused by an endpoint; judged all the same, so that something must move."""
     answered = ending == "answered"
-    return Finished(
+    return FinishedItem(
         item.id,
         Outcome("7" if answered else None, ending, "" if answered else message),
         (Score("accuracy", float(answered)),),

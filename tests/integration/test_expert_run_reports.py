@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from db.connection import Database
 from db.jobs import get_job
 from db.models import ToolCallRow
-from db.tool_calls import recorded_anywhere
+from db.tool_calls import find_call_in_any_job
 from lumos_queue.cli.main import app
 from lumos_queue.cli.report_tables import _format_expert_runs, _format_plan_steps
 from lumos_queue.reports.expert_runs import expert_runs
@@ -128,11 +128,11 @@ def test_of_equal_runs_the_first_that_succeeded_answers(stored):
         first = (ToolCallRow.command == command, ToolCallRow.episode == episode)
         command = command.hex()
         connection.execute(update(ToolCallRow).where(*first).values(provenance="first"))
-        found = recorded_anywhere(connection, command)
+        found = find_call_in_any_job(connection, command)
         assert found is not None and (found.status, found.provenance) == ("ok", "first")
         connection.execute(update(ToolCallRow).where(*first).values(status="expert"))
-        found = recorded_anywhere(connection, command)
+        found = find_call_in_any_job(connection, command)
         assert found is not None and found.status == "ok" and found.provenance != "first"
         connection.execute(text("UPDATE tool_call SET status = 'expert'"))
-        assert recorded_anywhere(connection, command) is None
+        assert find_call_in_any_job(connection, command) is None
         connection.rollback()

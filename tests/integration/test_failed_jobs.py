@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from db.batch import Batch, GivenBack
+from db.batch import Batch, ReturnedItem
 from db.claims import ClaimRequest
 from db.commit import commit
 from db.fence import beat
@@ -17,7 +17,7 @@ from db.schedule import back_off, begin_work, find_idle_jobs, runnable_jobs
 from db.states import JobState
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.jobs.base import ItemResult, Work
-from lumos_queue.reports.retry_reasons import read_failing
+from lumos_queue.reports.retry_reasons import read_retry_reason
 from tests.claims import claim, holder, new_job
 from tests.integration.test_slices import Doing, run
 from tests.integration.test_training_rows import steps, train_job
@@ -141,7 +141,7 @@ def test_an_error_without_words_is_known_by_its_name(database):
     job = train_job(database)
     run(database, job, Doing(fails_with(InfrastructureError(" "), at=0), concurrency=1))
     with database.engine.connect() as connection:
-        assert read_failing(connection, [job])[job].reason == "InfrastructureError"
+        assert read_retry_reason(connection, [job])[job].reason == "InfrastructureError"
 
 
 def test_an_episode_that_meets_a_fault_does_not_stop_its_job(database):
@@ -161,7 +161,7 @@ def test_the_first_reason_stays_and_only_a_holder_can_stop_a_job(database):
     first, second = claim(database, who, 2)
 
     def give_back(item: int, claimed: int, reason: str) -> list:
-        back = GivenBack(item, reason, stop=JobStop(JobState.FAILED, reason))
+        back = ReturnedItem(item, reason, stop=JobStop(JobState.FAILED, reason))
         return commit(database, who, Batch({item: claimed}, given_back=[back]), ClaimRequest(1))
 
     give_back(first.id, first.claim - 1, "of an earlier claim")

@@ -25,9 +25,9 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli import output
 from lumos_queue.cli.live import Progress
 from lumos_queue.cli.watch_result import format_watched
-from lumos_queue.live.watched_jobs import Watched
+from lumos_queue.live.watched_jobs import WatchedJobs
 from lumos_queue.reports.real_state import RealState, real_states
-from lumos_queue.reports.retry_reasons import Failing, describe_failing, read_failing
+from lumos_queue.reports.retry_reasons import RetryReason, describe_retry_reason, read_retry_reason
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows
 from lumos_queue.util.plugins import entry_points_of
@@ -43,9 +43,9 @@ HOSTILE = "\x1b[2J[red]boom[/red] \u202e <script>\nsecond line " + "x" * 10_000
 MEMORY = "http://gpu-1:8080 answered 500: out of memory."
 
 
-def failures(database, *jobs: str) -> dict[str, Failing]:
+def failures(database, *jobs: str) -> dict[str, RetryReason]:
     with database.engine.connect() as connection:
-        return read_failing(connection, jobs)
+        return read_retry_reason(connection, jobs)
 
 
 def standing(database, job: str):
@@ -54,7 +54,7 @@ def standing(database, job: str):
 
 
 def waits(database, job: str) -> list[str]:
-    watched = Watched(Settings(), [job])
+    watched = WatchedJobs(Settings(), [job])
     with database.engine.connect() as connection:
         watched.read(connection)
     return watched.jobs[0].waits
@@ -76,7 +76,7 @@ def test_the_most_frequent_reason_is_counted_and_numbers_make_no_other_reason(da
     by_job = failures(database, job, other, new_job(database, digest="ef" * 32))
     assert by_job.keys() == {job, other}
     failing = by_job[job]
-    assert (failing.items, failing.others, failing.running) == (3, 3, 0) and re.fullmatch(
+    assert (failing.items, failing.other_failures, failing.running) == (3, 3, 0) and re.fullmatch(
         r"request [\d.]+ failed: quota", failing.reason
     )
     assert 30 < failing.seconds <= 40
@@ -109,16 +109,16 @@ def test_very_many_reasons_are_counted_and_not_all_read(database):
     names = [chr(97 + number // 26) + chr(97 + number % 26) for number in range(60)]
     job, _ = failed_job(database, *((1, name) for name in names), (2, "quota"), tasks=62)
     failing = failures(database, job)[job]
-    assert (failing.reason, failing.items, failing.others) == ("quota", 2, 60)
+    assert (failing.reason, failing.items, failing.other_failures) == ("quota", 2, 60)
     with database.engine.connect() as connection:
         assert len(failure_groups(connection, [job], 100)) == MAX_GROUPS
 
 
 def test_the_line_has_the_count_the_reason_and_when(database):
-    assert describe_failing(Failing(MEMORY, 3, 0, 0, 40.0), "next try in 40 s") == (
+    assert describe_retry_reason(RetryReason(MEMORY, 3, 0, 0, 40.0), "next try in 40 s") == (
         "3 items failed and are tried again: http://gpu-1:8080 answered 500: out of memory (next try in 40 s)"
     )
-    assert describe_failing(Failing("quota", 1, 2_000, 0, None)) == (
+    assert describe_retry_reason(RetryReason("quota", 1, 2_000, 0, None)) == (
         "1 item failed and is tried again: quota; 2,000 more failed for other reasons"
     )
 
@@ -284,7 +284,7 @@ def test_the_reason_of_a_real_failure_is_on_every_surface(
                     shown.show()
             printed = capsys.readouterr().err
             assert f"job {run.job}: {line} (next try in " in printed and "items take longer" not in printed
-            watched = Watched(Settings(), [run.job])
+            watched = WatchedJobs(Settings(), [run.job])
             with run.database.engine.connect() as connection:
                 watched.read(connection)
             assert f"{line} (next try in 10 min)" in format_watched(watched.jobs[0])

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from sqlalchemy import text
 
-from db.batch import Batch, GivenBack
+from db.batch import Batch, ReturnedItem
 from db.claims import ClaimRequest
 from db.commit import commit
 from db.connection import now
@@ -167,7 +167,7 @@ def test_items_that_have_failed_are_claimed_when_no_other_is_due(database):
     first = holder(database, job)
     failed = claim(database, first, 2)
     batch = Batch({item.id: item.claim for item in failed})
-    batch.given_back = [GivenBack(item.id, "answered 500", failed=item.ordinal == 0) for item in failed]
+    batch.given_back = [ReturnedItem(item.id, "answered 500", failed=item.ordinal == 0) for item in failed]
     assert [(item.ordinal, item.failures) for item in commit(database, first, batch, ClaimRequest(10))] == [
         (1, 0),
         (2, 0),

@@ -18,7 +18,7 @@ from lumos_queue.pages.html import render_html
 from lumos_queue.pages.markdown import render_markdown
 from lumos_queue.records import Task
 from lumos_queue.reports.comparison import Options, compare_jobs
-from lumos_queue.reports.field_groups import MAX_VALUE, known_fields, name_group, split_tasks
+from lumos_queue.reports.field_groups import MAX_VALUE, list_known_fields, name_group, split_tasks
 from lumos_queue.reports.report import make_report
 from lumos_queue.scoring.paired_tests import holm, mcnemar_p
 from lumos_queue.scoring.statistics import wilson
@@ -107,7 +107,7 @@ def test_several_fields_and_what_the_benchmark_groups_by(database):
     assert by_parts == {name: group["n"] for name, group in report["groups"]["parts"].items()}
     assert names(report["by"]["meta.solvable"]) == [("x", 12)], "the column, not what the benchmark calls so"
     with database.engine.connect() as connection:
-        assert known_fields(connection, get_job(connection, job)) == ["parts", "solvable", "meta.solvable"]
+        assert list_known_fields(connection, get_job(connection, job)) == ["parts", "solvable", "meta.solvable"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lumos_queue.settings import Settings
 from performance.embedded_run import run_job
 from performance.jobs import rows_of
 from performance.questions import questions
-from performance.server import running_server
+from performance.server import start_server
 from workers.context import WorkerContext
 
 EPISODES = 20
@@ -24,7 +24,7 @@ def test_what_an_episode_held_is_freed_when_it_ends(tmp_path):
     upgrade(database)
     worker = WorkerContext(settings)
     try:
-        with running_server(0.0, 16) as url:
+        with start_server(0.0, 16) as url:
             run_job(worker, database, url, rows_of(questions(1, 8), tmp_path / "warm.jsonl"))
             gc.collect()
             gc.disable()

@@ -19,7 +19,7 @@ from db.schedule import back_off
 from db.sessions import live_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
-from lumos_queue.live.watched_jobs import Watched
+from lumos_queue.live.watched_jobs import WatchedJobs
 from lumos_queue.settings import Settings
 from lumos_queue.submission.fit_device import choose_device
 from lumos_queue.submission.store import read_rows, submit
@@ -199,7 +199,7 @@ def test_watch_says_what_to_start_whatever_the_job_waits_for(database):
     start_session(database, "1", ("gpu",), Gpus(0, 0))
 
     def waits() -> list[str]:
-        watched = Watched(settings, [job])
+        watched = WatchedJobs(settings, [job])
         with database.engine.connect() as connection:
             watched.read(connection)
         return watched.jobs[0].waits

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from db.batch import Batch, Finished, GivenBack
+from db.batch import Batch, FinishedItem, ReturnedItem
 from db.budget import cost_of_job, pause_for, set_budget, tokens
 from db.commit import commit
 from db.connection import now
 from db.fence import beat, end_session, start_session
-from db.figures import calls_by_ending, latency_by_role, running_score, totals
+from db.figures import calls_by_ending, latency_by_role, sum_running_scores, totals
 from db.filters import Filter
 from db.job_list import page_of_jobs
 from db.jobs import cancel, finish_if_idle, get_job, resume
@@ -82,9 +82,9 @@ def half_done(database):
     commit(database, who, Batch(claims, {Attempt: [(right.id, 2, "2")]}))
     counts = {"calls": 2, "prompt_tokens": 20, "completion_tokens": 6}
     finished = [
-        Finished(right.id, Outcome("7", "answered"), (Score("accuracy", 1.0), Score("strict", 1.0)), **counts),
-        Finished(wrong.id, Outcome("8", "limit", "eight subgoals"), (Score("accuracy", 0.0, of=3),), **counts),
-        Finished(gone.id, Outcome(None, "infra_error", "404"), (Score("accuracy", 1.0),), **counts),
+        FinishedItem(right.id, Outcome("7", "answered"), (Score("accuracy", 1.0), Score("strict", 1.0)), **counts),
+        FinishedItem(wrong.id, Outcome("8", "limit", "eight subgoals"), (Score("accuracy", 0.0, of=3),), **counts),
+        FinishedItem(gone.id, Outcome(None, "infra_error", "404"), (Score("accuracy", 1.0),), **counts),
     ]
     commit(database, who, Batch(claims, finished=finished))
     with database.writer.begin() as connection:
@@ -97,7 +97,7 @@ def test_figures_are_of_what_has_ended_and_scores_of_what_infrastructure_left_al
     job, _, (right, wrong, *_) = half_done
     found = read(database, totals, job)
     assert (found.finished, found.calls, found.prompt_tokens, found.completion_tokens) == (3, 6, 60, 18)
-    assert read(database, running_score, job) == (1.0, 2)
+    assert read(database, sum_running_scores, job) == (1.0, 2)
     tasks = {item.id: read(database, _task_of, item.id) for item in (right, wrong)}
     assert read(database, values_by_metric, job) == {
         "accuracy": [(tasks[right.id], 1.0, 1), (tasks[wrong.id], 0.0, 3)],
@@ -120,7 +120,7 @@ def test_calls_are_counted_of_the_accepted_attempt_and_latency_of_calls_that_wer
 def test_messages_are_of_episodes_that_ended_otherwise_the_commonest_first(database, half_done):
     job, who, (*_, going) = half_done
     assert read(database, messages, job) == [("infra_error", "404", 1), ("limit", "eight subgoals", 1)]
-    done = Finished(going.id, Outcome(None, "limit", "eight subgoals"))
+    done = FinishedItem(going.id, Outcome(None, "limit", "eight subgoals"))
     commit(database, who, Batch({going.id: going.claim}, finished=[done]))
     assert read(database, messages, job) == [("limit", "eight subgoals", 2), ("infra_error", "404", 1)]
     assert read(database, messages, job, 1) == [("limit", "eight subgoals", 2)]
@@ -169,7 +169,7 @@ def test_outputs_are_those_of_finished_items_in_their_order(database):
     job = new_job(database, tasks=0, kind="train", windows=3)
     who = holder(database, job)
     items = claim(database, who)
-    done = [Finished(item.id, output={"loss": item.ordinal}) for item in items[:2]]
+    done = [FinishedItem(item.id, output={"loss": item.ordinal}) for item in items[:2]]
     commit(database, who, Batch({item.id: item.claim for item in items}, finished=done[::-1]))
     assert read(database, outputs, job) == [(0, {"loss": 0}), (1, {"loss": 1})]
 
@@ -193,7 +193,7 @@ def test_an_episode_owed_again_begins_with_nothing_of_its_ending(database):
     for number in (1, 2):
         (item,) = claim(database, who)
         verdicts = (Verdict("planner", "refused"), Verdict("grounder", "refused"), Verdict("planner", "overlong"))
-        end = Finished(
+        end = FinishedItem(
             item.id, Outcome(None, "infra_error", "404"), (Score("accuracy", 0.0),), verdicts=verdicts, level="format"
         )
         commit(database, who, Batch({item.id: item.claim}, finished=[end]))
@@ -244,7 +244,7 @@ def test_a_failure_is_counted_and_told_until_the_item_is_done(database):
     who = holder(database, job)
     for failures in (1, 2):
         (item,) = claim(database, who)
-        commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id, "503", failed=True)]))
+        commit(database, who, Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id, "503", failed=True)]))
         with database.engine.connect() as connection:
             assert tuple(connection.execute(select(Item.failures, Item.problem)).one()) == (failures, "503")
     (item,) = claim(database, who)

@@ -13,7 +13,7 @@ from db.commit import commit
 from db.fence import end_session
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt, CompletionRow
-from db.tool_calls import recorded_call
+from db.tool_calls import find_recorded_call
 from lumos_queue.commands import KEPT_DIGITS, ROOT, WITHIN, Ask, Call, Do, Note, Step
 from lumos_queue.experts.base import Kind, Slot
 from lumos_queue.experts.plan_constraint import PlanConstraint
@@ -232,8 +232,8 @@ def test_a_job_that_is_replayed_gives_the_answers_of_its_earliest_episode_in_the
         commit(database, who, Batch({item.id: item.claim}, *buffer.take()))
     command = Call("api", api).digest
     with database.engine.connect() as connection:
-        found = [recorded_call(connection, job, command, ("not_recorded",), nth) for nth in range(4)]
-        assert recorded_call(connection, job, Call("api", {"q": 3}).digest, (), 2) is None
+        found = [find_recorded_call(connection, job, command, ("not_recorded",), nth) for nth in range(4)]
+        assert find_recorded_call(connection, job, Call("api", {"q": 3}).digest, (), 2) is None
     assert [one and one.result for one in found] == [text + tail for text in ("first", "second", "second", "second")]
     assert {one and one.provenance for one in found} == {"live"}
 

@@ -25,7 +25,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
-from lumos_queue.rollouts.judged_rows import judged_rows
+from lumos_queue.rollouts.judged_rows import build_judged_rows
 from lumos_queue.submission.store import Rows, submit
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.made_at_limit import go_on, settings_of
@@ -203,7 +203,7 @@ def test_after_a_kill_no_recorded_vote_is_asked_for_again(url, tmp_path, capsys)
     database, source = tried(tmp_path, {number: "Sorry." for number in range(1, 13)}, url, made=made)
     settings = settings_of(tmp_path, url)
     with database.engine.connect() as connection:
-        found = judged_rows(database, get_job(connection, source)).rows
+        found = build_judged_rows(database, get_job(connection, source)).rows
     with FakeEndpoint(judge, latency=0.05, slots=4) as server:
         sampling = Sampling(0.2, stop=())
         agent = Agent({"judge": server.tgi}, "tools", samplings={"judge": sampling}, settings={"votes": "5"})
@@ -316,7 +316,7 @@ def test_jobs_that_cannot_be_compared_or_judged(home):
         own, *others = (get_job(connection, one) for one in (job, fewer, twice, first))
     for other, problem in zip(others, ("different datasets", "--samples 1 and 2", "--limit 0 and 3"), strict=True):
         with pytest.raises(SpecError, match=problem):
-            judged_rows(database, own, other)
+            build_judged_rows(database, own, other)
     database.close()
 
 
@@ -329,7 +329,7 @@ def test_a_job_of_other_agents_is_refused(home):
     with database.engine.connect() as connection:
         row = get_job(connection, job)
     with pytest.raises(SpecError, match=r"is of 'wordmath', whose tasks list no functions"):
-        judged_rows(database, row)
+        build_judged_rows(database, row)
     database.close()
 
 
@@ -342,9 +342,9 @@ def test_a_job_at_work_is_waited_for_and_a_cancelled_one_counts_whole(home):
     with database.engine.connect() as connection:
         row = get_job(connection, job)
     with pytest.raises(SpecError, match=f"Job {job} is queued, so its runs may still change: wait for it"):
-        judged_rows(database, row)
+        build_judged_rows(database, row)
     cancel(database, job)
     with database.engine.connect() as connection:
-        found = judged_rows(database, get_job(connection, job))
+        found = build_judged_rows(database, get_job(connection, job))
     assert found.ended == {"missing": 5} and len(found.rows.tasks) == 5
     database.close()

@@ -113,7 +113,7 @@ def test_a_job_that_is_stored_stays_so_when_its_rules_fail(database, monkeypatch
 @pytest.mark.usefixtures("blocks_of_five")
 def test_a_report_reads_few_tasks_at_once(database):
     job, reads = submitted(database), Reads(database)
-    expected = baselines.baselines(GSM8K, TASKS)
+    expected = baselines.compute_baselines(GSM8K, TASKS)
     assert reported(database, job) == expected and expected["sum of first two"]["value"] > 0
     assert [rows for rows in reads.rows if rows > 1] == [5, 5, 5, 5, 3]
     assert reported(database, job) == expected and len([rows for rows in reads.rows if rows > 1]) == 5
@@ -148,5 +148,5 @@ def test_nothing_is_kept_of_a_job_that_is_removed_meanwhile(database, monkeypatc
     with database.engine.connect() as connection:
         row = get_job(connection, job)
         with pytest.raises(SpecError, match="was removed while its tasks were read"):
-            baselines.kept_baselines(connection, row, GSM8K)
+            baselines.load_or_compute_baselines(connection, row, GSM8K)
     assert kept(database) == []

@@ -12,7 +12,7 @@ import redis
 from db.connection import open_database
 from db.migrate import upgrade
 from db.rejection_counts import add_rejected
-from db.sessions import refused_messages
+from db.sessions import list_refused_messages
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.settings import Settings
@@ -108,7 +108,7 @@ def test_a_message_is_described_without_its_body_and_without_control_characters(
 
     def latest() -> str:
         with deployed.database.engine.connect() as connection:
-            return {row.reason: row.latest for row in refused_messages(connection)}.get("unknown Celery task", "")
+            return {row.reason: row.latest for row in list_refused_messages(connection)}.get("unknown Celery task", "")
 
     wait_until(lambda: "6 bytes" in latest(), "it is counted", 10)
     assert latest().startswith("queue llm, application/json, 6 bytes, task a?[31m?bxxx")
@@ -120,7 +120,7 @@ def test_counts_are_added_up_in_both_databases(database):
     add_rejected(database, {"b": (3, "second")})
     assert count_refusals(database) == {"a": 1, "b": 5}
     with database.engine.connect() as connection:
-        assert [row.latest for row in refused_messages(connection)] == ["only", "second"]
+        assert [row.latest for row in list_refused_messages(connection)] == ["only", "second"]
 
 
 def test_counts_wait_for_a_database_that_does_not_answer(tmp_path, monkeypatch):

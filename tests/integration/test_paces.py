@@ -95,7 +95,7 @@ def lease(database, session: int, stated: int | None, in_flight: int = 0) -> int
 
 def caps(database) -> list:
     with database.engine.connect() as connection:
-        return [(cap.requests, cap.stated) for cap in list_caps(connection)]
+        return [(cap.requests, cap.is_stated) for cap in list_caps(connection)]
 
 
 def test_what_servers_state_is_shared_as_a_cap_is_unless_a_person_has_set_one(database):
@@ -124,10 +124,10 @@ def test_a_server_that_states_its_slots_gets_a_quarter_more_requests_at_once(slo
     with FakeEndpoint(lambda _: "fine", owner="llamacpp", stated_slots=slots) as server:
         for url in (server.openai, server.chat):
             gate = asyncio.run(open_and_describe(url))
-            assert (gate.stated, gate.window) == (requests, requests)
+            assert (gate.stated_slots, gate.window) == (requests, requests)
     with FakeEndpoint(lambda _: "fine") as server:
         gate = asyncio.run(open_and_describe(server.chat))
-        assert (gate.stated, gate.window) == (None, FIRST)
+        assert (gate.stated_slots, gate.window) == (None, FIRST)
 
 
 def test_the_most_that_text_generation_inference_accepts_is_an_upper_bound():
@@ -139,4 +139,4 @@ def test_the_most_that_text_generation_inference_accepts_is_an_upper_bound():
 
     with FakeEndpoint(lambda _: "fine", most_requests=5) as server:
         gate = asyncio.run(open_and_describe(server.tgi))
-    assert (gate.stated, gate.window) == (None, 5)
+    assert (gate.stated_slots, gate.window) == (None, 5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from db.batch import Batch, Finished
+from db.batch import Batch, FinishedItem
 from db.commit import commit
 from db.failure_classes import FailureClass, classify
 from db.failures import count_failures
@@ -67,7 +67,7 @@ def ended(database):
     who = holder(database, job)
     items = claim(database, who)
     finished = [
-        Finished(
+        FinishedItem(
             item.id,
             Outcome("7" if not message else None, "infra_error" if message else "answered", message),
             () if message else (Score("accuracy", 1.0),),

@@ -181,10 +181,10 @@ def test_the_papers_tables_leave_chosen_tasks_out(home, server, lumos):
     first = run(lumos, *evaluate(server, "--limit", "4"))
     chosen = run(lumos, "rerun", first["job"], "--where", "calls>0")
     from db.reading import jobs_of_kind
-    from lumos_queue.papers.stored_evaluations import stored_evaluations
+    from lumos_queue.papers.stored_evaluations import load_stored_evaluations
 
     with home.engine.connect() as connection:
-        found = [one.job.id for one in stored_evaluations(jobs_of_kind(connection, "evaluate"), [])]
+        found = [one.job.id for one in load_stored_evaluations(jobs_of_kind(connection, "evaluate"), [])]
     assert found == [first["job"]] and chosen["job"] not in found
 
 

@@ -12,7 +12,7 @@ from db.derived_episodes import tries_of
 from db.figures import calls_by_ending, latency_by_role
 from db.jobs import get_job
 from db.models import CompletionRow, EpisodeRow
-from db.reading import keyed_tasks
+from db.reading import load_keyed_tasks
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.stages import stages_of
 from lumos_queue.cli.main import app
@@ -106,14 +106,14 @@ def test_a_derived_task_says_where_it_comes_from_and_its_replies_are_its_content
         deeper = go_on(capsys, found["jobs"][0], plans, grounds, "--samples", "1", "--at", "last")
     assert again["jobs"] == found["jobs"] != last["jobs"], "the same request is the same job"
     with database.engine.connect() as connection:
-        tasks = list(keyed_tasks(connection, found["jobs"][0]).values())
+        tasks = list(load_keyed_tasks(connection, found["jobs"][0]).values())
         row = get_job(connection, found["jobs"][0])
         shape = calls_by_ending(connection, row.id)
         report = make_report(connection, row)
         latency = latency_by_role(connection, row.id)
         ends = [one.origin["subgoals"] for one in tries_of(connection, get_job(connection, last["jobs"][0]))]
-        left = list(keyed_tasks(connection, unsettled["jobs"][0]).values())
-        deep = list(keyed_tasks(connection, deeper["jobs"][0]).values())
+        left = list(load_keyed_tasks(connection, unsettled["jobs"][0]).values())
+        deep = list(load_keyed_tasks(connection, deeper["jobs"][0]).values())
     sources = {one.name: one for one in episodes(database, f"job={job}")}
     assert len(tasks) == sum(_subgoals(one) for one in sources.values())
     assert (row.benchmark, row.split, row.licence) == ("wordmath", "familiar", "MIT")

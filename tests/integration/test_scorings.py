@@ -11,7 +11,7 @@ from sqlalchemy import func, select, update
 
 from db.connection import open_database
 from db.episode_columns import count_episodes
-from db.figures import count_scores, running_score
+from db.figures import count_scores, sum_running_scores
 from db.filters import parse_where
 from db.job_list import sum_scores
 from db.jobs import get_job
@@ -212,7 +212,7 @@ def test_an_unjudged_job_gets_the_first_metric_of_the_first_scorer_that_gives_sc
     assert count_episodes(database, parse_where(f"job={job} score=1")) == 2
     with database.engine.connect() as connection:
         report = make_report(connection, get_job(connection, job))
-        assert sum_scores(connection, [job])[job][0] == "long" and running_score(connection, job) == (2.0, 4)
+        assert sum_scores(connection, [job])[job][0] == "long" and sum_running_scores(connection, job) == (2.0, 4)
     assert (report["metric"], report["value"], report["correct"]) == ("long", 0.5, 2)
     assert {name: one["value"] for name, one in report["metrics"].items()} == {"long": 0.5, "polite": 0, "other": 0}
 
@@ -242,7 +242,7 @@ def test_the_newest_version_counts_wherever_a_score_is_told(database, samples):
     with database.engine.connect() as connection:
         report = make_report(connection, get_job(connection, job))
         summed = sum_scores(connection, [job])[job][1]
-        assert running_score(connection, job) == (0.0, total)
+        assert sum_running_scores(connection, job) == (0.0, total)
         assert [value for _, value, _ in values_by_metric(connection, job)["long"]] == [0.0] * total
     assert (report["value"], report["complete"], report["metrics"]["long"]["of"]) == (0, True, total)
     assert report["ci95"][0] <= report["value"] <= report["ci95"][1]

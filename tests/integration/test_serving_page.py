@@ -19,7 +19,7 @@ import pytest
 
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.errors import SpecError, Undecided
+from lumos_queue.errors import SpecError, UnclearFailure
 from lumos_queue.settings import Settings
 from tests.services import free_port, wait_until
 from tests.tiny_model import make_tiny_model
@@ -183,7 +183,7 @@ def test_its_model_is_the_one_it_lists(server):
 
 def test_another_model_is_refused_in_one_line(server):
     port = server.port
-    with pytest.raises(Undecided, match="answered 400") as caught:
+    with pytest.raises(UnclearFailure, match="answered 400") as caught:
         ask(f"openai://127.0.0.1:{port}?model=another", PROMPT)
     assert "\n" not in str(caught.value)
 

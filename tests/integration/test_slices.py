@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 import workers.slice
 import workers.writer
-from db.batch import Batch, GivenBack
+from db.batch import Batch, ReturnedItem
 from db.claims import ClaimRequest
 from db.commit import commit
 from db.connection import now
@@ -27,7 +27,7 @@ from db.models import Attempt, CompletionRow, EpisodeRow, Item
 from lumos_queue.commands import KEPT_DIGITS, Ask, Step
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Diverged
-from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
+from lumos_queue.errors import EndpointDown, InfrastructureError, UnclearFailure
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import Completion, Outcome
 from lumos_queue.settings import Settings
@@ -235,7 +235,7 @@ def test_one_item_that_nothing_tells_about_is_nobodys_outage_while_others_get_do
 
     async def refused_first(work: Work, journal: Any) -> None:
         if work.ordinal == 0:
-            raise Undecided("host answered 400", 400)
+            raise UnclearFailure("host answered 400", 400)
         await asyncio.sleep(0.2)
 
     finished = []
@@ -409,7 +409,7 @@ def test_what_a_commit_gave_back_and_claimed_again_unheard_is_held_by_nobody_who
     def gives_back(known: dict[int, Any]) -> Batch:
         interrupted(monkeypatch)
         item = known[0]
-        return Batch({item.id: item.claim}, given_back=[GivenBack(item.id)])
+        return Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id)])
 
     _, again, held = write(database, job, (lambda known: Batch({}), ClaimRequest(1)), (gives_back, ClaimRequest(1)))
     assert held == [item.ordinal for item in again]

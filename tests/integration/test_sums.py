@@ -8,7 +8,7 @@ import threading
 import pytest
 from sqlalchemy import func, select, update
 
-from db.batch import Batch, Finished, GivenBack
+from db.batch import Batch, FinishedItem, ReturnedItem
 from db.claims import ClaimRequest
 from db.commit import commit, end_refused
 from db.connection import now
@@ -59,7 +59,7 @@ def work(database, who, items, chance: random.Random, give_back: float) -> Batch
         for step in some_steps(1 + max((step.position for step in item.steps), default=0), chance):
             journal.record(step)
         if chance.random() < give_back:
-            batch.given_back.append(GivenBack(item.id, "503" if chance.random() < 0.5 else ""))
+            batch.given_back.append(ReturnedItem(item.id, "503" if chance.random() < 0.5 else ""))
             continue
         ending = chance.choice([Ending.ANSWERED, Ending.ANSWERED, Ending.LIMIT, Ending.INFRA_ERROR])
         scores = (
@@ -68,7 +68,7 @@ def work(database, who, items, chance: random.Random, give_back: float) -> Batch
         )
         figures = journal.figures
         batch.finished.append(
-            Finished(
+            FinishedItem(
                 item.id,
                 Outcome("7", ending, "m"),
                 scores,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from db.batch import Batch, Finished, GivenBack
+from db.batch import Batch, FinishedItem, ReturnedItem
 from db.claims import ClaimRequest
 from db.commit import commit, end_refused, release_strays
 from db.connection import now
@@ -182,7 +182,7 @@ def test_what_others_hold_by_now_gets_no_attempt(database):
     job = new_job(database, tasks=1)
     who, other = holder(database, job), holder(database, job)
     (item,) = claim(database, who)
-    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
+    commit(database, who, Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id)]))
     claim(database, other)
     commit(database, who, Batch({item.id: item.claim}, {Attempt: [(item.id, 2, "2")]}))
     with database.engine.connect() as connection:
@@ -195,7 +195,7 @@ def test_a_batch_in_parts_is_the_batch(database):
     items = claim(database, who)
     claims = {item.id: item.claim for item in items}
     rows, texts = record(items[0], Step(0, 0, Ask("planner", "x" * 5000), asked(1)))[0]
-    whole = Batch(claims, rows, texts, [finish(items[1])], [GivenBack(items[2].id, "503", 60.0, failed=True)])
+    whole = Batch(claims, rows, texts, [finish(items[1])], [ReturnedItem(items[2].id, "503", 60.0, failed=True)])
     assert whole.items() == [item.id for item in items[:3]]
     for item in items:
         commit(database, who, whole.part({item.id}))
@@ -210,7 +210,7 @@ def test_what_was_given_back_to_wait_is_not_due_though_nothing_failed(database):
     job = new_job(database, tasks=1)
     who = holder(database, job)
     (item,) = claim(database, who)
-    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id, wait_seconds=60.0)]))
+    commit(database, who, Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id, wait_seconds=60.0)]))
     assert claim(database, who) == []
     with database.engine.connect() as connection:
         assert tuple(connection.execute(select(Item.failures, Item.problem)).one()) == (0, "")
@@ -221,7 +221,7 @@ def test_the_output_of_an_item_is_the_one_that_was_accepted_first(database):
     who = holder(database, job)
     (item,) = claim(database, who)
     for loss in (1, 2):
-        commit(database, who, Batch({item.id: item.claim}, finished=[Finished(item.id, output={"loss": loss})]))
+        commit(database, who, Batch({item.id: item.claim}, finished=[FinishedItem(item.id, output={"loss": loss})]))
     with database.engine.connect() as connection:
         assert connection.execute(select(Item.output)).scalar_one() == {"loss": 1}
 
@@ -265,7 +265,7 @@ def test_an_ordered_job_waits_for_its_next_item_whatever_comes_after(database):
     who = holder(database, job)
     items = claim(database, who)
     begin_work(database, job, ())
-    commit(database, who, Batch({items[0].id: items[0].claim}, finished=[Finished(items[0].id)]))
+    commit(database, who, Batch({items[0].id: items[0].claim}, finished=[FinishedItem(items[0].id)]))
     finish_if_idle(database, job)
     assert waiting() == "" and runnable_jobs(database, ["llm"]) == [job]
 

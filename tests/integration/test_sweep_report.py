@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from db.batch import Batch, Finished
+from db.batch import Batch, FinishedItem
 from db.commit import commit
 from db.training_steps import insert_steps
 from lumos_queue.records import Ending, Outcome, Score, Task, TrainingStep
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.scoring.statistics import compute_weighted_interval
 from lumos_queue.sweeps.carry_out import SweepFit
 from lumos_queue.sweeps.plan import SweepPlan
 from lumos_queue.sweeps.plot import write_plot
@@ -37,7 +37,9 @@ def evaluated(database, number: int, right: str) -> str:
     for item, one in zip(claim(database, who, len(right)), right, strict=True):
         scores = () if one == "-" else (Score("accuracy", float(one)),)
         ending = Ending.INFRA_ERROR if one == "-" else Ending.ANSWERED
-        commit(database, who, Batch({item.id: item.claim}, finished=[Finished(item.id, Outcome("7", ending), scores)]))
+        commit(
+            database, who, Batch({item.id: item.claim}, finished=[FinishedItem(item.id, Outcome("7", ending), scores)])
+        )
     return job
 
 
@@ -56,10 +58,10 @@ def test_a_score_is_the_mean_of_the_seeds_and_tasks_are_clusters(database):
     direct, integrated = (row["scores"][LABEL] for row in found["rows"])
     assert (direct["value"], direct["by_seed"], direct["of"]) == (0.375, {0: 0.5, 1: 0.25}, 8)
     tasks = [(0, 1.0), (0, 1.0), (1, 1.0), (1, 0.0), (2, 0.0), (2, 0.0), (3, 0.0), (3, 0.0)]
-    wanted = weighted_interval([(task, value, 1.0) for task, value in tasks])
+    wanted = compute_weighted_interval([(task, value, 1.0) for task, value in tasks])
     assert wanted
     assert direct["ci95"] == [round(wanted[1], 6), round(wanted[2], 6)]
-    as_if_independent = weighted_interval([(place, value, 1.0) for place, (_, value) in enumerate(tasks)])
+    as_if_independent = compute_weighted_interval([(place, value, 1.0) for place, (_, value) in enumerate(tasks)])
     assert as_if_independent
     assert direct["ci95"][1] - direct["ci95"][0] > as_if_independent[2] - as_if_independent[1]
     assert integrated["value"] == 0.875 and found["complete"]

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import event, select
 
 import db.text_search as module
-from db.batch import Batch, Finished
+from db.batch import Batch, FinishedItem
 from db.claims import ClaimRequest
 from db.filters import parse_where
 from db.models import Item
@@ -27,7 +27,7 @@ def finished(database, digest: str = "ab" * 32) -> str:
     job = new_job(database, tasks=EPISODES, digest=digest)
     who = holder(database, job)
     items = sorted(claim(database, who, EPISODES), key=lambda item: item.ordinal)
-    ended = [Finished(item.id, Outcome(RARE.get(item.ordinal, "7"), "answered"), ()) for item in items]
+    ended = [FinishedItem(item.id, Outcome(RARE.get(item.ordinal, "7"), "answered"), ()) for item in items]
     commit(database, who, Batch({item.id: item.claim for item in items}, finished=ended), ClaimRequest(0))
     return job
 

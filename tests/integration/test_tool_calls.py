@@ -13,7 +13,7 @@ from sqlalchemy import func, select, text
 from db.connection import Database, open_database
 from db.migrate import upgrade
 from db.models import EpisodeRow, ExecutionRow, ToolCallRow
-from db.tool_calls import recorded_call
+from db.tool_calls import find_recorded_call
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Call
 from lumos_queue.domains.registry import DOMAINS
@@ -223,11 +223,11 @@ def test_a_recorded_call_is_found_by_an_index_and_the_earliest_counts(tmp_path, 
         last = connection.scalar(select(func.max(ToolCallRow.episode)))
         connection.execute(text("UPDATE tool_call SET status = 'later' WHERE episode = :last"), {"last": last})
     with database.engine.connect() as connection:
-        found = recorded_call(connection, job, command)
+        found = find_recorded_call(connection, job, command)
         assert found is not None and found.status == "ok" and found.values[0]["pages"][0]["title"] == "Quillon Bridge"
-        assert recorded_call(connection, "other", command) is None
-        assert recorded_call(connection, job, Call("wikipedia", {"query": "Ombry"}).digest) is None
-        later = recorded_call(connection, job, command, ("ok",))
+        assert find_recorded_call(connection, "other", command) is None
+        assert find_recorded_call(connection, job, Call("wikipedia", {"query": "Ombry"}).digest) is None
+        later = find_recorded_call(connection, job, command, ("ok",))
         assert later is not None and replace(later, status="ok", seconds=0.0) == replace(found, seconds=0.0)
         if database.is_sqlite:
             plan = connection.execute(text("EXPLAIN QUERY PLAN SELECT * FROM tool_call WHERE command = 'x'")).all()
@@ -244,7 +244,7 @@ def test_an_abandoned_attempt_answers_only_where_no_accepted_one_does(tmp_path, 
 
     def answers() -> list[str]:
         with database.engine.connect() as connection:
-            found = [recorded_call(connection, job, equal, (), nth) for nth in (0, 1)]
+            found = [find_recorded_call(connection, job, equal, (), nth) for nth in (0, 1)]
             return [one.result for one in found if one is not None]
 
     with database.writer.begin() as connection:

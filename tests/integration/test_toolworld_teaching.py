@@ -34,7 +34,7 @@ from lumos_queue.util.plugins import TRUSTED
 from performance.toolworld import policies, rows
 from performance.toolworld.plan import read_sweep
 from performance.toolworld.policies import Policies, noisy, teach
-from performance.toolworld.results import print_results, prompt_lengths, repeated_calls
+from performance.toolworld.results import count_repeated_calls, print_results, prompt_lengths
 from performance.toolworld.rows import TaughtRows, label_rollouts, read_rollouts, write_rows
 from tests.forked_commands import Forked
 from tests.kills.killed_child import bury
@@ -233,6 +233,6 @@ def test_calls_that_were_made_before_are_counted_refused_ones_too(tmp_path):
     one, *_ = episodes(*run_embedded(tmp_path, *rollouts("react", many=1)))
     calls = [step for step in one.steps if isinstance(step.detail, Action)]
     refused = [replace(step, detail=replace(step.detail, name=REPEATED)) for step in calls]
-    assert len(calls) > 1 and repeated_calls(one) == 0
-    assert repeated_calls(replace(one, steps=[*one.steps, *one.steps])) == len(calls)
-    assert repeated_calls(replace(one, steps=[*one.steps, *refused, *refused])) == 2 * len(calls)
+    assert len(calls) > 1 and count_repeated_calls(one) == 0
+    assert count_repeated_calls(replace(one, steps=[*one.steps, *one.steps])) == len(calls)
+    assert count_repeated_calls(replace(one, steps=[*one.steps, *refused, *refused])) == 2 * len(calls)

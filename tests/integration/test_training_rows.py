@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 import workers.writer
-from db.batch import Batch, Finished, GivenBack
+from db.batch import Batch, FinishedItem, ReturnedItem
 from db.bulk import RowsDiffer
 from db.claims import NO_CLAIM
 from db.commit import commit, end_refused
@@ -21,7 +21,7 @@ from db.migrate import downgrade, upgrade
 from db.training_steps import find_models, insert_models, list_models, list_steps, summarize_fits
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import TrainedModel, TrainingStep
-from lumos_queue.reports.training import training_figures
+from lumos_queue.reports.training import collect_training_figures
 from lumos_queue.settings import Settings
 from tests.claims import claim, holder, new_job
 from tests.integration.test_deaths import kill
@@ -56,7 +56,7 @@ def model(name: str = "planner", digest: str = "aa" * 32, base: str = "", **chan
 
 
 def done(item, **changes) -> Batch:
-    return Batch({item.id: item.claim}, finished=[Finished(item.id, output={"fit": "a"}, **changes)])
+    return Batch({item.id: item.claim}, finished=[FinishedItem(item.id, output={"fit": "a"}, **changes)])
 
 
 def counts(database) -> list[int]:
@@ -95,7 +95,9 @@ def test_rows_are_stored_once_though_the_commit_arrives_twice(database):
             ("grounder",),
             ("planner",),
         ]
-        report = training_figures(connection, job, [{"fit": "a", "dev_loss": 0.9}, {"fit": "a", "dev_loss": 0.8}])
+        report = collect_training_figures(
+            connection, job, [{"fit": "a", "dev_loss": 0.9}, {"fit": "a", "dev_loss": 0.8}]
+        )
     assert report["fits"][0]["dev_loss"] == 0.8 and len(report["training_steps"]) == 5
     assert {one["name"] for one in report["models"]} == {"planner", "grounder"}
 
@@ -127,7 +129,7 @@ def test_an_earlier_claim_of_the_same_process_leaves_no_rows(database):
     job = train_job(database)
     who = holder(database, job)
     (item,) = claim(database, who, 1)
-    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
+    commit(database, who, Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id)]))
     (again,) = claim(database, who, 1)
     assert again.id == item.id
     commit(database, who, done(item, training_steps=steps(1, 2), models=(model(),)))

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from sqlalchemy import make_url, update
 
-from db.batch import Batch, Finished
+from db.batch import Batch, FinishedItem
 from db.claims import ClaimRequest
 from db.commit import commit
 from db.connection import open_database
@@ -26,7 +26,7 @@ from lumos_queue.cli.main import main
 from lumos_queue.cli.watch import _Lines, _poll
 from lumos_queue.cli.watch_screen import Screen
 from lumos_queue.endpoints.traffic import Traffic
-from lumos_queue.live.watched_jobs import Watched
+from lumos_queue.live.watched_jobs import WatchedJobs
 from lumos_queue.records import Outcome, Score
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
@@ -37,14 +37,14 @@ HOSTILE = "\x1b[2J[red]boom[/red] \u202e <script>" + "x" * 10_000
 URL = "tgi://gpu-1:8080"
 
 
-def watched_once(database, *jobs: str) -> Watched:
-    watched = Watched(Settings(), jobs)
+def watched_once(database, *jobs: str) -> WatchedJobs:
+    watched = WatchedJobs(Settings(), jobs)
     with database.engine.connect() as connection:
         watched.read(connection)
     return watched
 
 
-def render(watched: Watched, width: int, height: int) -> list[str]:
+def render(watched: WatchedJobs, width: int, height: int) -> list[str]:
     console = Console(file=io.StringIO(), width=width, height=height, force_terminal=False, legacy_windows=False)
     console.print(Screen(watched), height=height)
     return console.file.getvalue().splitlines()
@@ -58,8 +58,8 @@ def half_done(database, tasks: int = 8, **options) -> tuple[str, object]:
     ends = [
         finish(items[0]),
         finish(items[1]),
-        Finished(items[2].id, Outcome("8", "answered"), (Score("accuracy", 0.0),)),
-        Finished(items[3].id, Outcome(None, "action_error", HOSTILE), (Score("accuracy", 0.0),)),
+        FinishedItem(items[2].id, Outcome("8", "answered"), (Score("accuracy", 0.0),)),
+        FinishedItem(items[3].id, Outcome(None, "action_error", HOSTILE), (Score("accuracy", 0.0),)),
     ]
     commit(database, who, Batch({item.id: item.claim for item in items}, finished=ends), ClaimRequest(0))
     with database.writer.begin() as connection:
@@ -147,7 +147,7 @@ def test_a_server_that_goes_away_is_waited_for_and_said_to_be_away(postgres_serv
     url = postgres_server.fresh()
     name, database = make_url(url).database, open_database(url)
     job, _ = half_done(database)
-    watched = Watched(Settings(), [job])
+    watched = WatchedJobs(Settings(), [job])
     thread = threading.Thread(target=_poll, args=(database, watched, _Lines(watched)), daemon=True)
     thread.start()
     try:

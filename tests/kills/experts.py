@@ -43,7 +43,7 @@ from tests.stored_rows import state
 
 SAMPLES = 2
 #: Two tasks for each set of augmentations, which restore the same pictures: 32 runs serve both, 15 classify.
-RESTORED = tuple(one for one in TASKS if one.category == "image-image" or (one.wanted, one.language) == (LABEL, "en"))
+RESTORED = tuple(one for one in TASKS if one.category == "image-image" or (one.goal, one.language) == (LABEL, "en"))
 SECONDS = 0.4  #: that each run takes longer than it does
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from lumos_queue.scoring.statistics import Stratum, stratified_share, wilson
+from lumos_queue.scoring.statistics import Stratum, estimate_share, wilson
 from tests.mutants.mutant import ERROR, KILLED, SURVIVED, TIMEOUT, UNTESTED, Change, Mutant
 
 COLUMNS = ("module", "mutants", "tested", "killed", "survived", "no tests", "timeout", "error", "equivalent", "score")
@@ -43,7 +43,7 @@ def write_table(modules: Sequence[Module], accepted: Collection[Change]) -> str:
     for module in modules:
         killed, judged = count_right(module, accepted)
         strata.append(Stratum(module.population, judged, killed))
-    total = stratified_share(strata)
+    total = estimate_share(strata)
     everything = Module("**all**", sum(m.population for m in modules), tuple(x for m in modules for x in m.mutants))
     rows.append([*_write_row(everything, accepted)[:-1], _write_share(*total) if total else ""])
     lines = [COLUMNS, ["---"] + ["--:"] * (len(COLUMNS) - 1), *rows]

@@ -65,7 +65,7 @@ def _label(home: Path) -> None:
         samples = samples_of(connection, AUDIT)[:LABELLED]
     labels = [NewLabel(one.episode, "right", "ben@there", audit=AUDIT) for one in samples]
     labels += [
-        NewLabel(one.episode, "wrong" if one.place == 3 else "right", "cleo@there", "as written", audit=AUDIT)
+        NewLabel(one.episode, "wrong" if one.number == 3 else "right", "cleo@there", "as written", audit=AUDIT)
         for one in samples[: LABELLED // 2]
     ]
     add_labels(database, labels)

@@ -22,7 +22,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import LARGEST, read_samplings, read_settings, split_settings
 from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.job_request import make_inference_job
-from lumos_queue.submission.stored_request import Changes, changed_options
+from lumos_queue.submission.stored_request import Changes, change_options
 
 STATE = Sampling(temperature=0.2, max_tokens=900, stop=())
 
@@ -247,8 +247,8 @@ def test_both_are_kept_when_a_job_is_run_again_and_each_is_changed_by_itself():
         (["calls=70"], 70, {"calls": "native"}),
         (["calls=text"], 60, {"calls": "text"}),
     ):
-        options = changed_options(stored, Changes(settings=changes))
+        options = change_options(stored, Changes(settings=changes))
         found = read_settings(dfsdt, *split_settings(dfsdt, options.settings))
         assert (found.limits.calls, found.settings) == (limit, own)
-    other = changed_options(stored, Changes(formulation="rewoo"))
+    other = change_options(stored, Changes(formulation="rewoo"))
     assert other.settings == ["calls=60"]

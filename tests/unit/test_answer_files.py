@@ -17,7 +17,7 @@ from lumos_queue.compat.toolbench.answer_reading import answer_file_of, read_ans
 from lumos_queue.compat.toolbench.differences import find_changes, make_changes
 from lumos_queue.compat.toolbench.messages import SENTINEL, Wording, messages_of
 from lumos_queue.compat.toolbench.recorded_answers import answers_of, read_observation
-from lumos_queue.compat.toolbench.schemas import differing_names, entries_of
+from lumos_queue.compat.toolbench.schemas import entries_of, find_differing_names
 from lumos_queue.compat.toolbench.tooleval import tooleval_of
 from lumos_queue.compat.toolbench.tree_writing import NodeStyle
 from lumos_queue.compat.toolbench.trees import ROOT, RecordedDecision
@@ -55,7 +55,7 @@ def test_messages_are_made_again_from_decisions(shared_data):
 def test_functions_keep_their_names(shared_data):
     for _, content in answer_files(shared_data):
         schemas = content["answer_generation"]["function"]
-        assert not differing_names(schemas)
+        assert not find_differing_names(schemas)
         assert [one.name for one in functions_of(entries_of(schemas))] == [one["name"] for one in schemas[:-1]]
 
 

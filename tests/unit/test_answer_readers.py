@@ -10,7 +10,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.papers.evaluation_options import find_row, options_of
 from lumos_queue.papers.protocol import departures
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.answer_reading import conclude, read_answer, reader_of, stored_reader
+from lumos_queue.prompts.answer_reading import conclude, find_stored_reader, read_answer, reader_of
 from lumos_queue.prompts.choice_text import split_choices
 from lumos_queue.prompts.single_model import read_cot_answer
 from lumos_queue.records import Completion, Ending, FinishReason, Task
@@ -261,7 +261,7 @@ def test_the_choices_are_those_that_the_question_lists():
 def test_the_default_reader_follows_the_address(solver, asked, version, reader):
     agent = Agent({"solver": solver}, "maths", sampling=Sampling(), reader=asked)
     assert reader_of(agent, version) == reader
-    assert stored_reader({"agent": agent.as_json(), "formulation_version": version}) == reader
+    assert find_stored_reader({"agent": agent.as_json(), "formulation_version": version}) == reader
 
 
 def test_an_outcome_has_what_the_other_reader_sees_from_version_3_on():

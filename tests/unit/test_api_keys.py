@@ -11,7 +11,7 @@ from lumos_queue.endpoints import dial
 from lumos_queue.endpoints.api_keys import find_key, read_keys
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.errors import InfrastructureError, SpecError, Undecided
+from lumos_queue.errors import InfrastructureError, SpecError, UnclearFailure
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.addresses import Origin
 from tests.fake_endpoint import FakeEndpoint
@@ -179,7 +179,7 @@ def test_a_server_that_repeats_the_key_does_not_get_it_into_messages(tmp_path):
         port = server.sockets[0].getsockname()[1]
         keys = keys_in(tmp_path, f"http://127.0.0.1:{port} s3cret")
         endpoint = open_endpoint(f"tgi://127.0.0.1:{port}", Settings(api_keys=keys))
-        with pytest.raises(Undecided) as caught:
+        with pytest.raises(UnclearFailure) as caught:
             await endpoint.generate("Hello?", Sampling(), 7)
         await endpoint.close()
         server.close()

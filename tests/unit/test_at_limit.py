@@ -25,7 +25,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Annotation, Execution, Outcome, Score, Task
 from lumos_queue.rollouts.derivation import is_right
-from lumos_queue.scoring.limit import at_limit_of, judged_answer
+from lumos_queue.scoring.limit import at_limit_of, select_judged_answer
 from lumos_queue.submission.agents import check_at_limit
 from tests.gold_qa import OracleQa, ScriptedRole, plans_of, try_out
 from tests.unit.test_benchmarks_qa_gold import step
@@ -79,9 +79,9 @@ def test_an_answer_of_asdiv_that_is_a_text_is_judged_by_the_same_rule():
 
 def test_the_rule_in_one_place():
     for ending in ("no_answer", "action_error", "unreadable", "cancelled", "infra_error"):
-        assert judged_answer(ending, "5", "conclude") is None
-    assert judged_answer("limit", "5", "wrong") is None
-    assert judged_answer("limit", "5", "conclude") == judged_answer("answered", "5", "wrong") == "5"
+        assert select_judged_answer(ending, "5", "conclude") is None
+    assert select_judged_answer("limit", "5", "wrong") is None
+    assert select_judged_answer("limit", "5", "conclude") == select_judged_answer("answered", "5", "wrong") == "5"
 
 
 def test_an_agent_says_what_its_domain_says_and_one_stored_before_counts_the_limit_as_wrong():

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from db.audits import Sampled
+from db.audits import AuditSlot
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.reports.audit import make_audit_report, opinion
 from lumos_queue.review.label_files import read_labels
-from lumos_queue.scoring.sampling import allocate, draw, stratum_of, stratum_of_run
+from lumos_queue.scoring.sampling import allocate, sample_strata, stratum_of, stratum_of_run
 from lumos_queue.scoring.statistics import wilson
 
 AUDIT = SimpleNamespace(name="first", query="level>=format", seed=0, population=100, kind="annotations", twice=0.0)
@@ -57,14 +57,14 @@ def test_strata_are_benchmark_level_and_number_of_subgoals():
 
 def test_a_draw_is_the_same_for_the_same_seed_and_its_weights_add_up_to_the_population():
     strata = {"a": list(range(0, 900)), "b": list(range(900, 1000))}
-    drawn = draw(strata, 50, seed=3)
-    assert drawn == draw({name: members[::-1] for name, members in strata.items()}, 50, seed=3)
-    assert {one.episode for one in drawn} != {one.episode for one in draw(strata, 50, seed=4)}
-    assert [one.place for one in drawn] == list(range(1, 51))
+    drawn = sample_strata(strata, 50, seed=3)
+    assert drawn == sample_strata({name: members[::-1] for name, members in strata.items()}, 50, seed=3)
+    assert {one.episode for one in drawn} != {one.episode for one in sample_strata(strata, 50, seed=4)}
+    assert [one.number for one in drawn] == list(range(1, 51))
     assert len({one.episode for one in drawn}) == 50
     assert all((one.stratum == "b") == (one.episode >= 900) for one in drawn)
     assert sum(one.weight for one in drawn) == pytest.approx(1000)
-    places = [one.place for one in drawn if one.stratum == "b"]
+    places = [one.number for one in drawn if one.stratum == "b"]
     assert len(places) == 5
     assert places[-1] - places[0] > 10  # mixed, not one stratum after the other
 
@@ -72,7 +72,7 @@ def test_a_draw_is_the_same_for_the_same_seed_and_its_weights_add_up_to_the_popu
 def test_every_member_is_drawn_about_as_often_as_any_other():
     times = [0] * 40
     for seed in range(2000):
-        for one in draw({"a": list(range(40))}, 10, seed):
+        for one in sample_strata({"a": list(range(40))}, 10, seed):
             times[one.episode] += 1
     assert 400 < min(times) <= max(times) < 600  # 500 each; five standard deviations are 97
 
@@ -91,8 +91,8 @@ def test_what_labellers_say_together(labels, said):
     assert opinion(labels) == said
 
 
-def sampled(*labels: dict[str, str], stratum: str = "s", weight: float = 2.0) -> list[Sampled]:
-    return [Sampled(0, 0, "", stratum, weight, one) for one in labels]
+def sampled(*labels: dict[str, str], stratum: str = "s", weight: float = 2.0) -> list[AuditSlot]:
+    return [AuditSlot(0, 0, "", stratum, weight, one) for one in labels]
 
 
 def test_a_proportional_audit_reports_the_plain_share_and_counts_the_rest():
@@ -148,7 +148,7 @@ def test_a_stratum_without_a_judgement_is_left_out_and_said():
     [((1, 2, 3, 4), 0), ((2, 4), 2), ((1, 2, 3), 1), ((1,), 1), ((), 1)],  # the last ones leave no gap: at least one
 )
 def test_places_that_are_gone_are_counted_as_far_as_one_can_tell(places, gone):
-    samples = [Sampled(place, place, "", "s", 25.0, {}) for place in places]
+    samples = [AuditSlot(place, place, "", "s", 25.0, {}) for place in places]
     report = make_audit_report(AUDIT, samples)
     assert (report["gone"], report["removed"]) == (gone, 100 - 25 * len(places))
 
@@ -183,7 +183,7 @@ def test_agreement_is_over_the_items_that_both_labelled():
     assert "both said 'right' of every item" in same["undefined"]
 
 
-PLACES = [Sampled(1, 11, "job-0", "s", 1.0, {}), Sampled(2, 22, "job-7", "s", 1.0, {})]
+PLACES = [AuditSlot(1, 11, "job-0", "s", 1.0, {}), AuditSlot(2, 22, "job-7", "s", 1.0, {})]
 
 
 def test_labels_come_from_json_lines_and_from_csv(tmp_path):
@@ -254,17 +254,19 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
 
 def test_a_share_of_the_places_is_drawn_to_be_labelled_twice_by_the_seed():
     strata = {"a": range(30), "b": range(30, 50)}
-    drawn = draw(strata, 25, 3, twice=0.2)
+    drawn = sample_strata(strata, 25, 3, twice=0.2)
     assert [one.labels_wanted for one in drawn].count(2) == 5
-    assert drawn == draw(strata, 25, 3, twice=0.2)
-    assert [(one.place, one.episode) for one in drawn] == [(one.place, one.episode) for one in draw(strata, 25, 3)]
-    assert {one.labels_wanted for one in draw(strata, 25, 3)} == {1}
-    assert [one.labels_wanted for one in draw(strata, 25, 3, twice=0.001)].count(2) == 1
-    other = draw(strata, 50, 4, twice=0.2), draw(strata, 50, 3, twice=0.2)
+    assert drawn == sample_strata(strata, 25, 3, twice=0.2)
+    assert [(one.number, one.episode) for one in drawn] == [
+        (one.number, one.episode) for one in sample_strata(strata, 25, 3)
+    ]
+    assert {one.labels_wanted for one in sample_strata(strata, 25, 3)} == {1}
+    assert [one.labels_wanted for one in sample_strata(strata, 25, 3, twice=0.001)].count(2) == 1
+    other = sample_strata(strata, 50, 4, twice=0.2), sample_strata(strata, 50, 3, twice=0.2)
     assert len({frozenset(one.episode for one in drawn if one.labels_wanted == 2) for drawn in other}) == 2
     for twice in (-0.1, 1.1, float("nan")):
         with pytest.raises(SpecError, match="share of items that are labelled twice"):
-            draw(strata, 25, 3, twice=twice)
+            sample_strata(strata, 25, 3, twice=twice)
 
 
 @pytest.mark.parametrize(
@@ -284,8 +286,8 @@ def test_an_audit_of_runs_reports_how_far_the_metric_agrees_with_people():
     """In the large stratum it agrees on 3 of 4, in the small one on 0 of 1: 0.9 * 0.75 = 0.675. It says right of 3."""
     runs = SimpleNamespace(name="first", query="", seed=0, population=100, kind="runs", twice=0.0)
 
-    def run(label: str, score: float | None, stratum: str = "large", weight: float = 18.0) -> Sampled:
-        return Sampled(0, 0, "", stratum, weight, {"ann": label} if label else {}, score)
+    def run(label: str, score: float | None, stratum: str = "large", weight: float = 18.0) -> AuditSlot:
+        return AuditSlot(0, 0, "", stratum, weight, {"ann": label} if label else {}, score)
 
     samples = [run("right", 1.0), run("right", 1.0), run("wrong", 0.0), run("right", 0.5), run("unsure", 1.0)]
     samples += [run("wrong", 1.0, "small", 5.0), run("right", None, "small", 5.0)]

@@ -207,7 +207,7 @@ def test_a_role_some_of_whose_replies_were_given_is_named():
     replies = asked(0, "planner", FinishReason.GIVEN), asked(1, "planner", "stop"), asked(1, "grounder", "stop")
     one = run()
     candidate = examine(replace(one, steps=(*replies, *one.steps)), rules())
-    assert not isinstance(candidate, str) and candidate.prefilled_roles() == ["planner"]
+    assert not isinstance(candidate, str) and candidate.find_prefilled_roles() == ["planner"]
 
 
 # --- near texts -------------------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import pytest
 
 from db.step_records import RecordedStep
 from lumos_queue.builds import near_duplicates
-from lumos_queue.builds.annotations import annotation_of, failed_actions, one_pass_annotation_of, planner_only
+from lumos_queue.builds.annotations import annotation_of, count_failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds.contamination import TestSplits, task_key
-from lumos_queue.builds.folder import MANIFEST, existing_build, folder_of, publish, staging_folder
+from lumos_queue.builds.folder import MANIFEST, folder_of, load_existing_build, open_staging_folder, publish
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import is_non_commercial, strictness, warning
 from lumos_queue.builds.options import BuildOptions, read_mix
@@ -60,7 +60,7 @@ def test_a_failed_action_keeps_the_result_that_its_annotation_states():
     stated = RecordedStep(1, 0, "", failed, Action(("R1",), "Foo", "2", "R1 = Foo(2) = 7"))
     recorded = [*steps(1), stated]
     annotation = annotation_of(recorded, "")
-    assert annotation is not None and annotation.steps[0].results == ("7",) and failed_actions(recorded) == 1
+    assert annotation is not None and annotation.steps[0].results == ("7",) and count_failed_actions(recorded) == 1
     assert planner_only(annotation).steps[0].results == ("7",)
     unstated = annotation_of([*steps(1), RecordedStep(1, 0, "", failed, SUM)], "")
     assert unstated is not None and unstated.steps[0].results == ("",)
@@ -174,11 +174,11 @@ def test_of_two_licences_the_stricter_is_known():
 
 def test_a_build_that_fails_leaves_nothing(tmp_path: Path):
     target = tmp_path / "builds" / "one"
-    with pytest.raises(ZeroDivisionError), staging_folder(target) as scratch:
+    with pytest.raises(ZeroDivisionError), open_staging_folder(target) as scratch:
         (scratch / "rows.jsonl").write_text("half")
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
-    with staging_folder(target) as scratch:
+    with open_staging_folder(target) as scratch:
         (scratch / "build").mkdir()
         (scratch / "build" / MANIFEST).write_text("{}")
         publish(scratch / "build", target)
@@ -186,15 +186,15 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path):
 
 
 def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path):
-    assert existing_build(tmp_path / "new", {}) is None and existing_build(tmp_path, {}) is None
+    assert load_existing_build(tmp_path / "new", {}) is None and load_existing_build(tmp_path, {}) is None
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(SpecError, match="not empty"):
-        existing_build(tmp_path, {})
+        load_existing_build(tmp_path, {})
     with pytest.raises(SpecError, match="is a file"):
-        existing_build(tmp_path / "mine.txt", {})
+        load_existing_build(tmp_path / "mine.txt", {})
     (tmp_path / MANIFEST).write_text("[")
     with pytest.raises(SpecError, match="cannot be read"):
-        existing_build(tmp_path, {})
+        load_existing_build(tmp_path, {})
     for name in ("", ".hidden", "a/b", "../up", "x" * 101):
         with pytest.raises(SpecError, match="not a name for a build"):
             folder_of(Settings(home=tmp_path), name)

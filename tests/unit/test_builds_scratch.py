@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.builds.folder import existing_build, staging_folder
+from lumos_queue.builds.folder import load_existing_build, open_staging_folder
 from lumos_queue.errors import SpecError
 
 _HELD = """
@@ -54,9 +54,9 @@ def test_what_a_killed_build_left_goes_with_the_next_one_of_its_name(tmp_path, h
     (tmp_path / ".one.abcdefgh").mkdir()  # named like one of ours, but not made by us
     kept = {".one.notes", ".one.abcdefgh", busy}
     assert names(tmp_path) == kept | {left}
-    with staging_folder(tmp_path / "one.two") as scratch:
+    with open_staging_folder(tmp_path / "one.two") as scratch:
         assert names(tmp_path) == kept | {left, scratch.name}  # another name: left alone
-    with staging_folder(tmp_path / "one") as scratch:
+    with open_staging_folder(tmp_path / "one") as scratch:
         assert names(tmp_path) == kept | {scratch.name}
     assert names(tmp_path) == kept
     assert other.poll() is None
@@ -64,16 +64,16 @@ def test_what_a_killed_build_left_goes_with_the_next_one_of_its_name(tmp_path, h
 
 def test_a_build_that_is_being_made_is_left_alone(tmp_path, held):
     _, busy = held(tmp_path / "one")
-    with staging_folder(tmp_path / "one") as scratch:
+    with open_staging_folder(tmp_path / "one") as scratch:
         assert names(tmp_path) == {busy, scratch.name}
     assert (tmp_path / busy / "rows.jsonl").read_text() == "half"
 
 
 def test_folders_that_were_made_for_nothing_go_again(tmp_path):
-    with pytest.raises(ZeroDivisionError), staging_folder(tmp_path / "new" / "sub" / "one"):
+    with pytest.raises(ZeroDivisionError), open_staging_folder(tmp_path / "new" / "sub" / "one"):
         raise ZeroDivisionError
     assert names(tmp_path) == set()
-    with pytest.raises(ZeroDivisionError), staging_folder(tmp_path / "new" / "sub" / "one"):
+    with pytest.raises(ZeroDivisionError), open_staging_folder(tmp_path / "new" / "sub" / "one"):
         (tmp_path / "new" / "mine.txt").write_text("mine")
         raise ZeroDivisionError
     assert names(tmp_path / "new") == {"mine.txt"}
@@ -82,4 +82,4 @@ def test_folders_that_were_made_for_nothing_go_again(tmp_path):
 def test_a_folder_below_a_file_is_named(tmp_path):
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(SpecError, match=r"mine' is a file, not a folder: .* with --out\."):
-        existing_build(tmp_path / "mine" / "sub" / "one", {})
+        load_existing_build(tmp_path / "mine" / "sub" / "one", {})

@@ -28,6 +28,6 @@ def test_the_action_that_makes_the_answer_belongs_to_no_stage():
             (conclusion, Execution("ok", "yes", ({"text": "yes"},)), ""),
         )
     )
-    assert stage.value == "Bern" and stage.done[-1][0] == asked
+    assert stage.value == "Bern" and stage.executions[-1][0] == asked
     assert "Conclude" not in stage.lines() and "Conclude" not in stage.grounding
     assert matches_gold_step(stage, AnnotatedSubgoal(subgoal, (asked,), ("Bern",)))

@@ -60,7 +60,7 @@ def test_what_was_left_out_and_used_is_what_was_read():
 
 
 def test_a_reason_that_left_an_episode_out_is_not_told_again():
-    assert summary.unwritten_formulations(MANIFEST) == [("iterative: it is loose", 3)]
+    assert summary.list_unwritten_formulations(MANIFEST) == [("iterative: it is loose", 3)]
 
 
 def test_filters_stand_once_with_both_modules():

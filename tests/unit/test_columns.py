@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from lumos_queue.cli.job_list import format_age, print_jobs
-from lumos_queue.cli.text_columns import cut, fit, pad, plain_column
+from lumos_queue.cli.text_columns import fit_columns, pad, plain_column, truncate
 
 HOSTILE = (
     "",
@@ -132,15 +132,15 @@ def test_a_list_that_is_read_by_a_program_is_not_cut(capsys, monkeypatch):
     ],
 )
 def test_text_is_cut_by_cells(text, width, middle, shown):
-    assert cut(text, width, middle) == shown
+    assert truncate(text, width, middle) == shown
     assert cell_len(pad(shown, width)) == max(width, cell_len(shown))
 
 
 def test_the_least_important_column_goes_first_and_the_first_one_never():
     columns = [plain_column(name, [name * 8], 8, rank) for name, rank in (("a", 0), ("b", 2), ("c", 1))]
-    assert [(one.head, size) for one, size in fit(columns, 26)] == [("a", 8), ("b", 8), ("c", 8)]
-    assert [one.head for one, _ in fit(columns, 25)] == ["a", "c"]
-    assert [(one.head, size) for one, size in fit(columns, 5)] == [("a", 5)]
+    assert [(one.head, size) for one, size in fit_columns(columns, 26)] == [("a", 8), ("b", 8), ("c", 8)]
+    assert [one.head for one, _ in fit_columns(columns, 25)] == ["a", "c"]
+    assert [(one.head, size) for one, size in fit_columns(columns, 5)] == [("a", 5)]
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_a_result_that_also_stands_in_the_question_is_used_once():
 def test_of_several_equal_results_the_latest_unused_is_meant():
     annotation, linker = gsm8k.convert("2 and 3", "<<2*3=6>>\n<<3+3=6>>\n<<6+6=12>>\n<<12/6=2>>", "2")
     assert raws(annotation)[2:] == ["R3 = Calculator(R2 + R1)", "R4 = Calculator(R3 / R2)"]
-    assert (linker.linked, linker.several, linker.ambiguous) == (4, 3, 0)
+    assert (linker.link_count, linker.several, linker.ambiguous) == (4, 3, 0)
 
 
 def test_a_sub_question_names_what_its_subgoal_calculates():

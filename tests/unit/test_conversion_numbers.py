@@ -16,7 +16,7 @@ from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import read_annotation
 from lumos_queue.rationales.maths import equations
-from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.constants import find_constants
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.expressions import format_expression, parse_prefix
 from lumos_queue.rationales.maths.question_numbers import question_numbers
@@ -217,8 +217,8 @@ def test_a_constant_multiplies_and_is_not_added():
     ],
 )
 def test_a_constant_is_tied_to_a_word(text, constants, others):
-    assert constants <= named_constants(text)
-    assert not others & named_constants(text)
+    assert constants <= find_constants(text)
+    assert not others & find_constants(text)
 
 
 def test_what_follows_from_a_number_changes_with_it():

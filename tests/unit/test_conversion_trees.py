@@ -118,7 +118,7 @@ def test_actions_are_numbered_through_and_state_what_the_calculator_shows():
     assert [step.results for step in made.subgoals] == [("3", "1.5"), ("0.5", "-2.5")]
     assert [step.subgoal.number for step in made.subgoals] == [1, 2]
     assert all(step.subgoal.text.startswith(f"Subgoal {step.subgoal.number}: ") for step in made.subgoals)
-    assert (made.values, made.shown) == (
+    assert (made.values, made.lines) == (
         [3, Fraction(3, 2), Fraction(1, 2), Fraction(-5, 2)],
         ["3", "1.5", "0.5", "-2.5"],
     )

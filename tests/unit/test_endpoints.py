@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
-from lumos_queue.endpoints.replies import completion, count, cut
+from lumos_queue.endpoints.replies import completion, count, truncate_at_stop
 from lumos_queue.endpoints.scripted import Rule, Scripted
 from lumos_queue.endpoints.urls import base_urls, model_name
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
@@ -144,12 +144,12 @@ def test_checking_an_address_imports_no_client_library():
     ],
 )
 def test_a_text_is_cut_at_the_earliest_stop(text, stops, kept):
-    assert cut(text, stops) == kept
+    assert truncate_at_stop(text, stops) == kept
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_no_stop_string_is_left_and_nothing_else_is_lost(text, stops):
-    kept = cut(text, stops)
+    kept = truncate_at_stop(text, stops)
     assert text.startswith(kept)
     assert not any(stop and stop in kept for stop in stops)
     assert kept == text or any(stop and text[len(kept) :].startswith(stop) for stop in stops)

@@ -8,7 +8,7 @@ import pytest
 
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
-from lumos_queue.errors import EndpointDown, EpisodeError, InfrastructureError, SpecError, Undecided
+from lumos_queue.errors import EndpointDown, EpisodeError, InfrastructureError, SpecError, UnclearFailure
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 
@@ -88,7 +88,7 @@ def test_what_no_try_can_mend_ends_the_episode_once_a_control_is_answered(monkey
 def test_what_nobody_vouches_for_is_undecided(monkeypatch):
     monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.1)
     with FakeEndpoint(lambda prompt: "fine", failures=["400", "400"]) as server:
-        with pytest.raises(Undecided, match="answered 400 Bad Request"):
+        with pytest.raises(UnclearFailure, match="answered 400 Bad Request"):
             ask(server.chat, "Hello?")
         assert server.count == 2
 

@@ -13,7 +13,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.tgi import Tgi
-from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError, Undecided
+from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError, UnclearFailure
 from lumos_queue.settings import Settings
 from lumos_queue.util.retry_after import read_retry_after
 from tests.fake_endpoint import FakeEndpoint
@@ -160,7 +160,7 @@ def test_a_passing_failure_is_tried_again(scheme, failure):
 def test_a_lasting_failure_alone_is_charged_to_nobody(scheme, failure, monkeypatch):
     monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.1)
     with FakeEndpoint(lambda prompt: "fine", failures=[failure] * 9) as server:
-        with pytest.raises(Undecided) as caught:
+        with pytest.raises(UnclearFailure) as caught:
             ask(url_of(server, scheme), request_retries=2)
         assert server.count == 3, "two tries and a control"
     assert f"127.0.0.1:{server.port}" in str(caught.value)
@@ -171,7 +171,7 @@ def test_a_lasting_failure_alone_is_charged_to_nobody(scheme, failure, monkeypat
 def test_a_refusal_alone_is_charged_to_nobody(scheme, status, monkeypatch):
     monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.1)
     with FakeEndpoint(lambda prompt: "fine", mode=str(status)) as server:
-        with pytest.raises(Undecided) as caught:
+        with pytest.raises(UnclearFailure) as caught:
             ask(url_of(server, scheme))
         assert server.count == 2, "the request and a control"
     assert caught.value.status == status
@@ -287,7 +287,7 @@ def test_the_key_travels_as_a_bearer_token_and_stays_out_of_messages(scheme, mon
         keys.touch(0o600)
         keys.write_text(f"http://127.0.0.1:{server.port} s3cret")
         assert ask(url_of(server, scheme), api_keys=keys).text == "fine"
-        with pytest.raises(Undecided) as caught:
+        with pytest.raises(UnclearFailure) as caught:
             ask(url_of(server, scheme), api_keys=keys)
     assert b"\r\nAuthorization: Bearer s3cret\r\n" in server.headers[0] + b"\r\n"
     assert "s3cret" not in str(caught.value)

@@ -200,7 +200,7 @@ def test_a_narrow_nucleus_is_greedy(folder, prompts):
 def test_sampled_tokens_follow_the_probabilities():
     import torch
 
-    from lumos_queue.endpoints.drawing import draw_token
+    from lumos_queue.endpoints.drawing import sample_token
 
     logits = torch.log(torch.tensor([0.1, 0.6, 0.3]))
     for top_p, expected in (
@@ -208,7 +208,7 @@ def test_sampled_tokens_follow_the_probabilities():
         (0.9, {0: 0, 1: 667, 2: 333}),
         (0.5, {0: 0, 1: 1000, 2: 0}),
     ):
-        drawn = [draw_token(logits, 1.0, top_p, (i + 0.5) / 1000) for i in range(1000)]
+        drawn = [sample_token(logits, 1.0, top_p, (i + 0.5) / 1000) for i in range(1000)]
         for token, times in expected.items():
             assert drawn.count(token) == pytest.approx(times, abs=1)
 

@@ -13,7 +13,16 @@ import pytest
 
 from lumos_queue.experts.base import Kind
 from lumos_queue.experts.check import MAX_SIDE, MAX_TEXT, check_value
-from lumos_queue.experts.frames import MAX_FRAME, Closed, Garbage, Late, pack, read_frame, unpack, write_frame
+from lumos_queue.experts.frames import (
+    MAX_FRAME,
+    BadFrame,
+    DeadlinePassed,
+    PipeClosed,
+    pack,
+    read_frame,
+    unpack,
+    write_frame,
+)
 from lumos_queue.experts.problems import Problem
 
 
@@ -36,7 +45,7 @@ def test_parts_are_unpacked_as_they_were_packed_and_cut_off_ones_are_garbage():
     assert unpack(data) == parts and unpack(b"") == []
     for length in range(1, len(data)):
         if length not in (7, 11):  # where a part ends
-            with pytest.raises(Garbage, match="cut off"):
+            with pytest.raises(BadFrame, match="cut off"):
                 unpack(data[:length])
 
 
@@ -50,14 +59,14 @@ def test_a_frame_of_more_than_a_pipe_holds_arrives_whole(pipe):
 
 def test_a_frame_that_is_too_long_is_garbage_before_it_is_read(pipe):
     os.write(pipe[1], struct.pack(">I", MAX_FRAME + 1) + b"rest")
-    with pytest.raises(Garbage, match="at most"):
+    with pytest.raises(BadFrame, match="at most"):
         read_frame(pipe[0], soon())
     assert os.read(pipe[0], 99) == b"rest"
 
 
 def test_a_reader_waits_no_longer_than_it_was_told(pipe):
     os.write(pipe[1], struct.pack(">I", 9) + b"half")
-    with pytest.raises(Late):
+    with pytest.raises(DeadlinePassed):
         read_frame(pipe[0], soon())
 
 
@@ -65,15 +74,15 @@ def test_a_reader_waits_no_longer_than_it_was_told(pipe):
 def test_a_writer_that_goes_has_closed(pipe, begun):
     os.write(pipe[1], begun)
     os.close(pipe[1])
-    with pytest.raises(Closed):
+    with pytest.raises(PipeClosed):
         read_frame(pipe[0], soon())
 
 
 def test_nobody_waits_for_a_reader_that_does_not_read_or_is_gone(pipe):
-    with pytest.raises(Late):
+    with pytest.raises(DeadlinePassed):
         write_frame(pipe[1], b"x" * (1 << 20), soon())
     os.close(pipe[0])
-    with pytest.raises(Closed):
+    with pytest.raises(PipeClosed):
         write_frame(pipe[1], b"x", soon())
 
 

@@ -42,7 +42,7 @@ def test_gold_plans_recover_every_sample(gold):
     for spec, (run, _) in zip(ALL, gold, strict=True):
         assert run.outcome.ending == Ending.ANSWERED, (spec.id, run.outcome)
         value = last_value(run)
-        if spec.wanted.output is Kind.TEXT or spec.category == "image-image":
+        if spec.goal.output is Kind.TEXT or spec.category == "image-image":
             assert value["items"] == references(spec), spec.id
         assert not value["problems"]
 

@@ -125,6 +125,6 @@ def test_operands_are_linked_to_earlier_results(programs):
     counts = Counter()
     for task, annotation in programs("gsm8k/train.jsonl")[1][::10]:
         linker = convert(task.question, task.gold["solution"], task.gold["answer"])[1]
-        counts.update(linked=linker.linked, ambiguous=linker.ambiguous, several=linker.several)
-        counts["unused"] += len(linker.used) < sum(len(step.actions) for step in annotation.steps) - 1
+        counts.update(linked=linker.link_count, ambiguous=linker.ambiguous, several=linker.several)
+        counts["unused"] += len(linker.used_results) < sum(len(step.actions) for step in annotation.steps) - 1
     assert counts == {"linked": 1764, "ambiguous": 261, "several": 56, "unused": 18}

@@ -52,8 +52,8 @@ def test_a_child_process_that_fails_means_no_gpu_and_the_log_says_why(tmp_path, 
 def test_torch_is_asked_once_and_not_known_before(tmp_path, monkeypatch):
     questions = []
     monkeypatch.setattr(gpus, "ask_torch", lambda folder: questions.append(folder) or Gpus(2, 24_000))
-    assert gpus.known_gpus() is None
-    assert gpus.find_gpus(tmp_path) == gpus.find_gpus(tmp_path) == gpus.known_gpus() == Gpus(2, 24_000)
+    assert gpus.get_known_gpus() is None
+    assert gpus.find_gpus(tmp_path) == gpus.find_gpus(tmp_path) == gpus.get_known_gpus() == Gpus(2, 24_000)
     assert questions == [tmp_path]
 
 

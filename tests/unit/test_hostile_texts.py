@@ -20,7 +20,7 @@ from lumos_queue.actions.shop.arguments import read_query
 from lumos_queue.actions.shop.words import nouns
 from lumos_queue.actions.tools.finish import _find_fields
 from lumos_queue.actions.tools.simulator import _remove_fence
-from lumos_queue.benchmarks.masked_table import masked_task
+from lumos_queue.benchmarks.masked_table import read_masked_task
 from lumos_queue.benchmarks.mind2web.prompts import _read_attributes
 from lumos_queue.benchmarks.rewoo.benchmark import _blocks, _question
 from lumos_queue.builds.heldout import mask_words
@@ -134,7 +134,7 @@ def test_a_text_is_read_in_time_that_grows_with_its_length(read, text, result):
 def test_blanks_before_signs_are_taken_out_of_a_question():
     row = {"Question": f"A{' ' * MIB}, b ?", "Numbers": "1", "Equation": "+ 1 1", "Answer": "1"}
     with cpu_limit(10):
-        task = masked_task("svamp", 1, row)
+        task = read_masked_task("svamp", 1, row)
 
     assert task.question == "A, b?"
 

@@ -11,7 +11,7 @@ import pytest
 import workers.rejection_counter
 from db.connection import open_database
 from db.migrate import upgrade
-from db.sessions import refused_messages
+from db.sessions import list_refused_messages
 from lumos_queue.settings import Settings
 from tests.bad_messages import NOTHING, body, headers
 from tests.services import wait_until
@@ -133,7 +133,7 @@ def database(tmp_path):
 
 def counted(database) -> dict[str, tuple[int, str]]:
     with database.engine.connect() as connection:
-        return {row.reason: (row.messages, row.latest) for row in refused_messages(connection)}
+        return {row.reason: (row.messages, row.latest) for row in list_refused_messages(connection)}
 
 
 def test_counts_that_could_not_be_written_are_counted_beside_what_came_meanwhile(database, monkeypatch):
@@ -165,12 +165,12 @@ def test_a_detail_is_cut_and_made_printable(database):
 
 def test_a_process_counts_until_it_closes_its_counter(database, monkeypatch):
     monkeypatch.setenv("LUMOS_DATABASE_URL", database.url)
-    mine = workers.rejection_counter.rejected_messages()
-    assert workers.rejection_counter.rejected_messages() is mine
+    mine = workers.rejection_counter.get_rejection_counter()
+    assert workers.rejection_counter.get_rejection_counter() is mine
     mine.add("forged", "one")
     workers.rejection_counter.close_rejected_messages()
     assert counted(database) == {"forged": (1, "one")}
     workers.rejection_counter.close_rejected_messages()  # nothing is left to close
-    other = workers.rejection_counter.rejected_messages()
+    other = workers.rejection_counter.get_rejection_counter()
     assert other is not mine
     workers.rejection_counter.close_rejected_messages()

@@ -13,7 +13,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.model_folder import identity, model_digests
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import SpecError
-from lumos_queue.models.merge import merge_adapter, merged_folder
+from lumos_queue.models.merge import ensure_merged_folder, merge_adapter
 from lumos_queue.settings import Settings
 from tests.faults.disks import small_disk
 from tests.tiny_adapter import make_tiny_adapter
@@ -151,7 +151,7 @@ def test_an_adapter_is_asked_as_a_model_is(bases, home, tmp_path):
 
     # The second time nothing is merged: the base may be gone.
     shutil.rmtree(home / "models" / "anything")
-    before = merged_folder(tmp_path / "mine")
+    before = ensure_merged_folder(tmp_path / "mine")
     assert before.parent == home / "models" / "merged"
     assert [path.name for path in before.parent.iterdir() if path.is_dir()] == [before.name]
 

@@ -13,7 +13,7 @@ from lumos_queue.actions.local.melody import BARS, UNITS, compose
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import ROOT, Approve, Ask, Do, Note, digest, write_answer
-from lumos_queue.errors import SpecError, Unanswered
+from lumos_queue.errors import ApprovalPending, SpecError
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.open_ended import FORMULATION
 from lumos_queue.limits import Limits
@@ -156,14 +156,14 @@ def test_the_last_line_says_how_it_ends(policy, ending):
 
 def test_without_an_answer_the_question_is_kept_and_the_episode_waits():
     journal, script = MemoryJournal(), Scripted({"planner": [LIST], "policy": []}, {}, [None])
-    with pytest.raises(Unanswered):
+    with pytest.raises(ApprovalPending):
         run("open-ended", script, journal=journal)
     last = journal.steps[-1]
     assert (last.command, last.result) == (Approve(LIST), None)
     steps = [*journal.steps[:-1], last.__class__(last.position, last.branch, last.command, YES)]
     script = Scripted({"planner": [], "policy": [finish("done")]})
     assert run("open-ended", script, journal=MemoryJournal(steps)).outcome.answer == "done", "nothing is asked twice"
-    with pytest.raises(Unanswered):
+    with pytest.raises(ApprovalPending):
         run("open-ended", Scripted({"planner": [], "policy": []}, {}, [None]), journal=MemoryJournal(journal.steps))
 
 

@@ -151,7 +151,7 @@ def test_values_are_compared_by_what_the_task_gives(tasks):
     """A text with the reference, a picture's bytes with the reference's; pictures from text with their caption, too."""
     same = Comparison("same", Kind.IMAGE, lambda value, wanted: float(value == wanted))
     texts = Comparison("begins", Kind.TEXT, lambda value, wanted: float(value[:1] == wanted[:1]))
-    said = Comparison("said", Kind.IMAGE, lambda value, wanted: float(wanted in str(value)), wanted="captions")
+    said = Comparison("said", Kind.IMAGE, lambda value, wanted: float(wanted in str(value)), source="captions")
     made = dict(benchmark.artifacts)
     image, picture, text = tasks["14"], tasks["106"], tasks["113"]
     result = run_plan(image, TASKS[14].plan, [image.gold["references"][0], None])

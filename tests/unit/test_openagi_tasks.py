@@ -11,7 +11,7 @@ import pytest
 
 import lumos_queue.benchmarks.openagi
 from lumos_queue.benchmarks.openagi.baselines import plan_by_keywords, plan_of_nearest
-from lumos_queue.benchmarks.openagi.splits import SPLITS, draw_splits, tasks_of
+from lumos_queue.benchmarks.openagi.splits import SPLITS, sample_splits, tasks_of
 from lumos_queue.benchmarks.openagi.tasks import TASKS, TaskSpec
 from lumos_queue.experts.base import Kind
 from lumos_queue.experts.feasibility import infeasible_because
@@ -50,10 +50,10 @@ def csv_row(task: TaskSpec) -> dict[str, str]:
             one if task.linear else f"{name}:{one}" for name, augmentations in names for one in augmentations
         ),
         "outputs": f"text:{task.language}" if task.language else "image",
-        "metric": task.wanted.metric,
+        "metric": task.goal.metric,
         "gold_plan": " > ".join(sequence),
         "linear": "yes" if task.linear else "no",
-        "source_data": task.wanted.source,
+        "source_data": task.goal.source,
     }
 
 
@@ -137,7 +137,7 @@ def test_exact_experts_run_81_models_as_what_they_restore_is_what_other_tasks_ar
 
 
 def test_the_shipped_ids_are_those_that_the_seed_draws():
-    assert json.loads(IDS.read_text()) == draw_splits()
+    assert json.loads(IDS.read_text()) == sample_splits()
 
 
 def test_splits_are_disjoint_and_hold_every_category():
@@ -149,7 +149,7 @@ def test_splits_are_disjoint_and_hold_every_category():
 
 
 def test_another_seed_draws_another_split():
-    assert draw_splits(seed=16) != draw_splits()
+    assert sample_splits(seed=16) != sample_splits()
 
 
 # --- rules

@@ -29,9 +29,9 @@ def observe(pace: Pace, clock: Clock, *counts: int, every: float = 1.0) -> None:
 def test_the_first_look_says_nothing_and_the_second_a_rate(clock):
     pace = Pace(clock)
     observe(pace, clock, 50)
-    assert not pace.known and pace.seconds_left(10) is None
+    assert not pace.is_known and pace.seconds_left(10) is None
     observe(pace, clock, 52)
-    assert pace.known and (pace.items_per_second, pace.tokens_per_second) == (2.0, 20.0)
+    assert pace.is_known and (pace.items_per_second, pace.tokens_per_second) == (2.0, 20.0)
     assert pace.seconds_left(10) == 5.0 and pace.seconds_left(0) is None
 
 

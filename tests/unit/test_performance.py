@@ -23,8 +23,8 @@ from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from performance import profile
-from performance.collect import chosen, ratio
-from performance.contender import Measured, Spec
+from performance.collect import choose_goals, ratio
+from performance.contender import Measurement, Spec
 from performance.episode import prompts, request
 from performance.full_database import Stock, perform
 from performance.goals import RATIOS, Goal
@@ -33,7 +33,7 @@ from performance.processes import pss, tree_cpu
 from performance.questions import questions
 from performance.runs import CONTENDERS, Pair, last_line, order
 from performance.scenarios import best_schedule
-from performance.server import answer, ask, running_server
+from performance.server import answer, ask, start_server
 from performance.statistics import estimate
 
 
@@ -138,8 +138,8 @@ def test_every_run_has_a_ref_beside_it_and_rounds_turn_round():
 
 
 def test_ratios_are_taken_within_a_round():
-    def measured(cpu: float) -> Measured:
-        return Measured(1000, 1000, 100, 100, cpu, 0.0, 1.0, 0.0, 0.9)
+    def measured(cpu: float) -> Measurement:
+        return Measurement(1000, 1000, 100, 100, cpu, 0.0, 1.0, 0.0, 0.9)
 
     goals = {goal.key: goal for goal in RATIOS}
     done = {"workers-2": Pair(measured(0.4), measured(0.2)), "threads": Pair(measured(0.8), measured(0.25))}
@@ -150,16 +150,16 @@ def test_ratios_are_taken_within_a_round():
 
 
 def test_choosing_goals():
-    assert {goal.key for goal in chosen(["flush"])} == {"flush-p50", "flush-p99"}
+    assert {goal.key for goal in choose_goals(["flush"])} == {"flush-p50", "flush-p99"}
     with pytest.raises(ValueError, match="no goal begins with 'nonsense'"):
-        chosen(["nonsense"])
+        choose_goals(["nonsense"])
 
 
 @pytest.mark.parametrize("contender", ["ref", "embedded"])
 def test_a_contender_does_the_whole_work(contender, tmp_path):
-    with running_server(0.0, 8) as url:
+    with start_server(0.0, 8) as url:
         spec = Spec(url, str(tmp_path), 0.0, 8, 8, 24)
-        measured = Measured(**last_line(contender, dataclasses.asdict(spec)))
+        measured = Measurement(**last_line(contender, dataclasses.asdict(spec)))
         assert ask(url, "/stats")["calls"] == measured.calls
     assert measured.right == measured.episodes == 24
     assert measured.calls == measured.needed == sum(question.calls for question in spec.work())

@@ -11,7 +11,7 @@ import pytest
 from lumos_queue.benchmarks.openagi.tasks import TASKS
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.base import Expert, Kind, Slot
-from lumos_queue.experts.grammar import PlanGrammar, Written
+from lumos_queue.experts.grammar import PlanGrammar, PlanPrefix
 from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.experts.plans import Plan, Signature, read_wire
 from tests.plan_spaces import candidates, is_allowed, random_constraint, write_plans
@@ -86,7 +86,7 @@ def test_the_last_model_that_may_be_is_one_that_reaches_the_goal():
     experts = (Expert("A", (Slot("t", TEXT),), TEXT, ""), Expert("B", (Slot("t", TEXT),), IMAGE, ""))
     grammar = PlanGrammar(Signature((Slot("t", TEXT),), IMAGE), experts, True, 2)
     assert [*grammar.names(grammar.start())] == ["A", "B"]
-    assert [*grammar.names(Written(used=frozenset({"A"}), kind=TEXT))] == ["B"]
+    assert [*grammar.names(PlanPrefix(used=frozenset({"A"}), kind=TEXT))] == ["B"]
     assert [*PlanGrammar(grammar.signature, experts, True, 1).names(grammar.start())] == ["B"]
 
 
@@ -99,7 +99,7 @@ def test_a_longer_branch_before_leaves_less_room_for_the_tail():
         Expert("Of text and image", (x, Slot("y", IMAGE)), IMAGE, ""),
     )
     grammar = PlanGrammar(Signature((x, y), IMAGE), experts, True, 4)
-    drawn = Written((TEXT,), 2, frozenset({"Draw"}), IMAGE)
+    drawn = PlanPrefix((TEXT,), 2, frozenset({"Draw"}), IMAGE)
     assert [*grammar.names(drawn)] == ["Read"]
     longer = drawn._replace(longest=3)
     assert not grammar.names(longer) and grammar.close(longer)

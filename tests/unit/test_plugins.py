@@ -175,7 +175,7 @@ def test_a_mistyped_module_is_left_out_of_what_to_list(tmp_path, monkeypatch):
     (tmp_path / "mylab_here.py").write_text("")
     trusted = TrustedModules()
     trusted.add_named("mylab_nowhere:reply", "mylab_here.inner:reply", "mylab_here:reply")
-    assert trusted.given_as_setting() == [str(tmp_path)] * 2
+    assert trusted.list_for_setting() == [str(tmp_path)] * 2
 
 
 def test_what_one_process_trusts_is_told_to_another(tmp_path, monkeypatch):
@@ -255,18 +255,18 @@ def test_what_a_person_named_is_told_with_the_folders_that_another_process_needs
     (site / "mylab_package" / "__init__.py").write_text("")
     (site / "mylab_package" / "models.py").write_text("def reply(prompt): ...\n")
     (site / "mylab_alone.py").write_text(WIDGETS)
-    assert trusted.given_as_setting() == []
+    assert trusted.list_for_setting() == []
     trusted.add_named("__main__:mine")  # no other process has it
-    assert trusted.given_as_setting() == [] and not trusted.has("__main__")
+    assert trusted.list_for_setting() == [] and not trusted.has("__main__")
     trusted.add_named("function:mylab_package.models:reply", "mylab_alone:small")
-    assert set(trusted.given_as_setting()) == {str(site)}
+    assert set(trusted.list_for_setting()) == {str(site)}
     trusted = TrustedModules()
     trusted.add_named("pytest:fail")  # an installed module: its folder has all that is installed
-    assert trusted.given_as_setting() == ["pytest"]
+    assert trusted.list_for_setting() == ["pytest"]
     other = TrustedModules()
     other.add_listed("mylab_alone")
     other.add_named("mylab_alone:small")  # the settings name it already
-    assert other.given_as_setting() == []
+    assert other.list_for_setting() == []
 
 
 def test_the_list_of_plug_ins_names_what_is_wrong_with_each(site):

@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 
 from lumos_queue.actions.qa import dump
-from lumos_queue.actions.qa.corpus import Counted, digest_of
+from lumos_queue.actions.qa.corpus import CorpusReader, digest_of
 from lumos_queue.actions.qa.index import Index
 from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.actions.qa.library import FOLDER, Library, prepare_corpus
@@ -47,7 +47,7 @@ def _page(title: str, text: str, ns: int = 0, extra: str = "") -> str:
 
 
 def _pages(path):
-    counted = Counted(path)
+    counted = CorpusReader(path)
     return list(counted), counted
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumos_queue.compat.plan_text import parse_line, reported_result, split_plan
+from lumos_queue.compat.plan_text import parse_line, read_reported_result, split_plan
 from lumos_queue.compat.raw_annotations import RawAnnotation, read_raw
 from lumos_queue.compat.training_files import export_rows
 from lumos_queue.domains.registry import DOMAINS
@@ -80,7 +80,7 @@ def test_action_lines_are_parsed_as_the_original_does(line, variables, name, arg
     parsed = parse_line(line)
     assert (list(parsed.variables), parsed.name, parsed.arguments) == (variables, name, arguments)
     assert parsed.result == result
-    assert reported_result(line) == told
+    assert read_reported_result(line) == told
 
 
 def test_web_lines_have_arguments_up_to_the_last_parenthesis_and_no_result():

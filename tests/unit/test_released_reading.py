@@ -14,7 +14,7 @@ from db.migrate import upgrade
 from db.models import Attempt, EpisodeRow, JobRow, TaskRow
 from db.step_records import load_steps
 from lumos_queue.builds.annotations import annotation_of
-from lumos_queue.compat.file_import import JoinedAnnotation, joined_annotations, store_released
+from lumos_queue.compat.file_import import JoinedAnnotation, read_joined_annotations, store_released
 from lumos_queue.compat.lines import JsonLine
 from lumos_queue.compat.raw_annotations import RawAnnotation
 from lumos_queue.compat.reading import read_row
@@ -60,8 +60,8 @@ def made(folder: Path, domain: str, raws: list[RawAnnotation], kind="iterative")
 
 def read(plan: Path, ground: Path) -> list[JoinedAnnotation]:
     with open_join(plan, ground) as joining:
-        assert joining.found.bad == []
-        return list(joined_annotations(joining, "made-up"))
+        assert joining.summary.bad == []
+        return list(read_joined_annotations(joining, "made-up"))
 
 
 @pytest.fixture
@@ -141,9 +141,9 @@ def test_equal_tasks_pair_by_their_subgoals_and_then_in_order(tmp_path):
         export_rows([raw("b", 2), raw("a", 1), raw("b", 3), raw("d", 5)], "maths", "ground", "iterative"),
     )
     with open_join(plan, ground) as joining:
-        values = [one.annotation.steps[0] for one in joined_annotations(joining, "made-up")]
-        assert joining.found.pairs == 3
-        assert joining.found.other_plan == {"plan": 1, "ground": 1}
+        values = [one.annotation.steps[0] for one in read_joined_annotations(joining, "made-up")]
+        assert joining.summary.pairs == 3
+        assert joining.summary.other_plan == {"plan": 1, "ground": 1}
     assert [(step.actions[0].arguments, step.results) for step in values] == [
         ("1", ("1",)),
         ("2", ("2",)),
@@ -216,7 +216,7 @@ def test_bad_lines_are_found_before_anything_is_stored(data, row, field, tmp_pat
     (tmp_path / "p").write_bytes(data)
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
     with open_join(tmp_path / "p", ground) as joining:
-        assert [(bad.row, bad.field) for _, bad in joining.found.bad] == [(row, field)]
+        assert [(bad.row, bad.field) for _, bad in joining.summary.bad] == [(row, field)]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_a_line_that_holds_no_row_is_named_without_a_field(tmp_path):
     plan = write(tmp_path / "p", [json.dumps(good_row()), '{"half": '])
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
     with open_join(plan, ground) as joining:
-        assert str(joining.found.bad[0][1]).startswith("row 2: is not JSON")
+        assert str(joining.summary.bad[0][1]).startswith("row 2: is not JSON")
 
 
 def test_a_line_that_never_ends_is_not_read_whole(tmp_path, monkeypatch):
@@ -250,16 +250,16 @@ def test_a_line_that_never_ends_is_not_read_whole(tmp_path, monkeypatch):
     (tmp_path / "p").write_bytes(b'{"x": "' + b"a" * (3 << 20) + b'"}\n' + json.dumps(good_row()).encode())
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
     with open_join(tmp_path / "p", ground) as joining:
-        assert [(bad.row, bad.problem) for _, bad in joining.found.bad] == [(1, "is longer than 1 MiB")]
-        assert joining.found.pairs == 1
-        assert len(list(joined_annotations(joining, "made-up"))) == 1
+        assert [(bad.row, bad.problem) for _, bad in joining.summary.bad] == [(1, "is longer than 1 MiB")]
+        assert joining.summary.pairs == 1
+        assert len(list(read_joined_annotations(joining, "made-up"))) == 1
 
 
 def test_an_identical_row_counts_once(tmp_path):
     plan = write(tmp_path / "p", [json.dumps(good_row())] * 2)
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
     with open_join(plan, ground) as joining:
-        assert (joining.found.duplicates, joining.found.bad, joining.found.pairs) == (1, [], 1)
+        assert (joining.summary.duplicates, joining.summary.bad, joining.summary.pairs) == (1, [], 1)
 
 
 def test_missing_files_and_files_without_a_pair_are_named(tmp_path, database, settings):
@@ -278,7 +278,7 @@ def test_stored_episodes_are_the_annotations_again(tmp_path, database, settings)
     raws = [RawAnnotation(f"Task {number}\x00?", "", PLANS["maths"]) for number in range(3)]
     with open_join(*made(tmp_path, "maths", raws)) as joining:
         job, new, verdicts = store_released(database, settings, joining, "maths", "train", "CC BY 4.0")
-        expected = list(joined_annotations(joining, "maths"))
+        expected = list(read_joined_annotations(joining, "maths"))
         assert store_released(database, settings, joining, "maths", "train", "CC BY 4.0")[:2] == (job, False)
     assert new
     assert verdicts == {"alias of itself": 3}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.http import Malformed
 from lumos_queue.endpoints.messages import count_reasoning, read_content, read_reasoning
-from lumos_queue.errors import RowFailed, Undecided
+from lumos_queue.errors import RowFailed, UnclearFailure
 from tests.fake_endpoint import FakeEndpoint
 from tests.unit.test_endpoints_http import GREEDY, ask, settings
 
@@ -71,7 +71,7 @@ def test_parts_without_a_text_are_left_out_with_a_note():
 def test_content_that_is_neither_text_nor_parts_is_malformed(content):
     with pytest.raises(Malformed, match="no text"):
         read_content({"content": content}, [])
-    with pytest.raises(Undecided):
+    with pytest.raises(UnclearFailure):
         ask_chat({"content": content})
 
 

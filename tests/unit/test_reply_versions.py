@@ -21,7 +21,7 @@ from lumos_queue.prompts.tool_agent import NO_ACTION
 from lumos_queue.records import Completion, FinishReason, Task
 from lumos_queue.reports.state_manager import StepCounts, _count_episode
 from lumos_queue.review.task_states import rebuild_states
-from lumos_queue.searches.answer_episodes import recorded_episode
+from lumos_queue.searches.answer_episodes import build_recorded_episode
 from lumos_queue.text_calls.three_lines import read_reply
 from lumos_queue.util.exchange import Exchange
 from performance.toolworld.memory_run import run_once
@@ -123,7 +123,7 @@ def test_imported_searches_are_read_as_the_first_version():
     """A thought with a marked call was no call in the recorded search."""
     decisions = [RecordedDecision(ROOT, READ["bold"]), RecordedDecision(0, "so", "weather", OSLO, "mild", 0)]
     file = replace(answer_file_of("7_CoT@1.json", chain_file()), decisions=decisions, chosen=None)
-    _, steps, _ = recorded_episode(file, "d")
+    _, steps, _ = build_recorded_episode(file, "d")
     assert [step.command.action.name for step in steps if isinstance(step.command, Do)] == ["weather"]
 
 

@@ -32,7 +32,7 @@ from lumos_queue.submission.request_options import (
     unescape_stops,
     write_fields,
 )
-from lumos_queue.submission.role_samplings import ChosenSampling, check_fields, sample_roles, stop_of, stored_stop
+from lumos_queue.submission.role_samplings import ChosenSampling, check_fields, find_stored_stop, sample_roles, stop_of
 
 CHAT, TEXT = "chat://h:1?model=m", "openai://h:1?model=m"
 BOTH = {"planner": CHAT, "grounder": "tgi://h:2"}
@@ -231,8 +231,8 @@ def test_stop_strings_that_were_given_are_known_from_those_of_an_address():
         for version in (2, 3):
             for stop in (None, ("Q:",)):
                 stored = sample_roles(agent(roles), formulation, ChosenSampling(stop=stop), version)
-                assert stored_stop(stored, formulation, version) == stop
-    assert stored_stop(sample_roles(agent({"solver": TEXT}), "cot", ChosenSampling(stop=())), "cot", 3) == ()
+                assert find_stored_stop(stored, formulation, version) == stop
+    assert find_stored_stop(sample_roles(agent({"solver": TEXT}), "cot", ChosenSampling(stop=())), "cot", 3) == ()
 
 
 def test_what_was_chosen_is_told_in_one_line_each():

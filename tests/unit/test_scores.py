@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from lumos_queue.records import Task
-from lumos_queue.reports.baselines import baselines
+from lumos_queue.reports.baselines import compute_baselines
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.reports.scores import scores
-from lumos_queue.scoring.statistics import Stratum, cohen_kappa, stratified_share, weighted_interval, wilson
+from lumos_queue.scoring.statistics import Stratum, cohen_kappa, compute_weighted_interval, estimate_share, wilson
 
 
 def tasks(count: int, **sets: list[int]) -> dict[int, Task]:
@@ -45,7 +45,7 @@ def test_so_many_samples_are_owed_as_are_missing_and_of_the_tasks_that_lack_them
     """Two samples of each task; a metric that two episodes have no score of though nothing is missing of a task."""
     found = report([(1, 1.0, 1), (1, 1.0, 1), (2, 1.0, 1)], tasks(2), 4, samples=2)
     assert found["value"] == 0.75 and found["bounds"] == [0.75, 1.0] and found["metrics"]["m"]["of"] == 4
-    expected = weighted_interval([(1, 1.0, 1.0), (1, 1.0, 1.0), (2, 1.0, 1.0), (2, 0.0, 1.0)])
+    expected = compute_weighted_interval([(1, 1.0, 1.0), (1, 1.0, 1.0), (2, 1.0, 1.0), (2, 0.0, 1.0)])
     assert found["ci95"][0] == pytest.approx(expected[1], abs=1e-6), "the missing sample belongs to the second task"
     limited = report([(1, 1.0, 1)], tasks(5), 2)
     assert limited["value"] == 0.5, "of a job of two items not five tasks are owed"
@@ -73,10 +73,10 @@ def test_baselines_are_weighted_as_the_agent_is():
             return {"first": [task.row == "1" for task in found], "steps": [True, False, False, False]}
 
     keyed = tasks(3, t1=[1, 2], t2=[1], t3=[2])
-    found = baselines(Rules(), list(keyed.values()))
+    found = compute_baselines(Rules(), list(keyed.values()))
     assert found["first"]["value"] == 0.5, "the first task was drawn twice"
     assert found["steps"]["value"] == 0.25, "one for each step is no one for each task"
-    assert baselines(Rules(), list(tasks(3).values()))["first"]["value"] == pytest.approx(1 / 3, abs=1e-6)
+    assert compute_baselines(Rules(), list(tasks(3).values()))["first"]["value"] == pytest.approx(1 / 3, abs=1e-6)
 
 
 def test_a_job_is_incomplete_by_items_and_by_refusals_and_says_how_to_go_on_once_it_has_ended():
@@ -110,16 +110,16 @@ def test_a_job_is_incomplete_by_items_and_by_refusals_and_says_how_to_go_on_once
 
 def test_an_interval_is_never_surer_than_its_clusters_nor_wider_than_seen():
     agreeing = [(cluster, 0.5, 1.0) for cluster in range(4)]
-    share, low, high = weighted_interval(agreeing)
+    share, low, high = compute_weighted_interval(agreeing)
     assert share == 0.5
     # No deviation at all: the variance is that of four clusters of eight, half of what zeros and ones would have.
     assert (low, high) == pytest.approx(_wilson_at(0.5, 8.0), abs=1e-9)
     apart = [(cluster, float(cluster % 2), 1.0) for cluster in range(4)]
-    assert weighted_interval(apart)[1:] == pytest.approx(wilson(2, 4), abs=1e-9)
+    assert compute_weighted_interval(apart)[1:] == pytest.approx(wilson(2, 4), abs=1e-9)
     heavy = [(0, 0.0, 3.0), *((cluster, 1.0, 1.0) for cluster in range(1, 5))]
     # By hand: share 4/7, deviations -12/7 and four of 3/7, variance 180/49/49; not drawn towards the smaller one.
     expected = _wilson_at(4 / 7, (4 / 7) * (3 / 7) / (180 / 49 / 49))
-    assert weighted_interval(heavy)[1:] == pytest.approx(expected, abs=1e-9)
+    assert compute_weighted_interval(heavy)[1:] == pytest.approx(expected, abs=1e-9)
 
 
 def _wilson_at(share: float, size: float, z: float = 1.959963984540054) -> tuple[float, float]:
@@ -131,10 +131,10 @@ def _wilson_at(share: float, size: float, z: float = 1.959963984540054) -> tuple
 
 def test_a_stratified_share_believes_no_more_than_the_weights_allow():
     """Strata that each agree with themselves have no variance: the size is Kish's, 1 / Σ W² / n."""
-    share, low, high = stratified_share([Stratum(100, 5, 5), Stratum(100, 5, 0)])
+    share, low, high = estimate_share([Stratum(100, 5, 5), Stratum(100, 5, 0)])
     assert (share, low, high) == pytest.approx((0.5, *_wilson_at(0.5, 10.0)), abs=1e-9)
     nearly = [Stratum(100, 50, 49), Stratum(100, 50, 1)]
-    assert stratified_share(nearly)[1:] == pytest.approx(_wilson_at(0.5, 100.0), abs=1e-9), "never more than that"
+    assert estimate_share(nearly)[1:] == pytest.approx(_wilson_at(0.5, 100.0), abs=1e-9), "never more than that"
 
 
 def test_kappa_is_undefined_where_both_say_one_and_the_same_and_0_where_each_says_its_own():

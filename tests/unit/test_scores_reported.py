@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from lumos_queue.records import Task
-from lumos_queue.reports.baselines import baselines
+from lumos_queue.reports.baselines import compute_baselines
 from lumos_queue.reports.scores import scores
 from lumos_queue.scoring.statistics import wilson
 
@@ -71,8 +71,8 @@ def test_rules_without_a_model_are_weighted_as_the_agent_is_and_steps_alike():
     drawn = list(tasks(2).values())
     drawn[0].inputs["sets"] = [0, 1]
     benchmark = SimpleNamespace(baselines=lambda tasks: {"of tasks": [True, False], "of steps": [True, False, True]})
-    found = baselines(benchmark, drawn)
+    found = compute_baselines(benchmark, drawn)
     assert found["of tasks"]["value"] == 0.666667
     assert found["of steps"] == {"value": 0.666667, "ci95": rounded(*wilson(2, 3))}
     nothing = SimpleNamespace(baselines=lambda tasks: {"of nothing": []})
-    assert baselines(nothing, []) == {"of nothing": {"value": 0.0, "ci95": [0.0, 1.0]}}
+    assert compute_baselines(nothing, []) == {"of nothing": {"value": 0.0, "ci95": [0.0, 1.0]}}

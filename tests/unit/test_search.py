@@ -11,7 +11,7 @@ import pytest
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.candidates import choose_reply
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.endpoints.search import FoundReply, SearchRequest, SearchResult
+from lumos_queue.endpoints.search import SearchReply, SearchRequest, SearchResult
 from lumos_queue.endpoints.token_constraint import TokenConstraint
 from lumos_queue.errors import EpisodeError, SpecError
 from lumos_queue.settings import Settings
@@ -196,7 +196,7 @@ def test_epsilon_draws_from_the_softmax_of_the_candidates(folder):
     known = plain.candidates
     total = sum(math.exp(one.logprob) for one in known)
     sampling = Sampling(beams=TEXTS, epsilon=0.5)
-    found = SearchResult(tuple(FoundReply(one.text, one.logprob, 1, False) for one in known), 1)
+    found = SearchResult(tuple(SearchReply(one.text, one.logprob, 1, False) for one in known), 1)
     replies = [choose_reply(SearchRequest(PROMPT, sampling, seed, STEPS, n), found, 0.0) for seed in range(times)]
     assert all(one.candidates == known for one in replies)
     counted = Counter(one.text for one in replies)

@@ -9,8 +9,8 @@ import pytest
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.reports.sets import set_means
-from lumos_queue.scoring.sample_sets import draw_sets
-from lumos_queue.scoring.statistics import weighted_interval, wilson
+from lumos_queue.scoring.sample_sets import sample_sets
+from lumos_queue.scoring.statistics import compute_weighted_interval, wilson
 
 TASKS = [Task("hotpotqa", "", f"row {number}", f"Question {number}?", {"paragraphs": []}) for number in range(700)]
 
@@ -20,7 +20,7 @@ def members(tasks, number):
 
 
 def test_each_set_has_its_size_and_the_union_keeps_the_order_and_the_inputs():
-    drawn = draw_sets(TASKS, 300, 3)
+    drawn = sample_sets(TASKS, 300, 3)
     for number in range(3):
         assert len(members(drawn, number)) == len(set(members(drawn, number))) == 300
     rows = [task.row for task in TASKS]
@@ -32,17 +32,17 @@ def test_each_set_has_its_size_and_the_union_keeps_the_order_and_the_inputs():
 
 def test_a_set_is_the_same_whatever_the_order_of_the_file_and_the_number_of_sets():
     shuffled = random.Random(1).sample(TASKS, len(TASKS))
-    drawn, again, one = draw_sets(TASKS, 50, 3), draw_sets(shuffled, 50, 3), draw_sets(TASKS, 50, 1)
+    drawn, again, one = sample_sets(TASKS, 50, 3), sample_sets(shuffled, 50, 3), sample_sets(TASKS, 50, 1)
     for number in range(3):
         assert set(members(drawn, number)) == set(members(again, number))
     assert members(drawn, 0) == members(one, 0)
-    assert set(members(drawn, 0)) < set(members(draw_sets(TASKS, 300, 1), 0))
+    assert set(members(drawn, 0)) < set(members(sample_sets(TASKS, 300, 1), 0))
 
 
 def test_the_draw_is_written_down():
     """Whoever draws with another version must get these rows, else published set numbers change their meaning."""
-    assert members(draw_sets(TASKS[:30], 4, 3), 0) == ROWS_OF_SET_0
-    assert members(draw_sets(TASKS[:30], 4, 3), 1) == ROWS_OF_SET_1
+    assert members(sample_sets(TASKS[:30], 4, 3), 0) == ROWS_OF_SET_0
+    assert members(sample_sets(TASKS[:30], 4, 3), 1) == ROWS_OF_SET_1
 
 
 ROWS_OF_SET_0 = ["row 13", "row 14", "row 15", "row 24"]
@@ -50,7 +50,7 @@ ROWS_OF_SET_1 = ["row 0", "row 9", "row 19", "row 29"]
 
 
 def test_sets_are_random_and_independent():
-    drawn = draw_sets(TASKS, 350, 2)
+    drawn = sample_sets(TASKS, 350, 2)
     both = sum(task.inputs["sets"] == [0, 1] for task in drawn)
     assert 175 - 40 < both < 175 + 40  # half of a half; the standard deviation is 6.6
     first = sum(int(task.row.split()[1]) < 350 for task in drawn if 0 in task.inputs["sets"])
@@ -63,14 +63,14 @@ def test_sets_are_random_and_independent():
 )
 def test_what_cannot_be_drawn_is_said(size, sets, words):
     with pytest.raises(SpecError, match=words):
-        draw_sets(TASKS, size, sets)
+        sample_sets(TASKS, size, sets)
 
 
 def test_set_means_by_hand():
     """Set 0: a, b = 1, 0; set 1: b, c = 0, 1. b is in both."""
     found = set_means([("a", [0], 1.0), ("b", [0, 1], 0.0), ("c", [1], 1.0)])
     assert found.means == (0.5, 0.5) and found.mean == 0.5 and found.spread == 0
-    assert (found.mean, found.low, found.high) == weighted_interval([("a", 1, 1), ("b", 0, 2), ("c", 1, 1)])
+    assert (found.mean, found.low, found.high) == compute_weighted_interval([("a", 1, 1), ("b", 0, 2), ("c", 1, 1)])
     found = set_means([("a", [0], 1.0), ("b", [1], 0.0), ("c", [2], 0.5)])
     assert found.means == (1.0, 0.0, 0.5) and found.mean == 0.5 and found.spread == pytest.approx(0.5)
 
@@ -98,5 +98,5 @@ def test_nothing_drawn_is_no_mean():
 
 
 def test_a_set_may_be_of_one_task_or_of_all():
-    assert len(draw_sets(TASKS[:5], 1, 1)) == 1
-    assert [task.row for task in draw_sets(TASKS[:5], 5, 1)] == [task.row for task in TASKS[:5]]
+    assert len(sample_sets(TASKS[:5], 1, 1)) == 1
+    assert [task.row for task in sample_sets(TASKS[:5], 5, 1)] == [task.row for task in TASKS[:5]]

@@ -77,8 +77,8 @@ def test_a_description_becomes_a_question_in_its_own_words(question, pages, answ
         assert parted is None or (parted.first, parted.second) == (first, second)
         return
     assert parted is not None
-    assert (parted.first, parted.second, parted.found) == (first, second, found)
-    assert parted.found in (pages[parted.pages[0]].title, pages[parted.pages[1]].title)
+    assert (parted.first, parted.second, parted.answer) == (first, second, found)
+    assert parted.answer in (pages[parted.pages[0]].title, pages[parted.pages[1]].title)
     assert answer in pages[parted.pages[1]].text
 
 

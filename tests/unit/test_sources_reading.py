@@ -13,7 +13,7 @@ from lumos_queue.conversion.teacher import first_prompt
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.notation import write_annotation
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.readers.splits import named_split, split_of
+from lumos_queue.readers.splits import find_split_name, split_of
 from lumos_queue.records import LEVELS, Task
 from lumos_queue.scoring.numeric import numeric_scores
 from lumos_queue.util.plugins import TRUSTED
@@ -298,7 +298,7 @@ def test_hostile_texts_are_texts(folder, name, text):
     ],
 )
 def test_a_files_name_says_a_split(name, split):
-    assert named_split(name) == split
+    assert find_split_name(name) == split
 
 
 def test_rows_of_another_split_do_not_become_training_rows_without_a_word(tmp_path):

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lumos_queue.scoring.statistics import Stratum, cohen_kappa, stratified_share, wilson
+from lumos_queue.scoring.statistics import Stratum, cohen_kappa, estimate_share, wilson
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_is_no_share_is_refused(correct, n):
 def test_a_stratified_share_weighs_each_stratum_by_its_population():
     """By hand: W = 0.8 and 0.2, so p = 0.8 * 9/10 + 0.2 * 5/10 = 0.82. Kish: 1 / (0.64/10 + 0.04/10) = 14.70588;
     the design gives 0.82 * 0.18 / (0.64 * 0.09/10 + 0.04 * 0.25/10) = 21.834, which is more. Wilson at 14.70588."""
-    found = stratified_share([Stratum(800, 10, 9), Stratum(200, 10, 5)])
+    found = estimate_share([Stratum(800, 10, 9), Stratum(200, 10, 5)])
     assert found == pytest.approx((0.82, 0.566739, 0.940707), abs=2e-6)
 
 
@@ -56,22 +56,22 @@ def test_a_large_stratum_that_varies_costs_more_than_its_weight():
     n, z = 12.222222, 1.959964
     half = z * (0.55 * 0.45 / n + z * z / (4 * n * n)) ** 0.5
     low, high = ((0.55 + z * z / (2 * n) + sign * half) / (1 + z * z / n) for sign in (-1, 1))
-    found = stratified_share([Stratum(900, 10, 5), Stratum(100, 90, 90)])
+    found = estimate_share([Stratum(900, 10, 5), Stratum(100, 90, 90)])
     assert found == pytest.approx((0.55, low, high), abs=1e-6)
 
 
 @pytest.mark.parametrize("right", [(30, 15, 5), (30, 14, 5), (21, 15, 1), (0, 0, 0)])
 def test_a_proportional_sample_has_the_plain_interval(right):
     strata = [Stratum(20 * n, n, x) for n, x in zip((30, 15, 5), right, strict=True)]
-    assert stratified_share(strata) == pytest.approx((sum(right) / 50, *wilson(sum(right), 50)))
+    assert estimate_share(strata) == pytest.approx((sum(right) / 50, *wilson(sum(right), 50)))
 
 
 def test_a_stratum_that_nobody_judged_is_left_out_and_nothing_judged_is_none():
-    assert stratified_share([Stratum(80, 10, 9), Stratum(20, 0, 0)]) == pytest.approx((0.9, *wilson(9, 10)))
-    assert stratified_share([Stratum(80, 0, 0)]) is None
-    assert stratified_share([]) is None
+    assert estimate_share([Stratum(80, 10, 9), Stratum(20, 0, 0)]) == pytest.approx((0.9, *wilson(9, 10)))
+    assert estimate_share([Stratum(80, 0, 0)]) is None
+    assert estimate_share([]) is None
     with pytest.raises(ValueError, match="not a stratum"):
-        stratified_share([Stratum(80, 1, 2)])
+        estimate_share([Stratum(80, 1, 2)])
 
 
 def test_the_stratified_interval_holds_the_truth_as_often_as_it_says():
@@ -82,7 +82,7 @@ def test_the_stratified_interval_holds_the_truth_as_often_as_it_says():
     held = 0
     for _ in range(4000):
         drawn = [Stratum(n, k, sum(rng.random() < p for _ in range(k))) for n, k, p in strata]
-        _, low, high = stratified_share(drawn) or (0, 0, 0)
+        _, low, high = estimate_share(drawn) or (0, 0, 0)
         held += low <= truth <= high
     assert held / 4000 >= 0.94
 

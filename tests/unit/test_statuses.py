@@ -11,7 +11,7 @@ from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.http import RequestRefused, refusal
 from lumos_queue.endpoints.statuses import CAUSES, explain
 from lumos_queue.endpoints.tgi import Tgi
-from lumos_queue.errors import EndpointDown, EpisodeError, SpecError, Undecided
+from lumos_queue.errors import EndpointDown, EpisodeError, SpecError, UnclearFailure
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 from tests.loop_wait import loop_until
@@ -182,7 +182,7 @@ def test_what_drains_after_an_outage_began_is_no_evidence(soon):
 
     with FakeEndpoint(lambda _: "fine") as server:
         refused, drained = run(work, server)
-    assert [type(one) for one in refused] == [Undecided]
+    assert [type(one) for one in refused] == [UnclearFailure]
     assert {one.text for one in drained} == {"fine"}
 
 

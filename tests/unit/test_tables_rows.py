@@ -98,7 +98,7 @@ def test_the_papers_figures_stand_as_printed():
 
 def test_weights_are_named_as_they_were_released():
     row = PaperRow("LUMOS-O-13B", {}, "one-pass", "maths", "-13B")
-    assert row.needed_weights() == {
+    assert row.list_needed_weights() == {
         "planner": "lumos_maths_plan_onetime-13B",
         "grounder": "lumos_maths_ground_onetime-13B",
     }

@@ -15,7 +15,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
-from lumos_queue.scoring.sample_sets import draw_sets
+from lumos_queue.scoring.sample_sets import sample_sets
 from lumos_queue.submission import store, task_file
 from lumos_queue.submission.store import read_rows
 from lumos_queue.submission.task_file import BLOCK, IN_MEMORY, FirstTasks, TaskFile
@@ -87,10 +87,10 @@ class Rows:
 
 def test_drawn_sets_are_those_of_the_list(monkeypatch):
     made = tasks(300)
-    small = read_rows(Rows(made), None, "test", False, sample=lambda found: draw_sets(found, 40, 3))
+    small = read_rows(Rows(made), None, "test", False, sample=lambda found: sample_sets(found, 40, 3))
     monkeypatch.setattr(task_file, "IN_MEMORY", 10)
     monkeypatch.setattr(task_file, "BLOCK", 5)
-    large = read_rows(Rows(made), None, "test", False, sample=lambda found: draw_sets(found, 40, 3))
+    large = read_rows(Rows(made), None, "test", False, sample=lambda found: sample_sets(found, 40, 3))
     assert isinstance(small.tasks, tuple) and isinstance(large.tasks, TaskFile)
     assert small.digest == large.digest and list(small.tasks) == list(large.tasks)
 

@@ -59,13 +59,13 @@ def win(verdict: ToolVerdict) -> float:
 
 def test_a_solved_answer_is_asked_about_once_for_each_vote():
     judge = ScriptedJudge(answer="Solved")
-    assert judge_task(judge, task_of(GOOD)).own.votes == (Vote(SOLVED),) * 3
+    assert judge_task(judge, task_of(GOOD)).verdict.votes == (Vote(SOLVED),) * 3
     assert judge.kinds() == [ANSWER] * 3 and len({*judge.places}) == 3, "each vote has a seed of its own"
 
 
 def test_only_an_unsure_answer_is_asked_about_with_its_calls():
     judge = ScriptedJudge(answer="Unsure", again="Solved")
-    assert judge_task(judge, task_of(GOOD)).own.votes == (Vote(SOLVED),) * 3
+    assert judge_task(judge, task_of(GOOD)).verdict.votes == (Vote(SOLVED),) * 3
     assert judge.kinds() == [ANSWER] * 3 + [AGAIN] * 3
     assert "in Ombry" in judge.prompts(AGAIN)[0] and "returned" not in judge.prompts(ANSWER)[0].partition("Request")[2]
 
@@ -73,7 +73,7 @@ def test_only_an_unsure_answer_is_asked_about_with_its_calls():
 @pytest.mark.parametrize("said", ["Unsolved", "Unsure"])
 def test_the_request_is_judged_where_the_answer_does_not_solve_it(said):
     judge = ScriptedJudge(answer="Unsure", again=said, task="Unsolvable")
-    assert judge_task(judge, task_of(BAD)).own.votes == (Vote(AnswerLabel(said.lower()), TaskLabel.UNSOLVABLE),) * 3
+    assert judge_task(judge, task_of(BAD)).verdict.votes == (Vote(AnswerLabel(said.lower()), TaskLabel.UNSOLVABLE),) * 3
     assert judge.kinds() == [ANSWER] * 3 + [AGAIN] * 3 + [TASK] * 3
     assert "says where an order is" in judge.prompts(TASK)[0] and "Sorry" not in judge.prompts(TASK)[0]
 
@@ -81,7 +81,7 @@ def test_the_request_is_judged_where_the_answer_does_not_solve_it(said):
 def test_votes_may_differ_and_only_the_unsolved_ones_go_on():
     said = iter(["Solved", "Unsolved", "Unsure", "Solved"])
     judge = ScriptedJudge(answer=lambda _: label(next(said)), again="Unsolved", task="Solvable")
-    found = judge_task(judge, task_of(GOOD), votes=4).own.votes
+    found = judge_task(judge, task_of(GOOD), votes=4).verdict.votes
     assert [vote.answer for vote in found] == [SOLVED, UNSOLVED, UNSOLVED, SOLVED]
     assert [vote.task for vote in found] == [None, TaskLabel.SOLVABLE, TaskLabel.SOLVABLE, None]
     assert judge.kinds() == [ANSWER] * 4 + [AGAIN] + [TASK] * 2
@@ -91,13 +91,13 @@ def test_votes_may_differ_and_only_the_unsolved_ones_go_on():
 def test_a_run_without_finish_has_failed_unasked(ended):
     judge = ScriptedJudge()
     run = JudgedRun(ended, steps=answer_with("", "in Ombry").steps)
-    assert judge_task(judge, task_of(run)).own.votes == (Vote(UNSOLVED),) * 3 and not judge.asked
+    assert judge_task(judge, task_of(run)).verdict.votes == (Vote(UNSOLVED),) * 3 and not judge.asked
 
 
 @pytest.mark.parametrize("run", [JudgedRun(GAVE_UP), answer_with(" \n")])
 def test_giving_up_and_empty_answers_are_unsolved_and_the_request_is_judged(run):
     judge = ScriptedJudge(task="Unsolvable")
-    assert judge_task(judge, task_of(run)).own.votes == (Vote(UNSOLVED, TaskLabel.UNSOLVABLE),) * 3
+    assert judge_task(judge, task_of(run)).verdict.votes == (Vote(UNSOLVED, TaskLabel.UNSOLVABLE),) * 3
     assert judge.kinds() == [TASK] * 3
 
 
@@ -149,8 +149,8 @@ def test_each_answer_keeps_its_own_status(own, other, wins):
     judge = ScriptedJudge(answer=by_answer(Ombry="Solved", Sorry="Unsolved"), task="Solvable")
     verdict = judge_task(judge, task_of(own, other))
     assert win(verdict) == wins and PAIR not in judge.kinds()
-    assert verdict.other is not None
-    assert (verdict.own.votes[0].answer == SOLVED) == bool(wins) != (verdict.other.votes[0].answer == SOLVED)
+    assert verdict.opponent is not None
+    assert (verdict.verdict.votes[0].answer == SOLVED) == bool(wins) != (verdict.opponent.votes[0].answer == SOLVED)
 
 
 def test_both_orders_are_asked_of_every_round():
@@ -283,7 +283,7 @@ def test_every_reply_is_read(reply):
 def test_a_reply_without_a_clear_label_is_unsure_and_counted():
     judge = ScriptedJudge(answer=lambda _: "It is solved, I think", again=lambda _: "", task=lambda _: "Label: yes")
     verdict = judge_task(judge, task_of(GOOD))
-    assert verdict.own.votes == (Vote(UNSURE, TaskLabel.UNSURE),) * 3 and verdict.unreadable == 9
+    assert verdict.verdict.votes == (Vote(UNSURE, TaskLabel.UNSURE),) * 3 and verdict.unreadable == 9
 
 
 # --- texts of others
@@ -382,7 +382,7 @@ class ThinkingJudge(ScriptedJudge):
 def test_a_vote_that_was_never_cast_is_left_out():
     judge = ThinkingJudge({(ANSWER, 0), (AGAIN, 1), (TASK, 0)}, answer="Unsure", again="Unsolved", task="Solvable")
     verdict = judge_task(judge, task_of(BAD), votes=5)
-    assert verdict.own.votes == (Vote(UNSOLVED, TaskLabel.SOLVABLE),) * 2
+    assert verdict.verdict.votes == (Vote(UNSOLVED, TaskLabel.SOLVABLE),) * 2
     assert (verdict.missing, verdict.unreadable) == (3, 0) and ToolVerdict.from_text(verdict.as_text()) == verdict
     assert judge.kinds() == [ANSWER] * 5 + [AGAIN] * 4 + [TASK] * 3
     score = open_benchmark("tooleval").score(Task("", "", "", ""), EpisodeResult(verdict.as_text()))[0]
@@ -402,7 +402,7 @@ def test_a_round_that_was_never_settled_is_left_out():
     verdict = judge_task(ThinkingJudge({(PAIR, 1)}, **replies), task, votes=2)
     assert [one.win for one in verdict.rounds] == [0.5] and verdict.missing == 1
     verdict = judge_task(ThinkingJudge({(ANSWER, 1)}, **replies), task, votes=2)
-    assert (len(verdict.own.votes), len(verdict.rounds)) == (1, 1), "a round needs a vote on each run"
+    assert (len(verdict.verdict.votes), len(verdict.rounds)) == (1, 1), "a round needs a vote on each run"
     verdict = judge_task(ThinkingJudge({(PAIR, 0)}, **replies), task, votes=1)
     scores = open_benchmark("tooleval").score(Task("", "", "", ""), EpisodeResult(verdict.as_text()))
     assert [one.metric for one in scores] == ["pass", "tooleval_pass", "sopr"] and not verdict.rounds

@@ -160,7 +160,7 @@ def test_a_verdict_is_read_as_it_was_written(own, other, rounds):
     if other is not None:
         asked = (Preference.FIRST, Preference.TIE)
         compared_rounds = tuple(Round(win, asked if was else ()) for win, was in rounds)
-        made = ToolVerdict(made.own, RunVerdict("gave_up", tuple(other)), compared_rounds, 3)
+        made = ToolVerdict(made.verdict, RunVerdict("gave_up", tuple(other)), compared_rounds, 3)
     assert ToolVerdict.from_text(made.as_text()) == made
 
 

@@ -25,7 +25,7 @@ from performance.toolworld.grid import EQUAL
 from performance.toolworld.memory_run import play, run_once
 from performance.toolworld.plan import ToolWorldSweep, read_sweep
 from performance.toolworld.policies import teach
-from performance.toolworld.results import pooled_rows, score_of
+from performance.toolworld.results import pool_rows, score_of
 from performance.toolworld.state_manager import divide_request, rewrite_state
 from performance.toolworld.sweep import JOBS, SweepRun, app, read_jobs
 
@@ -284,15 +284,15 @@ def by_seed(*passed: str) -> dict[int, list[Judged]]:
 
 
 def test_the_seeds_of_a_task_are_one_cluster_of_the_pooled_difference():
-    once = pooled_rows({"react": by_seed("0" * 20), "sum2act": by_seed("1" * 10 + "0" * 10)})
-    thrice = pooled_rows({"react": by_seed(*["0" * 20] * 3), "sum2act": by_seed(*["1" * 10 + "0" * 10] * 3)})
+    once = pool_rows({"react": by_seed("0" * 20), "sum2act": by_seed("1" * 10 + "0" * 10)})
+    thrice = pool_rows({"react": by_seed(*["0" * 20] * 3), "sum2act": by_seed(*["1" * 10 + "0" * 10] * 3)})
     assert once == thrice and once[0][:2] == ["react", "sum2act"] and once[0][2].startswith("+50.0 [")
     assert once[0][3] == "20" and float(once[0][4]) < 0.01
 
 
 def test_tasks_that_one_of_two_has_not_judged_are_in_no_difference():
-    assert pooled_rows({"react": by_seed("01-", "01-"), "sum2act": by_seed("0-1", "0-1")})[0][3] == "1"
-    assert pooled_rows({"react": by_seed("-"), "sum2act": by_seed("1")}) == []
+    assert pool_rows({"react": by_seed("01-", "01-"), "sum2act": by_seed("0-1", "0-1")})[0][3] == "1"
+    assert pool_rows({"react": by_seed("-"), "sum2act": by_seed("1")}) == []
     assert score_of(by_seed("-", "-")) is None
     score = score_of(by_seed("01-", "11-"))
     assert score is not None and score["value"] == 0.75 and score["by_seed"] == {0: 0.5, 1: 1.0}

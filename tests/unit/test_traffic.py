@@ -15,7 +15,7 @@ from lumos_queue.endpoints import admission
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.tgi import Tgi
-from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
+from lumos_queue.errors import EndpointDown, InfrastructureError, UnclearFailure
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 from tests.loop_wait import loop_until
@@ -373,7 +373,7 @@ def test_refusals_and_faults_of_the_request_open_nothing():
     with fake() as server:
         refused, wrong, fine = run(work, server)
     assert all(isinstance(one, InfrastructureError) and not isinstance(one, EndpointDown) for one in refused)
-    assert all(isinstance(one, Undecided) for one in wrong)
+    assert all(isinstance(one, UnclearFailure) for one in wrong)
     assert all(one.text == "fine" for one in fine)
 
 

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from lumos_queue.benchmarks.masked_table import masked_task
+from lumos_queue.benchmarks.masked_table import read_masked_task
 from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
 from lumos_queue.builds.augment import replace_names, replace_numbers
 from lumos_queue.builds.heldout import HeldOutTexts, asdiv_texts, mask, svamp_texts
@@ -63,7 +63,7 @@ def test_other_numbers_keep_the_equation_true_whole_and_positive():
 
 def test_a_varied_row_has_a_gold_solution_that_gives_its_answer():
     varied = replace_numbers(ROW, Random(5))
-    task = masked_task("mawps", 1, varied)
+    task = read_masked_task("mawps", 1, varied)
     annotation = mawps.gold(task)
     assert annotation.steps[-1].results[-1] == annotation.answer == task.gold["answer"]
 

@@ -47,7 +47,7 @@ def test_the_gold_of_the_shop_is_accepted_for_both_modules():
     for task in goals("train", 5):
         check = AnnotationCheck(source, task, 1024, estimate_tokens)
         assert len(check.check(TeacherReply(source.annotation(task).steps))) == 5
-        assert not check.verdicts and check.reached_level() == "format" and source.gold_answer(task) == "Done"
+        assert not check.verdicts and check.compute_level() == "format" and source.gold_answer(task) == "Done"
     with pytest.raises(NotConvertible):
         source.annotation(Task("webshop", "", "1", "buy a hat", {}, {"goal": {}}))
 

@@ -15,7 +15,7 @@ from lumos_queue.conversion.perturbation import candidates, passes_perturbation,
 from lumos_queue.conversion.teacher import OFFERED, escape_markers, next_prompt, prompt_head, read_reply
 from lumos_queue.conversion.verdicts import (
     VERDICTS,
-    accepting_modules,
+    list_accepting_modules,
     make_verdicts,
     merge_verdicts,
 )
@@ -234,21 +234,21 @@ def test_what_a_teacher_extracts_must_stand_in_the_facts():
         "facts", "d", "1", "Is the tower tall?", gold={"answer": "yes", "facts": "The Tower is 330\nmetres tall."}
     )
     outcome, check = judge_reply(Facts(), task, PLAN.format(height="330 metres"))
-    assert (outcome.ending, outcome.answer, check.verdicts, check.reached_level()) == (
+    assert (outcome.ending, outcome.answer, check.verdicts, check.compute_level()) == (
         "answered",
         "yes. ".strip(),
         [],
         "oracle_tool",
     )
     _, check = judge_reply(Facts(), task, PLAN.format(height="331 metres"))
-    assert {one.name for one in check.verdicts} == {"result not in facts"} and check.reached_level() == ""
+    assert {one.name for one in check.verdicts} == {"result not in facts"} and check.compute_level() == ""
 
 
 def test_an_oracle_answers_also_an_action_that_could_not_be_run():
     task = Task("facts", "d", "1", "Is the tower tall?", gold={"answer": "yes", "facts": ""})
     outcome, check = judge_reply(Facts(), task, PLAN.format(height="330").replace("[R2]", "[R2, R7]"))
     assert outcome.ending == "answered"
-    assert accepting_modules(check.verdicts) == ("planner",)
+    assert list_accepting_modules(check.verdicts) == ("planner",)
     assert [one.name for one in check.verdicts] == ["undefined reference"]
 
 
@@ -299,7 +299,7 @@ def test_verdicts_of_one_name_are_one_row():
         ]
     )
     assert [(one.module, one.detail) for one in found] == [("planner", "R1; R2"), ("grounder", "R1; R2")]
-    assert accepting_modules(make_verdicts("duplicate")) == ("planner", "grounder")
+    assert list_accepting_modules(make_verdicts("duplicate")) == ("planner", "grounder")
     assert all(modules for modules, _ in VERDICTS.values())
 
 

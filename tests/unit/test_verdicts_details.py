@@ -13,7 +13,7 @@ from lumos_queue.conversion.oracle import StatedResults, with_stated_results
 from lumos_queue.conversion.verdicts import (
     NOTED,
     VERDICTS,
-    accepting_modules,
+    list_accepting_modules,
     make_verdicts,
     merge_verdicts,
     reason_verdicts,
@@ -50,7 +50,7 @@ def test_a_reason_of_a_rule_spoils_both_rows():
         Verdict("planner", "no_rule", "why"),
         Verdict("grounder", "no_rule", "why"),
     ]
-    assert accepting_modules(reason_verdicts("no_rule", "why")) == ()
+    assert list_accepting_modules(reason_verdicts("no_rule", "why")) == ()
 
 
 def test_verdicts_that_are_put_together_keep_what_each_said():
@@ -67,8 +67,8 @@ def test_verdicts_that_are_put_together_keep_what_each_said():
 
 def test_a_row_is_accepted_for_the_modules_that_nothing_rejects():
     noted = make_verdicts("ambiguous link")
-    assert accepting_modules([*noted, *make_verdicts("result stated")]) == ("grounder",)
-    assert accepting_modules([*noted, *make_verdicts("unknown action")]) == ("planner",)
+    assert list_accepting_modules([*noted, *make_verdicts("result stated")]) == ("grounder",)
+    assert list_accepting_modules([*noted, *make_verdicts("unknown action")]) == ("planner",)
     assert rejections([*noted, *make_verdicts("unknown action")]) == make_verdicts("unknown action")
 
 

@@ -14,7 +14,7 @@ import pytest
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 
-from lumos_queue.util.version import ELSEWHERE, PACKAGES, RELEASE, code_version, shipped_files
+from lumos_queue.util.version import ELSEWHERE, PACKAGES, RELEASE, code_version, list_shipped_files
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = code_version.__module__
@@ -42,7 +42,7 @@ assert read_version() == before
 @pytest.fixture
 def copy(tmp_path) -> Path:
     """The packages and what belongs to them, as in a checkout; of the models' files only the beginning."""
-    for name, file in shipped_files().items():
+    for name, file in list_shipped_files().items():
         for wheel, checkout in ELSEWHERE.items():
             name = checkout + name.removeprefix(wheel) if name.startswith(wheel) else name
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from lumos_queue.actions.local.images import write_image
 from lumos_queue.actions.local.library import read_articles
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.openagi.data.png import write_png
-from lumos_queue.benchmarks.openagi.rules.pictures import named_things
+from lumos_queue.benchmarks.openagi.rules.pictures import find_named_things
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.benchmarks.sum2act_visual.cases import (
     CASES,
@@ -144,7 +144,9 @@ def test_a_router_that_skips_the_question_or_changes_the_other_picture_scores_no
 
 def test_recipes_bring_to_the_table_what_tasks_want_drawn():
     texts = {one.title: one.text for one in read_articles()}
-    assert {title: tuple(name for name, _ in named_things(texts[title].lower())) for title in DISHES} == dict(DISHES)
+    assert {title: tuple(name for name, _ in find_named_things(texts[title].lower())) for title in DISHES} == dict(
+        DISHES
+    )
 
 
 def test_every_task_is_made_once_with_pictures_of_its_own():

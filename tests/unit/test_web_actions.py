@@ -9,7 +9,7 @@ import pytest
 
 from lumos_queue.actions.session import describe
 from lumos_queue.actions.web.interface import WebSession
-from lumos_queue.actions.web.recorded_action import Recorded, read_recorded, sentence
+from lumos_queue.actions.web.recorded_action import RecordedAction, read_recorded, sentence
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import SpecError
@@ -249,4 +249,4 @@ def test_runs_of_blanks_are_read_quickly():
     with cpu_limit(5):
         blanks = " \n" * 1_000
         assert read_recorded(f"[a]{blanks}x{blanks}") is None
-        assert read_recorded(f"[a]{blanks}x {blanks}-> CLICK") == Recorded("a", "x", "CLICK", "")
+        assert read_recorded(f"[a]{blanks}x {blanks}-> CLICK") == RecordedAction("a", "x", "CLICK", "")

@@ -219,7 +219,7 @@ def test_any_seed_gives_a_sound_problem_and_always_the_same(seed, member):
     again = compose(str(seed), member)
     assert (problem.question, problem.program.steps) == (again.question, again.program.steps)
     check_english(problem.question)
-    assert run(problem) == conclude(problem, set(problem.told))[problem.target]
+    assert run(problem) == conclude(problem, set(problem.stated_quantities))[problem.target]
 
 
 def test_no_name_of_a_quantity_has_a_number_word(problems):

@@ -8,7 +8,7 @@ import re
 import pytest
 from sqlalchemy import select, update
 
-from db.audits import draw_audit, samples_of
+from db.audits import sample_audit, samples_of
 from db.filters import parse_where
 from db.labels import NewLabel, add_labels, newest_of_audit
 from db.models import Audit, Label, Reservation
@@ -30,13 +30,13 @@ def audit(database) -> str:
 
 def draw(database, name: str = "first", twice: float = 0.0, size: int = 6) -> None:
     create_scored_job(database, [*([one % 2] for one in range(size)), [None]], digest=f"{abs(hash(name)):064x}"[:64])
-    draw_audit(database, name, parse_where(""), size, 0, AuditKind.RUNS, twice)
+    sample_audit(database, name, parse_where(""), size, 0, AuditKind.RUNS, twice)
 
 
 def given(database, audit: str = "first") -> list[tuple[int, str, str, str]]:
     """(place, person, label, note): the newest of each."""
     with database.engine.connect() as connection:
-        places = {one.episode: one.place for one in samples_of(connection, audit)}
+        places = {one.episode: one.number for one in samples_of(connection, audit)}
         found = newest_of_audit(connection, audit)
     return sorted((places[episode], who, *said) for (episode, who), said in found.items())
 
@@ -185,7 +185,7 @@ def test_bad_forms_are_refused(explorer, database, audit):
 )
 def test_labels_go_to_other_programs_and_come_back(explorer, database, form):
     draw(database, twice=0.5)
-    draw_audit(database, "second", parse_where(""), 6, 0, AuditKind.RUNS)
+    sample_audit(database, "second", parse_where(""), 6, 0, AuditKind.RUNS)
     with database.engine.connect() as connection:
         samples = samples_of(connection, "first")
     labels = [NewLabel(one.episode, "right", "ann", HOSTILE, audit="first") for one in samples[:4]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
-from db.episode_names import finished_trajectory
+from db.episode_names import load_finished_trajectory
 from db.models import EpisodeRow
 from db.web_actions import list_actions
 from lumos_queue.review.corrections import annotation_text
@@ -75,7 +75,7 @@ def test_a_form_that_is_sent_twice_stores_one_correction(converted, database):
     assert first.headers["location"] == second.headers["location"] and corrections(database) == 1
     made = first.headers["location"].removeprefix("/episodes/")
     with database.engine.connect() as connection:
-        found = finished_trajectory(connection, made)
+        found = load_finished_trajectory(connection, made)
         assert found.parent == name and found.job.submitted_by == "ann@here"
         noted = [(row.action, row.target, row.detail) for row in list_actions(connection, 10)]
     assert noted == [("correct", name, f"stored as {made}")]

@@ -22,7 +22,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.web.access import passwords
 from lumos_queue.web.access.login_limits import MAX_FAILURES, WINDOW_SECONDS, LoginAttempts
-from lumos_queue.web.access.login_methods import PasswordDoor
+from lumos_queue.web.access.login_methods import PasswordLogin
 from lumos_queue.web.access.passwords import PasswordFile, add_person
 from lumos_queue.web.access.sessions import IDLE_SECONDS, MAX_SECONDS, Sessions
 from lumos_queue.web.access.users import Role
@@ -191,7 +191,7 @@ def people(tmp_path, monkeypatch):
 
 
 def test_a_role_that_was_taken_away_is_gone_at_the_next_request(database, people):
-    with call_explorer(database, PasswordDoor(PasswordFile(people))) as explorer:
+    with call_explorer(database, PasswordLogin(PasswordFile(people))) as explorer:
         client = explorer.visitor()
         assert client.post("/login", data={"name": "anna", "secret": "wrong horse"}).status_code == 403
         assert client.post("/login", data={"name": "bob", "secret": "correct horse"}).status_code == 403
@@ -208,7 +208,7 @@ def test_a_role_that_was_taken_away_is_gone_at_the_next_request(database, people
 
 
 def test_a_login_that_fails_too_often_has_to_wait(database, people):
-    with call_explorer(database, PasswordDoor(PasswordFile(people))) as explorer:
+    with call_explorer(database, PasswordLogin(PasswordFile(people))) as explorer:
         client = explorer.visitor()
         for _ in range(MAX_FAILURES):
             assert client.post("/login", data={"name": "anna", "secret": "x" * 9}).status_code == 403

@@ -97,10 +97,10 @@ def test_facets_count_up_to_a_bound_and_say_so(explorer, database, job):
         part = count_facets(connection, parse_where(f"job={job}"), limit=2)
         refused = count_facets(connection, parse_where("failure=refused"))
         assert count_facets(connection, parse_where("benchmark=hotpotqa")).counted == 0
-    assert (whole.counted, whole.more) == (5, False)
+    assert (whole.counted, whole.has_more) == (5, False)
     assert whole.endings == {"answered": 3, "action_error": 1, "infra_error": 1}
     assert (whole.scores, whole.subgoals, whole.failures) == ({0.0: 2, 1.0: 2}, {1: 5}, {"refused": 1})
-    assert (part.counted, part.more, part.scores) == (2, True, {0.0: 1, 1.0: 1})
+    assert (part.counted, part.has_more, part.scores) == (2, True, {0.0: 1, 1.0: 1})
     assert refused.endings == {"infra_error": 1}
 
 

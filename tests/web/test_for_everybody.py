@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from db.audits import draw_audit, samples_of
+from db.audits import sample_audit, samples_of
 from db.connection import Database
 from db.filters import parse_where
 from db.labels import NewLabel, add_labels
@@ -112,7 +112,7 @@ def names(explorer) -> dict[str, str]:
 
 
 def _label(database: Database, job: str) -> None:
-    draw_audit(database, "first", parse_where(f"job={job}"), 3, 0, AuditKind.RUNS, 0.5)
+    sample_audit(database, "first", parse_where(f"job={job}"), 3, 0, AuditKind.RUNS, 0.5)
     with database.engine.connect() as connection:
         samples = samples_of(connection, "first")
     labels = [NewLabel(samples[0].episode, "right", person, TITLE * 50, audit="first") for person in ("eve", TITLE)]

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import func, select, update
 from sqlalchemy.engine import make_url
 
-from db.audits import draw_audit, samples_of
+from db.audits import sample_audit, samples_of
 from db.connection import open_database
-from db.episode_names import finished_trajectory
+from db.episode_names import load_finished_trajectory
 from db.filters import parse_where
 from db.labels import labels_of, newest_of_audit
 from db.models import Item, JobRow, Label
@@ -83,7 +83,7 @@ def test_pages_say_that_the_database_is_gone_and_follow_again(postgres_url, chro
 
 def test_a_mistake_in_a_part_of_a_page_is_told_as_text(database, chromium):
     create_scored_job(database, [[1], [0]])
-    draw_audit(database, "first", parse_where(""), 2, 0, AuditKind.RUNS)
+    sample_audit(database, "first", parse_where(""), 2, 0, AuditKind.RUNS)
     context = chromium.new_context()
     page = context.new_page()
     page.set_default_timeout(60_000)
@@ -104,7 +104,7 @@ def test_a_mistake_in_a_part_of_a_page_is_told_as_text(database, chromium):
 
 def test_a_person_labels_by_keyboard_alone(served, database, page):
     create_scored_job(database, [[1], [0], [1], [0]])
-    draw_audit(database, "first", parse_where(""), 4, 0, AuditKind.RUNS)
+    sample_audit(database, "first", parse_where(""), 4, 0, AuditKind.RUNS)
     page.goto(served.login_url)
     page.goto(f"{served.url}/annotate")
     page.keyboard.press("j")
@@ -140,7 +140,7 @@ def test_a_person_labels_by_keyboard_alone(served, database, page):
 def _labels_of_audit(database) -> list[tuple[int, str]]:
     """(place, label) of each label of the audit."""
     with database.engine.connect() as connection:
-        places = {sample.episode: sample.place for sample in samples_of(connection, "first")}
+        places = {sample.episode: sample.number for sample in samples_of(connection, "first")}
         return sorted(
             (places[episode], value) for (episode, _), (value, _) in newest_of_audit(connection, "first").items()
         )
@@ -220,7 +220,7 @@ def test_an_episode_is_opened_corrected_and_stored_by_keyboard_alone(converted, 
     page.get_by_text("The correction is stored as").wait_for()
     with explorer.site.reading() as connection:
         correction = connection.execute(select(JobRow.id).where(JobRow.kind == "correct")).scalar_one()
-        assert finished_trajectory(connection, f"{correction}-0").episode.answer == "22"
+        assert load_finished_trajectory(connection, f"{correction}-0").episode.answer == "22"
 
 
 def test_a_person_makes_a_build_by_keyboard(converted, page):

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select, update
 
 from db.audit_progress import count_left, count_own, progress_by_person
-from db.audits import draw_audit, samples_of
+from db.audits import sample_audit, samples_of
 from db.connection import open_database
 from db.filters import parse_where
 from db.jobs import remove
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indir
 
 def draw(database, size: int = 6, twice: float = 0.0) -> str:
     job = create_scored_job(database, [[one % 2] for one in range(size)])
-    draw_audit(database, AUDIT, parse_where(""), size, 0, AuditKind.RUNS, twice)
+    sample_audit(database, AUDIT, parse_where(""), size, 0, AuditKind.RUNS, twice)
     return job
 
 
@@ -65,7 +65,7 @@ def left(database) -> int:
 def test_people_who_look_at_once_see_different_places_and_each_their_own_again(database):
     draw(database)
     seen = {person: next_for(database, person) for person in ("ann", "bob", "eve")}
-    assert [one.place for one in seen.values()] == [1, 2, 3]
+    assert [one.number for one in seen.values()] == [1, 2, 3]
     assert {person: next_for(database, person) for person in seen} == seen
 
 
@@ -73,7 +73,7 @@ def test_a_label_is_stored_and_brings_the_next_place(database):
     draw(database)
     first = next_for(database, "ann")
     turn = label(database, "ann", first, "wrong", "divides")
-    assert (turn.place, turn.value, turn.problem, turn.next.place) == (1, "wrong", "", 2)
+    assert (turn.number, turn.value, turn.problem, turn.next.number) == (1, "wrong", "", 2)
     assert labels_of(database) == [(1, "ann", "wrong")]
     assert left(database) == 5
     with database.engine.connect() as connection:
@@ -101,10 +101,10 @@ def test_a_reservation_that_expired_goes_to_who_needs_the_place_and_its_form_is_
     late = next_for(database, "ann")
     expire(database, "ann")
     taken = next_for(database, "bob")
-    assert taken.place == late.place
+    assert taken.number == late.number
     turn = label(database, "ann", late)
     assert turn.problem.startswith("Place 1 is not reserved for you any more")
-    assert turn.next.place == 2
+    assert turn.next.number == 2
     assert label(database, "bob", taken).problem == ""
     assert label(database, "ann", late).problem.startswith("Place 1 was labelled by another person meanwhile.")
     assert labels_of(database) == [(1, "bob", "right")]
@@ -120,12 +120,12 @@ def test_a_reservation_that_expired_holds_while_nobody_needs_the_place(database)
 def test_a_token_that_was_not_given_out_stores_nothing(database):
     draw(database)
     first = next_for(database, "ann")
-    skip_place(database, AUDIT, "ann", first.place, first.token)  # its token is empty now
+    skip_place(database, AUDIT, "ann", first.number, first.token)  # its token is empty now
     for token in ("", "wrong", "\0", "x" * 100_000):
         for place in (1, 2, 7):
             assert store_label(database, AUDIT, "ann", place, token, "right").problem, (place, token[:9])
     other = next_for(database, "bob")
-    assert store_label(database, AUDIT, "ann", other.place, other.token, "right").problem
+    assert store_label(database, AUDIT, "ann", other.number, other.token, "right").problem
     assert labels_of(database) == []
 
 
@@ -140,12 +140,12 @@ def test_skipped_places_come_again_after_all_others_the_longest_skipped_first(da
     seen = []
     for _ in range(7):
         one = next_for(database, "ann")
-        seen.append((one.place, one.was_skipped))
-        skip_place(database, AUDIT, "ann", one.place, one.token)
+        seen.append((one.number, one.was_skipped))
+        skip_place(database, AUDIT, "ann", one.number, one.token)
     fresh = [(1, False), (2, False), (3, False)]
     again = [(1, True), (2, True), (3, True)]
     assert seen == [*fresh, *again, (1, True)]
-    assert next_for(database, "bob").place == 1  # what another person skipped is like any other
+    assert next_for(database, "bob").number == 1  # what another person skipped is like any other
 
 
 def test_the_last_label_is_taken_back_and_its_place_is_seen_again(database):
@@ -154,10 +154,10 @@ def test_the_last_label_is_taken_back_and_its_place_is_seen_again(database):
     label(database, "bob", next_for(database, "bob"))
     looked_at = next_for(database, "ann")
     turn = take_back_label(database, AUDIT, "ann")
-    assert (turn.place, turn.value, turn.next.place) == (1, "wrong", 1)
+    assert (turn.number, turn.value, turn.next.number) == (1, "wrong", 1)
     assert labels_of(database) == [(3, "bob", "right")]
     assert left(database) == 2
-    assert next_for(database, "eve").place == looked_at.place == 2  # it went back to the queue
+    assert next_for(database, "eve").number == looked_at.number == 2  # it went back to the queue
     assert label(database, "ann", looked_at).problem
     assert label(database, "ann", turn.next, "right").problem == ""
     with database.engine.connect() as connection:
@@ -229,7 +229,7 @@ def test_who_is_alone_gives_one_label_to_a_shared_place(database):
         label(database, "ann", one)
     assert left(database) == 4
     assert [one.labels_left for one in places(database)] == [1] * 4
-    assert next_for(database, "bob").place == 1
+    assert next_for(database, "bob").number == 1
 
 
 def places(database):
@@ -239,8 +239,8 @@ def places(database):
 
 def test_two_may_look_at_a_shared_place_at_once_and_a_third_may_not(database):
     draw(database, 2, twice=0.5)
-    shared = next(one.place for one in places(database) if one.labels_left == 2)
-    seen = [one.place if one else None for one in (next_for(database, person) for person in ("a", "b", "c", "d"))]
+    shared = next(one.number for one in places(database) if one.labels_left == 2)
+    seen = [one.number if one else None for one in (next_for(database, person) for person in ("a", "b", "c", "d"))]
     assert sorted(place for place in seen if place) == sorted([shared, shared, 3 - shared])
     assert seen.count(None) == 1
 
@@ -259,4 +259,4 @@ def test_progress_of_people(database):
         assert count_own(connection, AUDIT, "ann") == 3
     assert (ann.labelled, ann.per_hour, bob.labelled, bob.per_hour) == (3, 120, 1, None)
     for row in (ann, bob):
-        assert row.left == sum(one.labels_left > 0 and row.person not in one.labels for one in places(database))
+        assert row.remaining == sum(one.labels_left > 0 and row.person not in one.labels for one in places(database))

@@ -6,16 +6,16 @@ import pytest
 
 from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
-from lumos_queue.web.access.login_methods import MIN_TOKEN, TokenDoor
+from lumos_queue.web.access.login_methods import MIN_TOKEN, TokenLogin
 
 
 def test_a_token_that_is_given_is_the_one_that_comes_in_and_none_that_could_be_guessed():
-    assert (person := TokenDoor("ann", "t" * MIN_TOKEN).admit("", "t" * MIN_TOKEN)) and person.name == "ann"
-    assert TokenDoor("ann", "t" * MIN_TOKEN).admit("", "t" * (MIN_TOKEN + 1)) is None
-    assert TokenDoor("ann").token != TokenDoor("ann").token
+    assert (person := TokenLogin("ann", "t" * MIN_TOKEN).admit("", "t" * MIN_TOKEN)) and person.name == "ann"
+    assert TokenLogin("ann", "t" * MIN_TOKEN).admit("", "t" * (MIN_TOKEN + 1)) is None
+    assert TokenLogin("ann").token != TokenLogin("ann").token
     for weak in ("a", "t" * (MIN_TOKEN - 1), "with a space in its middle", "ünicode-and-long-enough"):
         with pytest.raises(SpecError, match="LUMOS_WEB_TOKEN needs"):
-            TokenDoor("ann", weak)
+            TokenLogin("ann", weak)
 
 
 @pytest.mark.parametrize("name", ["LUMOS_WEB_URL", "LUMOS_FLOWER_URL"])

@@ -55,8 +55,8 @@ class _Parser:
     def __init__(self, text: str, variables: Variables):
         self.tokens, self.decimal = tokenise(text)
         self.variables = variables
-        self.known: dict[str, tuple[Node, bool]] = {}
-        self.at = 0
+        self.cache: dict[str, tuple[Node, bool]] = {}
+        self.position = 0
         self.depth = 0
         self.kind: str = self.tokens[0][0]
 
@@ -66,17 +66,17 @@ class _Parser:
             self.advance()
             nodes.append(self.relation())
         if self.kind != "end":
-            raise self.unexpected_error()
+            raise self.make_syntax_error()
         return nodes
 
     def advance(self) -> Token:
-        token = self.tokens[self.at]
-        self.at += 1
-        self.kind = self.tokens[self.at][0]
+        token = self.tokens[self.position]
+        self.position += 1
+        self.kind = self.tokens[self.position][0]
         return token
 
-    def unexpected_error(self) -> Exception:
-        kind, value = self.tokens[self.at]
+    def make_syntax_error(self) -> Exception:
+        kind, value = self.tokens[self.position]
         if kind == "end":
             return failure("syntax", "the formula ends too early")
         text = str(value if value is not None else kind)[:40]
@@ -124,14 +124,14 @@ class _Parser:
 
     def refuse_prose(self) -> None:
         """Words side by side, a word before a bracket and variables side by side are not products."""
-        (before, word), (after, next_word) = self.tokens[self.at - 1 : self.at + 1]
+        (before, word), (after, next_word) = self.tokens[self.position - 1 : self.position + 1]
         words, references = ("name", "run"), ("reference", "call")
         if before in words and after in words and _is_long(word, next_word):
-            raise self.unexpected_error()
+            raise self.make_syntax_error()
         if before == "name" and after == "(" and _is_long(word):
-            raise self.unexpected_error()
+            raise self.make_syntax_error()
         if before in references and after in references:
-            raise self.unexpected_error()
+            raise self.make_syntax_error()
 
     def unary(self) -> Node:
         if self.kind not in _SUM:
@@ -168,7 +168,7 @@ class _Parser:
         return value
 
     def primary(self) -> Node:
-        kind, value = self.tokens[self.at]
+        kind, value = self.tokens[self.position]
         if kind == "number":
             self.advance()
             return value
@@ -186,7 +186,7 @@ class _Parser:
         if kind == "call":
             self.advance()
             return self.substitute(value)
-        raise self.unexpected_error()
+        raise self.make_syntax_error()
 
     def bracket(self, inner: Callable[[], Inner]) -> Inner:
         self.advance()
@@ -194,7 +194,7 @@ class _Parser:
         result = inner()
         self.depth -= 1
         if self.kind != ")":
-            raise self.unexpected_error()
+            raise self.make_syntax_error()
         self.advance()
         return result
 
@@ -208,9 +208,9 @@ class _Parser:
     def variable(self, name: str) -> Node:
         if name not in self.variables:
             raise failure("undefined_variable", f"{name} has not been set")
-        if name not in self.known:
-            self.known[name] = value_node(self.variables[name])
-        node, decimal = self.known[name]
+        if name not in self.cache:
+            self.cache[name] = value_node(self.variables[name])
+        node, decimal = self.cache[name]
         self.decimal = self.decimal or decimal
         return node
 
@@ -219,14 +219,14 @@ class _Parser:
         node = self.variable(name)
         if isinstance(node, Fraction) and not self.binds_by_name():
             return combine("*", node, self.bracket(self.sum))
-        first = self.at + 1
+        first = self.position + 1
         arguments = self.bracket(self.arguments)
-        references = [value for kind, value in self.tokens[first : self.at] if kind == "reference"]
+        references = [value for kind, value in self.tokens[first : self.position] if kind == "reference"]
         sources = [self.variables[name] for name in references] if len(references) == len(arguments) else []
         return bind(node, arguments, sources)
 
     def binds_by_name(self) -> bool:
-        return self.tokens[self.at + 1][0] == "name" and self.tokens[self.at + 2][0] == "="
+        return self.tokens[self.position + 1][0] == "name" and self.tokens[self.position + 2][0] == "="
 
 
 def _is_long(*words: str) -> bool:

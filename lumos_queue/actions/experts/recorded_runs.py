@@ -7,7 +7,7 @@ import asyncio
 from sqlalchemy.exc import DBAPIError
 
 from db.lazy_database import LazyDatabase
-from db.tool_calls import recorded_anywhere
+from db.tool_calls import find_call_in_any_job
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
@@ -31,4 +31,4 @@ class RecordedRuns:
 
     def _find(self, command: str) -> Execution | None:
         with self._database.get().engine.connect() as connection:
-            return recorded_anywhere(connection, command)
+            return find_call_in_any_job(connection, command)

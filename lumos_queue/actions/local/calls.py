@@ -42,7 +42,7 @@ class CallSite:
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class CallResponse:
     """The response and the artifacts of a call."""
 
     response: Any  #: JSON
@@ -52,11 +52,11 @@ class Returned:
 
 Arguments = Mapping[str, Any]
 LocalFunction = Callable[
-    [Arguments, CallSite], Awaitable[Returned]
+    [Arguments, CallSite], Awaitable[CallResponse]
 ]  #: raises ActionError, whose message is sent to the model
 
 
-async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> Returned:
+async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> CallResponse:
     """Run an expert on one sample. The call is recorded; an equal earlier call, if there is one, gives the result."""
     images: dict[str, str] = {}
     inputs = []
@@ -67,8 +67,8 @@ async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> Re
         inputs.append(Values(slot.kind, (argument,)))
     item = await _run(Run(expert, tuple(inputs), (0,)), site)
     if expert.output is Kind.TEXT:
-        return Returned(item, images=images)
-    return Returned(write_image(item, await _size(item, site)), (_image(expert.option, item),), images)
+        return CallResponse(item, images=images)
+    return CallResponse(write_image(item, await _size(item, site)), (_image(expert.option, item),), images)
 
 
 async def _run(run: Run, site: CallSite) -> str:
@@ -87,23 +87,23 @@ async def _run(run: Run, site: CallSite) -> str:
     return item
 
 
-async def search(arguments: Arguments, site: CallSite) -> Returned:
+async def search(arguments: Arguments, site: CallSite) -> CallResponse:
     """Return the titles and texts of the articles that fit best."""
     articles = await search_articles(arguments["query"])
     if not articles:
         raise ActionError("not_found", "no article has any of these words")
-    return Returned([{"title": article.title, "text": article.text} for article in articles])
+    return CallResponse([{"title": article.title, "text": article.text} for article in articles])
 
 
-async def calculate(arguments: Arguments, site: CallSite) -> Returned:
+async def calculate(arguments: Arguments, site: CallSite) -> CallResponse:
     """Return the value of a formula, by the calculator of the maths domain: numbers are exact, and no code is run."""
     execution = await site.maths.execute(Action(("R1",), "Calculator", arguments["formula"]), {})
     if not execution.ok:
         raise ActionError("timeout" if execution.status == "timeout" else "invalid_arguments", execution.message)
-    return Returned(execution.result)
+    return CallResponse(execution.result)
 
 
-async def write_file(arguments: Arguments, site: CallSite) -> Returned:
+async def write_file(arguments: Arguments, site: CallSite) -> CallResponse:
     """Store a text as an artifact of the episode."""
     name, text = arguments["name"], arguments["text"]
     if not _FILE_NAME.fullmatch(name):
@@ -113,21 +113,21 @@ async def write_file(arguments: Arguments, site: CallSite) -> Returned:
     media_type = _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), "text/plain")
     digest = site.context.keep(text.encode(), media_type)
     artifact = {"name": name, "sha256": digest, "media_type": media_type}
-    return Returned(f"{name} is written: {len(text):,} characters", (artifact,))
+    return CallResponse(f"{name} is written: {len(text):,} characters", (artifact,))
 
 
-async def compose_melody(arguments: Arguments, site: CallSite) -> Returned:
+async def compose_melody(arguments: Arguments, site: CallSite) -> CallResponse:
     """Return a melody in notation; its sound is stored as an artifact of the episode."""
     melody = await asyncio.to_thread(compose, arguments["text"])
     sound = site.context.keep(await asyncio.to_thread(melody.write_wav), "audio/wav")
     artifact = {"name": "melody.wav", "sha256": sound, "media_type": "audio/wav"}
-    return Returned(melody.write_abc(), (artifact,))
+    return CallResponse(melody.write_abc(), (artifact,))
 
 
-async def take_picture(arguments: Arguments, site: CallSite) -> Returned:
+async def take_picture(arguments: Arguments, site: CallSite) -> CallResponse:
     """Return the image that the task's camera sees."""
     digest = camera_image(site.task)
-    return Returned(write_image(digest, await _size(digest, site)), (_image("webcam", digest),))
+    return CallResponse(write_image(digest, await _size(digest, site)), (_image("webcam", digest),))
 
 
 async def _size(digest: str, site: CallSite) -> str:
@@ -139,7 +139,7 @@ def _image(name: str, digest: str) -> dict[str, str]:
 
 
 def _by_expert(expert: Expert) -> LocalFunction:
-    async def run(arguments: Arguments, site: CallSite) -> Returned:
+    async def run(arguments: Arguments, site: CallSite) -> CallResponse:
         return await run_expert(expert, arguments, site)
 
     return run

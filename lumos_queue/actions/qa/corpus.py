@@ -39,7 +39,7 @@ class UnreadablePart:
     problem: str
 
 
-class Counted:
+class CorpusReader:
     """Iterates over the pages of a corpus; counts them and the parts that cannot be read."""
 
     def __init__(self, path: Path):

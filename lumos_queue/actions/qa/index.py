@@ -17,7 +17,7 @@ import numpy as np
 
 from lumos_queue.actions.qa.pages import MAX_PAGE, MAX_TITLE, TextPage, tidy, tidy_paragraphs
 from lumos_queue.actions.qa.titles import key_of, titles_in
-from lumos_queue.actions.ranking.lexical import Lexicon, bm25, index, score, weighed_words
+from lumos_queue.actions.ranking.lexical import Lexicon, bm25, index, score, weigh_words
 
 if TYPE_CHECKING:
     from bm25s import BM25
@@ -133,4 +133,4 @@ def _store(texts: sqlite3.Connection, page: TextPage, lexicon: Lexicon, document
     (number,) = texts.execute("SELECT id FROM page WHERE title = ?", (title,)).fetchone()
     for text in tidy_paragraphs(page.paragraphs):
         texts.execute("INSERT INTO paragraph VALUES (?, ?, ?)", (len(documents), number, text))
-        documents.append(cast(array, lexicon.number_words(weighed_words(title, text))))
+        documents.append(cast(array, lexicon.number_words(weigh_words(title, text))))

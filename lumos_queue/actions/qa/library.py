@@ -9,7 +9,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from lumos_queue.actions.qa.corpus import FORMATS, Counted, check_form, digest_of
+from lumos_queue.actions.qa.corpus import FORMATS, CorpusReader, check_form, digest_of
 from lumos_queue.actions.qa.index import FORMAT, Index
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.util.regular_file import read_regular_text
@@ -83,7 +83,7 @@ def _build(path: Path, folder: Path, digest: str) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=folder.parent))
     try:
-        corpus = Counted(path)
+        corpus = CorpusReader(path)
         Index.build(corpus, part).close()
         if not corpus.pages:
             raise SpecError(f"Nothing in '{path}' can be read. Expected {FORMATS}. {corpus.warning}".rstrip())

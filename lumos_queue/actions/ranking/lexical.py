@@ -56,7 +56,7 @@ def words(text: str) -> list[str]:
     return [word for word in _WORD.findall(text.lower()) if word not in ignored_words]
 
 
-def weighed_words(title: str, text: str) -> list[str]:
+def weigh_words(title: str, text: str) -> list[str]:
     """Return the words of a text, its title's repeated: in BM25 a field's weight is a count (BM25F, simple form)."""
     return words(title) * TITLE_WEIGHT + words(text)
 
@@ -105,7 +105,7 @@ class Lexical:
 
 def _scores(query: str, texts: Sequence[str]) -> list[float]:
     lexicon = Lexicon()
-    documents = [lexicon.number_words(weighed_words(*split_title(text))) for text in texts]
+    documents = [lexicon.number_words(weigh_words(*split_title(text))) for text in texts]
     return score(index(documents, lexicon), query, len(documents)).tolist()
 
 

@@ -10,7 +10,7 @@ class Kind:
     """A kind of product."""
 
     name: str
-    others: tuple[str, ...]  #: other names for it
+    synonyms: tuple[str, ...]  #: other names for it
     category: str
     path: str  #: `Home › Furniture › Sofas`
     attributes: tuple[str, ...]  #: a product has two of them

@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.sql import mysql
-from lumos_queue.actions.sql.database import SECONDS, ResultRows, again, open_copy, read_tables, run, table_names
+from lumos_queue.actions.sql.database import (
+    SECONDS,
+    ResultRows,
+    copy_database,
+    open_copy,
+    read_tables,
+    run,
+    table_names,
+)
 from lumos_queue.actions.sql.dialect import Statement, read_statement
 from lumos_queue.actions.sql.schema import DESCRIBED, describe_table, show_tables
 from lumos_queue.errors import ActionError, InfrastructureError
@@ -53,7 +61,7 @@ def _handle(request: Mapping[str, Any]) -> dict[str, Any]:
 def _answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
     copy, earlier = _copy(Path(request["file"])), []
     if request["writes"]:
-        copy = again(copy)
+        copy = copy_database(copy)
         earlier = [_count_changes(copy, read_statement(text, request["name"], True)) for text in request["writes"]]
     if statement.kind == "tables":
         names = sorted(table_names(copy), key=str.casefold)
@@ -62,7 +70,7 @@ def _answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
     elif statement.kind == "columns":
         reply = _rows(ResultRows(DESCRIBED, describe_table(copy, statement.table, request["name"])))
     elif statement.kind == "write":
-        reply = {"changed": _count_changes(copy if request["writes"] else again(copy), statement)}
+        reply = {"changed": _count_changes(copy if request["writes"] else copy_database(copy), statement)}
     else:
         plan = "EXPLAIN QUERY PLAN " if statement.kind == "plan" else ""
         sql = statement.sqlite(read_tables(copy))

@@ -161,7 +161,7 @@ def table_names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in rows if not name.lower().startswith("sqlite_")]
 
 
-def again(copy: sqlite3.Connection) -> sqlite3.Connection:
+def copy_database(copy: sqlite3.Connection) -> sqlite3.Connection:
     """Return a copy of the copy, for writes."""
     writable_copy = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
     copy.backup(writable_copy)

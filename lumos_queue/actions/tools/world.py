@@ -61,7 +61,7 @@ class Link:
     argument: str
     value: str
     former: str  #: the value that a look-alike returns
-    other: tuple[str, str]  #: argument and value of another entity
+    target: tuple[str, str]  #: argument and value of another entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class World:
         elif api.fault == EMPTY:
             body = {"results": [], "total": 0}
         elif api.fault == OTHER_ENTITY:
-            body = {link.of: link.other[0], link.gives: link.other[1]}
+            body = {link.of: link.target[0], link.gives: link.target[1]}
         else:
             body = {link.of: link.argument, link.gives: link.value}
         if self._filler:

@@ -13,7 +13,7 @@ _WORDS = {"TYPE": "Type {value} in the {element}", "SELECT": "Select {value} in 
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedAction:
     """One action of a person."""
 
     role: str  #: of the element: a tag or an ARIA role
@@ -22,12 +22,12 @@ class Recorded:
     value: str  #: the typed or selected text; '' for other kinds
 
 
-def read_recorded(text: str) -> Recorded | None:
+def read_recorded(text: str) -> RecordedAction | None:
     """Read an action; None for another form, for a missing value, and for a value of a kind that has none."""
     match = _ACTION.fullmatch(text)
     if match is None or ((match["value"] is None) == (match["op"] in ("TYPE", "SELECT"))):
         return None
-    return Recorded(match["role"], match["text"].strip(), match["op"], match["value"] or "")
+    return RecordedAction(match["role"], match["text"].strip(), match["op"], match["value"] or "")
 
 
 def sentence(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 from lumos_queue.benchmarks.asdiv.rationale import annotate
 from lumos_queue.benchmarks.base import EpisodeResult
-from lumos_queue.benchmarks.masked_table import masked_task
+from lumos_queue.benchmarks.masked_table import read_masked_task
 from lumos_queue.benchmarks.word_problems import EquationProblems
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.documents import is_xml
@@ -48,7 +48,7 @@ class ASDiv(EquationProblems):
         record = {_NAMES.get(name, name): value for name, value in record.items()}
         node = RowNode(row, "", record)
         if "Numbers" in node:
-            return masked_task(self.name, row, record, conversion)
+            return read_masked_task(self.name, row, record, conversion)
         body, question = text_field(record, row, "Body").strip(), text_field(record, row, "Question").strip()
         answer = node["Answer"].label() if isinstance(record.get("Answer"), (int, float)) else ""
         answer = answer or text_field(record, row, "Answer").strip()

@@ -12,7 +12,7 @@ from lumos_queue.benchmarks.from_file.row_choices import FORMS, OPTION
 from lumos_queue.benchmarks.from_file.row_tasks import RowTasks, pictures_beside
 from lumos_queue.benchmarks.from_file.rubrics import write_prompt, write_reminder
 from lumos_queue.benchmarks.from_file.scorers import open_scorer
-from lumos_queue.benchmarks.from_file.teaching import TaughtRows
+from lumos_queue.benchmarks.from_file.teaching import TeachingRows
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
@@ -21,7 +21,7 @@ from lumos_queue.records import Completion, Score, Task
 FORMAT = "a file of rows: CSV, TSV, JSON, JSON lines or Parquet"
 
 
-class FileBenchmark(TaughtRows):
+class FileBenchmark(TeachingRows):
     """The benchmark of a file. `definition` is stored in the spec of each of its jobs.
 
     A task's `gold` has `answer` (the first right answer), `answers` (all of them), `choices`, `rationale`, and `meta`:

@@ -37,16 +37,16 @@ _BY_DOMAIN = {
 _DEFAULT = Teaching(Level.FORMAT, "")
 
 
-def teaching_of(domain: str) -> Teaching:
+def find_teaching(domain: str) -> Teaching:
     """Return the teaching of a domain; of a domain without a teacher's prompt, only the form is checked."""
     return _BY_DOMAIN.get(domain, _DEFAULT)
 
 
-class TaughtRows(Benchmark):
+class TeachingRows(Benchmark):
     """The part of a file's benchmark that teaches. A task's `gold["rationale"]` is the text of its row."""
 
     def __init__(self, domain: str):
-        teaching = teaching_of(domain)
+        teaching = find_teaching(domain)
         self.domain, self.has_rule = domain, teaching.has_rule
         self.check_level, self.teacher_prompt = teaching.check_level, teaching.teacher_prompt
 

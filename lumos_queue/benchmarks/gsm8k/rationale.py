@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from lumos_queue.rationales.maths.blanks import content_words, describe_blank
 from lumos_queue.rationales.maths.calculations import Calculation, SolutionLine, calculations
-from lumos_queue.rationales.maths.copied_numbers import copied_numbers
+from lumos_queue.rationales.maths.copied_numbers import find_copied_numbers
 from lumos_queue.rationales.maths.equations import final_quantity
 from lumos_queue.rationales.maths.expressions import Operation
 from lumos_queue.rationales.maths.links import Linker
@@ -51,7 +51,7 @@ def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Link
         calculation.copied for calculation in all_calculations
     ):
         raise NotConvertible("copied")
-    if copied_numbers(annotation.steps, question):
+    if find_copied_numbers(annotation.steps, question):
         raise NotConvertible("copied")
     return annotation, linker
 
@@ -65,11 +65,11 @@ def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker)
         expression = linker.link(calculation.expression, text)
         linker.results.append(calculation.value)
         if (
-            line.asked
+            line.question
             and index == len(line.calculations) - 1
-            and known_numbers.issuperset(numbers_in(line.asked, words=True))
+            and known_numbers.issuperset(numbers_in(line.question, words=True))
         ):
-            steps.append((expression, f"the answer to '{line.asked}'"))
+            steps.append((expression, f"the answer to '{line.question}'"))
         else:
             words = _describe_result(calculation, stated_numbers, continues=index > 0)
             steps.append((expression, words or (final_quantity(question) if calculation is last else None)))

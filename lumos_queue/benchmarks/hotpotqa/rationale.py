@@ -49,7 +49,7 @@ def annotate(task: Task) -> Annotation:
     if bridge is None:
         raise NotConvertible("unnamed_step")
     first, second = (pages[index] for index in bridge.pages)
-    return annotation([_hop(first, bridge.first, bridge.found), _hop(second, bridge.second, answer)], answer)
+    return annotation([_hop(first, bridge.first, bridge.answer), _hop(second, bridge.second, answer)], answer)
 
 
 def _hop(page: Mapping[str, Any], question: str, answer: str) -> Hop:

@@ -27,7 +27,7 @@ SOURCE_OF = {
 
 def generate_task(spec: TaskSpec, samples: int, profile: str, artifacts: dict[str, bytes]) -> Task:
     """Return the task with its first samples. The pictures that it names are added to `artifacts`, by sha256."""
-    source, numbers = SOURCE_OF[spec.wanted.source], range(samples)
+    source, numbers = SOURCE_OF[spec.goal.source], range(samples)
 
     def keep(data: bytes) -> str:
         digest = hashlib.sha256(data).hexdigest()
@@ -42,10 +42,10 @@ def generate_task(spec: TaskSpec, samples: int, profile: str, artifacts: dict[st
     targets = [load_sample(source, DATA_SPLIT, number).target for number in numbers]
     references = (
         fill("image", Kind.IMAGE)
-        if spec.wanted.output is Kind.IMAGE
+        if spec.goal.output is Kind.IMAGE
         else [getattr(target, spec.language) for target in targets]
     )
-    captions = [target.en for target in targets] if spec.wanted.metric == "clip" else []
+    captions = [target.en for target in targets] if spec.goal.metric == "clip" else []
     origin = {"sources": _describe_sources(spec, source, numbers, profile)}
     return make_task(spec, values, references, captions, origin, manifest(profile))
 

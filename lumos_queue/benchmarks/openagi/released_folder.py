@@ -62,8 +62,8 @@ class ReleasedFolder:
         files = [
             (f"inputs/{self._input_name(spec, channel.slot.name)}", channel.slot.kind) for channel in spec.channels
         ]
-        if has_reference := spec.wanted.metric != "clip":
-            files.append((f"outputs/{_output_name(spec)}", spec.wanted.output))
+        if has_reference := spec.goal.metric != "clip":
+            files.append((f"outputs/{_output_name(spec)}", spec.goal.output))
         file_values = [self._read_values(folder, name, kind) for name, kind in files]
         counts = {name: len(values) for (name, _), values in zip(files, file_values, strict=True)}
         if len(set(counts.values())) > 1:
@@ -114,7 +114,7 @@ class ReleasedFolder:
 
 
 def _output_name(spec: TaskSpec) -> str:
-    if spec.wanted.output is Kind.IMAGE:
+    if spec.goal.output is Kind.IMAGE:
         return "images"
     return "labels" if spec.linear else "answers"
 

@@ -29,10 +29,10 @@ def make_task(
         {"name": channel.slot.name, "kind": str(channel.slot.kind), "values": list(channel_values)}
         for channel, channel_values in zip(spec.channels, values, strict=True)
     ]
-    inputs = {"channels": channels, "output": str(spec.wanted.output), **origin}
+    inputs = {"channels": channels, "output": str(spec.goal.output), **origin}
     gold = {
         "plan": spec.plan.write(),
-        "metric": spec.wanted.metric,
+        "metric": spec.goal.metric,
         "category": spec.category,
         "difficulty": spec.difficulty,
         "difficulty_derived": spec.difficulty_derived,

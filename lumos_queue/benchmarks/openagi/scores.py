@@ -45,7 +45,7 @@ class Comparison:
     metric: str
     output: Kind  #: the output of the tasks that it judges
     compare: Callable[[Value, Value], float]  #: (value, target) → from 0 to 1
-    wanted: str = "references"  #: the key of the targets in the task's gold: 'references' or 'captions'
+    source: str = "references"  #: the key of the targets in the task's gold: 'references' or 'captions'
     is_available: Callable[[], bool] = lambda: True  #: whether its weights are installed; if not, it is not run
     judges: str = ""  #: the paper's metric, as gold names it: only tasks that the paper judges by it; '': all tasks
     version: Callable[[], str] = lambda: "1"  #: version of the comparison: scores of two versions are not comparable
@@ -83,7 +83,7 @@ COMPARISONS: tuple[Comparison, ...] = (
         CLIP,
         Kind.IMAGE,
         lambda value, target: clip_score(_data(value), str(target)),
-        wanted="captions",
+        source="captions",
         is_available=_has_weights(CLIP),
         version=_name_weights(CLIP),
         judges="clip",
@@ -171,7 +171,7 @@ def _compare(task: Task, run: PlanRun, result: EpisodeResult, comparisons: Seque
     """Return the scores of values: means over the task's samples. A sample without a value counts 0."""
     scores = []
     for comparison in comparisons:
-        targets = task.gold[comparison.wanted]
+        targets = task.gold[comparison.source]
         if not (_judges(comparison, task) and comparison.is_available()):
             continue
         if comparison.output is Kind.IMAGE and result.artifact is None and not run.problem:
@@ -192,7 +192,7 @@ def _data(value: Value) -> bytes:
 
 
 def _load_wanted(target: str, comparison: Comparison, result: EpisodeResult) -> Value:
-    kind = comparison.output if comparison.wanted == "references" else Kind.TEXT
+    kind = comparison.output if comparison.source == "references" else Kind.TEXT
     return _load(target, kind, result)
 
 
@@ -229,7 +229,7 @@ def is_judged_by(task: Task, metric: str) -> bool:
 
 def _judges(comparison: Comparison, task: Task) -> bool:
     fits = comparison.output == task.inputs["output"] and comparison.judges in ("", task.gold["metric"])
-    return fits and bool(task.gold[comparison.wanted])
+    return fits and bool(task.gold[comparison.source])
 
 
 GROUPS: Mapping[str, Callable[[Task], str]] = MappingProxyType(

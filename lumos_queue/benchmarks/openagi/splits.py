@@ -36,7 +36,7 @@ def tasks_of(split: str) -> tuple[TaskSpec, ...]:
     return tuple(TASKS[task_id] for task_id in json.loads((files(_PACKAGE) / "splits.json").read_text())[split])
 
 
-def draw_splits(tasks: Sequence[TaskSpec] = TASKS, seed: int = SEED) -> Mapping[str, list[int]]:
+def sample_splits(tasks: Sequence[TaskSpec] = TASKS, seed: int = SEED) -> Mapping[str, list[int]]:
     """Return the ids of each split, sampled at random within each category."""
     splits: dict[str, list[int]] = {LABELLED: [], FEEDBACK: [], HELDOUT: []}
     by_category = defaultdict(list)

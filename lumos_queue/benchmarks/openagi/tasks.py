@@ -58,7 +58,7 @@ class TaskSpec:
     id: int  #: its position in the released list, from 0
     category: str  #: 'image-text', 'text+text-text', …
     channels: tuple[Channel, ...]
-    wanted: TaskGoal
+    goal: TaskGoal
     language: str = ""  #: of the output: 'de' or 'en'; '' for an image
 
     @property
@@ -67,21 +67,21 @@ class TaskSpec:
 
     @property
     def signature(self) -> Signature:
-        return Signature(tuple(channel.slot for channel in self.channels), self.wanted.output)
+        return Signature(tuple(channel.slot for channel in self.channels), self.goal.output)
 
     @property
     def description(self) -> str:
         """The description as in the released list, with its grammar."""
         inputs = " and ".join(map(_describe, self.channels))
         language = f" in {_LANGUAGES[self.language]}" if self.language else ""
-        return f"Given {inputs}, how to {self.wanted.words}{language} step by step?"
+        return f"Given {inputs}, how to {self.goal.words}{language} step by step?"
 
     @property
     def plan(self) -> Plan:
         """The gold plan."""
         restorations = tuple(tuple(UNDOES[name] for name in channel.augmentations) for channel in self.channels)
-        head = (self.wanted.expert,) if self.wanted.expert else ()
-        needs_translation = self.language == _GERMAN and self.wanted.expert != "Machine Translation"
+        head = (self.goal.expert,) if self.goal.expert else ()
+        needs_translation = self.language == _GERMAN and self.goal.expert != "Machine Translation"
         tail = (*head, "Machine Translation") if needs_translation else head
         return Plan((), (*restorations[0], *tail)) if self.linear else Plan(restorations, tail)
 

@@ -49,7 +49,9 @@ class VisualCases(Benchmark):
         problem = check.problem or ("" if is_answered else "there is no answer")
         return (
             Score("success", float(not problem), detail=problem),
-            Score("gold_calls", check.done / len(steps), detail=f"{check.done} of {len(steps)}", of=len(steps)),
+            Score(
+                "gold_calls", check.completed / len(steps), detail=f"{check.completed} of {len(steps)}", of=len(steps)
+            ),
         )
 
 

@@ -21,7 +21,7 @@ from lumos_queue.records import Action, Execution
 class CaseCheck:
     """How many gold calls an episode made, and why it is no success."""
 
-    done: int  #: number of gold calls that were made, in their order
+    completed: int  #: number of gold calls that were made, in their order
     problem: str = ""  #: why it is no success; '' if it is one
 
 

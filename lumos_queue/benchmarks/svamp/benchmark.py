@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.masked_table import masked_task
+from lumos_queue.benchmarks.masked_table import read_masked_task
 from lumos_queue.benchmarks.word_problems import EquationProblems
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.fields import ConversionFields, RowNode
@@ -37,7 +37,7 @@ class SVAMP(EquationProblems):
     def _task(self, row: int, record: Mapping[str, Any], conversion: ConversionFields) -> Task:
         node = RowNode(row, "", record)
         if "Numbers" in node:
-            return masked_task(self.name, row, record, conversion)
+            return read_masked_task(self.name, row, record, conversion)
         body, question = text_field(record, row, "Body"), text_field(record, row, "Question")
         gold = {"answer": number_field(record, row, "Answer")}
         if equation := conversion.read(lambda: node["Equation"].raw_text() if "Equation" in node else "", ""):

@@ -19,7 +19,7 @@ from typing import Any
 from lumos_queue.actions.tools.task_functions import functions_of_task
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.toolbench.retrieval import Pool
-from lumos_queue.benchmarks.toolbench.rows import FILES, file_of, files_of, listed_apis, query_rows, query_task
+from lumos_queue.benchmarks.toolbench.rows import FILES, file_of, files_of, query_rows, query_task, read_listed_apis
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Score, Task
@@ -45,7 +45,7 @@ class ToolBench(Benchmark):
         """Yield the tasks; of a folder, those of the split's file, or of all files for 'test' (builds --against)."""
         count = _read_tools(options.get("tools", ORACLE))
         self.notes, row_count = [], 0
-        pool = Pool(listed_apis(path)) if count and path else None
+        pool = Pool(read_listed_apis(path)) if count and path else None
         to_task = partial(_retrieve, pool, count) if pool else _oracle
         for file in files_of(path) if path and split == "test" else [file_of(path, split)]:
             for item in tasks(query_rows(file), to_task):

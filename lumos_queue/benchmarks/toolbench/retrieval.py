@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lumos_queue.actions.ranking.base import top_positions
-from lumos_queue.actions.ranking.lexical import Lexicon, index, score, weighed_words
+from lumos_queue.actions.ranking.lexical import Lexicon, index, score, weigh_words
 
 API = Mapping[str, Any]
 
@@ -30,4 +30,4 @@ def document_words(api: API) -> list[str]:
     arguments = [*api["required_parameters"], *api["optional_parameters"]]
     argument_texts = [f"{argument.get('name', '')} {argument.get('description', '')}" for argument in arguments]
     text = " ".join([api["category_name"], api["api_description"], *argument_texts])
-    return weighed_words(f"{api['tool_name']} {api['api_name']}", text)
+    return weigh_words(f"{api['tool_name']} {api['api_name']}", text)

@@ -71,7 +71,7 @@ def query_task(row: int, record: Mapping[str, Any]) -> Task:
     return Task("toolbench", "", _row_name(node, row), _query(node["query"]), inputs, {"relevant": relevant})
 
 
-def listed_apis(path: Path) -> list[dict[str, Any]]:
+def read_listed_apis(path: Path) -> list[dict[str, Any]]:
     """Return all APIs that the rows of these files list, except in bad rows. Raises SpecError if there are none."""
     apis: list[dict[str, Any]] = []
     for file in files_of(path):

@@ -41,9 +41,9 @@ class ToolEval(Benchmark):
         if result.answer is None:
             return ()
         verdict = ToolVerdict.from_text(result.answer)
-        votes = verdict.own.votes
+        votes = verdict.verdict.votes
         solved_votes = sum(vote.answer == AnswerLabel.SOLVED for vote in votes)
-        detail = f"{solved_votes} of {len(votes)} solved; {verdict.own.ended}"
+        detail = f"{solved_votes} of {len(votes)} solved; {verdict.verdict.ended}"
         detail += f"; {verdict.unreadable} unreadable" if verdict.unreadable else ""
         detail += f"; {verdict.missing} without a reply" if verdict.missing else ""
         scores = [
@@ -51,7 +51,7 @@ class ToolEval(Benchmark):
             Score("tooleval_pass", tooleval_pass(votes)),
             Score("sopr", solvable_pass(votes)),
         ]
-        if verdict.other is not None and verdict.rounds:
+        if verdict.opponent is not None and verdict.rounds:
             scores.append(Score("win", majority([comparison.win for comparison in verdict.rounds])))
         return scores
 

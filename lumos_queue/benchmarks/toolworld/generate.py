@@ -29,7 +29,7 @@ from lumos_queue.benchmarks.toolworld.catalogue import (
 )
 from lumos_queue.benchmarks.toolworld.dials import SIZES, TRAIN, Dials
 from lumos_queue.errors import SpecError
-from lumos_queue.prompts.tool_agent import open_functions, request, tell_observation
+from lumos_queue.prompts.tool_agent import format_observation, open_functions, request
 from lumos_queue.records import Task
 from lumos_queue.text_calls.three_lines import Reply, write_reply
 
@@ -51,7 +51,7 @@ class _NewLink:
     argument: str
     value: str
     former: str
-    other: tuple[str, str]
+    target: tuple[str, str]
     offered: list[Offered] = field(default_factory=list)
 
     def answer_apis(self) -> list[Offered]:
@@ -64,7 +64,7 @@ class _NewLink:
             "argument": self.argument,
             "value": self.value,
             "former": self.former,
-            "other": list(self.other),
+            "other": list(self.target),
             "apis": [facts for _, facts in self.offered],
         }
 
@@ -259,6 +259,6 @@ def _filler(task: Task, dials: Dials) -> int:
         arguments = json.dumps({f"{link['of']}_id": link["argument"]})
         reply = write_reply(Reply("", names[tuple(call["apis"][0])], arguments))
         body = envelope("", {link["of"]: link["argument"], link["gives"]: link["value"], "remarks": ""})
-        size += len(reply) + len(tell_observation(body))
+        size += len(reply) + len(format_observation(body))
     missing_characters = int(dials.ratio * dials.context) - size
     return min(MAX_FILLER, max(0, missing_characters // max(1, len(calls))))

@@ -71,7 +71,7 @@ def _products(split: str) -> tuple[Product, ...]:
     return tuple(product for product in open_stock({}).products.values() if split_of(product) == split)
 
 
-def worded_goals(split: str, seed: int = 0) -> Iterator[WordedGoal]:
+def generate_goals(split: str, seed: int = 0) -> Iterator[WordedGoal]:
     """Yield the different goals of a split whose search finds their product; other actions are not yet checked.
 
     Raises SpecError for an unknown split.
@@ -155,7 +155,7 @@ def _after(name: str, rng: random.Random) -> str:
 
 
 def _kind(kind: Kind, rng: random.Random) -> str:
-    return rng.choice(kind.others) if rng.random() < SAID_OTHERWISE else kind.name
+    return rng.choice(kind.synonyms) if rng.random() < SAID_OTHERWISE else kind.name
 
 
 def _option(group: str, value: str, rng: random.Random) -> str:

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from lumos_queue.actions.shop.reward import Goal
-from lumos_queue.benchmarks.webshop.goals import WordedGoal, worded_goals
+from lumos_queue.benchmarks.webshop.goals import WordedGoal, generate_goals
 from lumos_queue.benchmarks.webshop.gold import NoGold, act_out
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Annotation, Task
@@ -15,7 +15,7 @@ from lumos_queue.records import Annotation, Task
 
 def goals(split: str, number: int, seed: int = 0) -> Iterator[Task]:
     """Yield the first `number` tasks of a split of the generated shop. Raises SpecError for an unknown split."""
-    return _tasks(split, number, worded_goals(split, seed))
+    return _tasks(split, number, generate_goals(split, seed))
 
 
 def annotate(task: Task) -> Annotation:

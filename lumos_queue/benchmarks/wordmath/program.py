@@ -33,7 +33,7 @@ def is_decimal(operand: Operand) -> bool:
     return operand.decimal if isinstance(operand, GoldValue) else isinstance(operand, Decimal)
 
 
-def in_words(operand: Operand) -> str:
+def write_words(operand: Operand) -> str:
     return operand.words if isinstance(operand, GoldValue) else str(operand)
 
 
@@ -88,7 +88,7 @@ class Sum:
 
     @property
     def words(self) -> str:
-        first, *rest = words = [in_words(operand) for operand in self.operands]
+        first, *rest = words = [write_words(operand) for operand in self.operands]
         match self.operator:
             case "+":
                 return f"adding {join_words(words)}"

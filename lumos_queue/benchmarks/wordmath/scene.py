@@ -39,18 +39,19 @@ class Person:
 class Noun:
     """A countable noun. `noun(3)` returns '3 apples'. With `spelled`, small numbers are spelled out."""
 
-    one: str
+    singular: str
     many: str
     kind: str = ""
     spelled: bool = False
 
     def __call__(self, count: int, adjective: str = "") -> str:
         number = words.NUMBERS[count] if self.spelled and count < len(words.NUMBERS) else str(count)
-        return f"{number} {adjective + ' ' if adjective else ''}{self.one if count == 1 else self.many}"
+        return f"{number} {adjective + ' ' if adjective else ''}{self.singular if count == 1 else self.many}"
 
     @property
     def a(self) -> str:
-        return f"{'an' if self.one[0] in 'aeiouAEIOU' and not self.one.startswith('uni') else 'a'} {self.one}"
+        takes_an = self.singular[0] in "aeiouAEIOU" and not self.singular.startswith("uni")
+        return f"{'an' if takes_an else 'a'} {self.singular}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Crowd:
     """People, animals or things that come to a place and leave it. `come` and `go` are their verbs."""
 
     who: Noun
-    at: str
+    location: str
     come: str
     go: str
 

@@ -26,7 +26,7 @@ from lumos_queue.compat.toolbench.messages import Message, Wording, alone, messa
 from lumos_queue.compat.toolbench.tree_writing import (
     ANSWERED,
     NodeStyle,
-    answered_chains,
+    list_answered_chains,
     write_chains,
     write_tree,
 )
@@ -94,7 +94,7 @@ def _write(file: AnswerFile) -> dict[str, Any]:
     nodes: Any
     if file.kind == TREE:
         nodes, extra_fields = write_tree(file.decisions, file.style), {}
-        candidates = answered_chains(nodes["tree"])
+        candidates = list_answered_chains(nodes["tree"])
     else:
         nodes = write_chains(file.decisions, file.style)
         extra_fields = {"try_count": len(nodes)}
@@ -118,7 +118,7 @@ def header_of(file: AnswerFile) -> dict[str, Any]:
         "chosen": file.chosen,
         "system": file.wording.system,
         "user": file.wording.user,
-        "told": [[number, text] for number, text in file.wording.told.items()],
+        "told": [[number, text] for number, text in file.wording.messages.items()],
         "style": {name: getattr(file.style, name) for name in NodeStyle.__dataclass_fields__},
         "forward_args": dict(file.forward_args),
         "total_tokens": file.total_tokens,

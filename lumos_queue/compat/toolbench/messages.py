@@ -24,7 +24,9 @@ class Wording:
 
     system: str = ""
     user: str = ""
-    told: Mapping[int, str] = field(default_factory=dict)  #: number of a decision to what it was told of earlier ones
+    messages: Mapping[int, str] = field(
+        default_factory=dict
+    )  #: number of a decision to what it was told of earlier ones
 
 
 def messages_of(decisions: Sequence[RecordedDecision], last: int, wording: Wording) -> list[list[Message]]:
@@ -37,11 +39,11 @@ def messages_of(decisions: Sequence[RecordedDecision], last: int, wording: Wordi
             # ToolBench's quirk: after a reply without a call its list comes twice
             lists.append(_visible_messages(history))
         if was_tried(decisions, number):
-            history.append(_say("user", wording.told.get(number, "")) | {"valid": False})
+            history.append(_say("user", wording.messages.get(number, "")) | {"valid": False})
         history.append(_reply(decision))
         lists.append(_visible_messages(history))
         if decision.name:
-            history.append(_say("function", decision.observation) | {"name": shown_name(decision)})
+            history.append(_say("function", decision.observation) | {"name": choose_function_name(decision)})
     return lists
 
 
@@ -90,10 +92,10 @@ def _reply(decision: RecordedDecision) -> Message:
     message: Message = {"role": "assistant", "content": decision.thought or None}
     if not decision.name:
         return message | {"content": decision.thought}
-    return message | {"function_call": {"name": shown_name(decision), "arguments": decision.arguments}}
+    return message | {"function_call": {"name": choose_function_name(decision), "arguments": decision.arguments}}
 
 
-def shown_name(decision: RecordedDecision) -> str:
+def choose_function_name(decision: RecordedDecision) -> str:
     return SENTINEL if decision.code == UNKNOWN_FUNCTION else decision.name
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from lumos_queue.compat.toolbench.answer_file import FINISH, AnswerFile, final_path
-from lumos_queue.compat.toolbench.messages import shown_name
+from lumos_queue.compat.toolbench.messages import choose_function_name
 
 Node = dict[str, Any]
 
@@ -40,7 +40,7 @@ def _nodes(file: AnswerFile) -> Iterator[Node]:
             yield _node("assistant", decision.thought)
         if decision.name:
             response = "" if has_end and decision.name == FINISH else decision.observation
-            name = shown_name(decision) if has_end else decision.name
+            name = choose_function_name(decision) if has_end else decision.name
             yield _node("tool", {"name": name, "arguments": decision.arguments, "response": response})
 
 

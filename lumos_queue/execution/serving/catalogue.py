@@ -8,7 +8,7 @@ from pathlib import Path
 from lumos_queue.actions.tools.function_names import category_name, safe_name, standardize
 from lumos_queue.actions.tools.functions import Function, functions_of
 from lumos_queue.actions.tools.records import Records
-from lumos_queue.benchmarks.toolbench.rows import listed_apis
+from lumos_queue.benchmarks.toolbench.rows import read_listed_apis
 
 Names = tuple[str, str, str]  #: category, tool and API
 
@@ -50,7 +50,7 @@ class Catalogue:
 
 def read_catalogue(documents: Path | None, records: Records) -> Catalogue:
     """Return the APIs of ToolBench's query files (benchmarks/toolbench/rows.py) and of records. Raises SpecError."""
-    return Catalogue(functions_of(listed_apis(documents)) if documents else (), records.apis())
+    return Catalogue(functions_of(read_listed_apis(documents)) if documents else (), records.apis())
 
 
 def _plain_names(names: Names) -> Names:

@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from db.connection import open_database
 from db.jobs import get_job
-from db.tool_calls import recorded_call
+from db.tool_calls import find_recorded_call
 from lumos_queue.commands import Call
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.execution.tools.caller import UNMADE, Caller, describe_call
@@ -32,7 +32,7 @@ def open_replay(job: str, settings: Settings) -> Caller:
 
     def look(command: Call) -> Execution | None:
         with database.engine.connect() as connection:
-            return recorded_call(connection, job, command.digest, UNMADE, command.nth)
+            return find_recorded_call(connection, job, command.digest, UNMADE, command.nth)
 
     async def recall(command: Call, _key: str) -> Execution:
         try:

@@ -11,10 +11,10 @@ from lumos_queue.errors import SpecError
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.scale import round_up
-from lumos_queue.pages.limits import PageLimits, cut
+from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.material import Material
 from lumos_queue.pages.sections.fields import differences_by_field
-from lumos_queue.pages.wording import plain, plural, tell_points, tell_price, tell_probability, tell_share
+from lumos_queue.pages.wording import format_points, format_price, format_probability, format_share, plain, plural
 from lumos_queue.reports.comparison import Options, compare_jobs, explain_no_difference
 
 Found = Mapping[str, Any]
@@ -25,7 +25,7 @@ MAX_TOLD = 12  #: limit of the comparisons that have a sentence
 def read_comparisons(connection: Connection, material: Material, by: Sequence[str] = ()) -> list[Found | str]:
     """Compare the evaluations of each group with its first; a text says why a group cannot be compared."""
     prices = material.prices
-    options = Options(shown=MAX_LISTED, prices=(prices.prompt, prices.completion) if prices else None, by=by)
+    options = Options(max_pairs=MAX_LISTED, prices=(prices.prompt, prices.completion) if prices else None, by=by)
     comparisons: list[Found | str] = []
     for (kind, _, _), jobs in material.groups():
         if kind == "evaluate" and len(jobs) > 1:
@@ -58,10 +58,10 @@ def comparison(comparisons: Sequence[Found | str], limits: PageLimits) -> Iterat
 
 def _conclude(pair: Found, metric: str) -> str:
     """Return the conclusion from the figures as a sentence."""
-    low, high = (tell_points(value) for value in pair["ci95"])
+    low, high = (format_points(value) for value in pair["ci95"])
     correction = ", after Holm's correction" if pair["p_holm"] != pair["p"] else ""
     how = (
-        f"(p\N{NO-BREAK SPACE}{tell_probability(pair['p_holm'])}{correction}; {pair['test']}; "
+        f"(p\N{NO-BREAK SPACE}{format_probability(pair['p_holm'])}{correction}; {pair['test']}; "
         f"interval: {pair['interval']})"
     )
     if pair["p_holm"] < 0.05:
@@ -76,7 +76,7 @@ def _plot(key: str, report: Found) -> Figure:
     rows, lines = [], []
     for pair in report["comparisons"]:
         low, high = pair["ci95"]
-        value, interval = tell_points(pair["difference"]), f"[{tell_points(low)}, {tell_points(high)}]"
+        value, interval = format_points(pair["difference"]), f"[{format_points(low)}, {format_points(high)}]"
         open_ = "bounds" in pair and pair.get("of", pair["pairs"]) != pair["pairs"]
         bounds = (pair["bounds"][0], pair["bounds"][1]) if open_ else None
         rows.append(
@@ -95,15 +95,15 @@ def _plot(key: str, report: Found) -> Figure:
                 f"{pair['b']} − {pair['a']}",
                 value,
                 interval,
-                tell_probability(pair["p"]),
-                tell_probability(pair["p_holm"]),
+                format_probability(pair["p"]),
+                format_probability(pair["p_holm"]),
                 f"{pair['pairs']:,}",
                 f"{pair['fixed']:,}",
                 f"{pair['broken']:,}",
                 f"{pair['both']:,}" if pair["binary"] else "",
                 f"{pair['neither']:,}" if pair["binary"] else "",
                 f"{pair['tasks_for_power']:,}" if pair["tasks_for_power"] else "",
-                f"{tell_points(bounds[0])} to {tell_points(bounds[1])}" if bounds else "",
+                f"{format_points(bounds[0])} to {format_points(bounds[1])}" if bounds else "",
             ]
         )
     ends = [abs(end) for pair in report["comparisons"] for end in (*pair["ci95"], pair["difference"])]
@@ -136,11 +136,11 @@ def _costs(report: Found) -> Table:
         ("calls", "model calls", "{:,.1f}".format),
         ("tokens", "tokens", "{:,.0f}".format),
         ("seconds", "seconds", "{:,.2f}".format),
-        ("usd", "price", tell_price),
+        ("usd", "price", format_price),
     )
     measures = [measure for measure in names if any(measure[0] in job["per_right"] for job in report["jobs"])]
     rows = [
-        [job["job"], tell_share(job["score"]["value"]), "" if job["right"] is None else f"{job['right']:,}"]
+        [job["job"], format_share(job["score"]["value"]), "" if job["right"] is None else f"{job['right']:,}"]
         + [tell(job["per_right"][name]) if name in job["per_right"] else "" for name, _, tell in measures]
         for job in report["jobs"]
     ]
@@ -156,7 +156,13 @@ def _pairs(job_pair: Found, name: str, direction: str, max_rows: int, limits: Pa
         f"than {job_pair['a']}{of}"
     )
     rows = [
-        [pair["b"], pair["a"], f"{pair['value_b']:g}", f"{pair['value_a']:g}", cut(pair["question"], limits.text // 8)]
+        [
+            pair["b"],
+            pair["a"],
+            f"{pair['value_b']:g}",
+            f"{pair['value_a']:g}",
+            truncate(pair["question"], limits.text // 8),
+        ]
         for pair in pairs
     ]
     heads = [job_pair["b"], job_pair["a"], "score", f"of {job_pair['a']}", "question"]

@@ -8,7 +8,7 @@ from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import plain, tell_count
+from lumos_queue.pages.wording import format_count, plain
 from lumos_queue.records import MODULES
 
 
@@ -21,7 +21,7 @@ def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
     levels = [job for job in jobs if job.report["levels"]]
     if levels:
         rows = [
-            [job.label, plain(level), tell_count(count, job.report["rows_in"])]
+            [job.label, plain(level), format_count(count, job.report["rows_in"])]
             for job in levels
             for level, count in job.report["levels"].items()
         ]
@@ -35,7 +35,7 @@ def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
 
 def _count_accepted(job: JobMaterial) -> list[str]:
     report = job.report
-    cells = [tell_count(report["accepted"][name], report["rows_in"]) for name in (*MODULES, "both")]
+    cells = [format_count(report["accepted"][name], report["rows_in"]) for name in (*MODULES, "both")]
     turns = report["average_turns"]
     return [job.label, report["source"], f"{report['rows_in']:,}", *cells, "" if turns is None else f"{turns:.2f}"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lumos_queue.pages.blocks import Block, Figure, Table
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.material import JobMaterial, Material, Prices
-from lumos_queue.pages.wording import tell_price
+from lumos_queue.pages.wording import format_price
 
 
 def costs(material: Material) -> Iterator[Block]:
@@ -58,4 +58,4 @@ def _price_cells(job: JobMaterial, prompt_tokens: int, output_tokens: int, page_
         return ["", ""]
     usd = (prompt_tokens * prices.prompt + output_tokens * prices.completion) / 1e6
     right = job.report.get("correct")
-    return [tell_price(usd), tell_price(usd / right) if right else ""]
+    return [format_price(usd), format_price(usd / right) if right else ""]

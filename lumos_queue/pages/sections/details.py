@@ -7,7 +7,7 @@ from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import plain, tell_interval, tell_share, tell_whole_metric
+from lumos_queue.pages.wording import format_interval, format_share, format_whole_metric, plain
 from lumos_queue.reports.judge import list_judge_figures
 
 
@@ -33,8 +33,8 @@ def _samples(job: JobMaterial, samples: Mapping[str, Any]) -> Table:
     rows = [
         [
             name,
-            tell_share(figure[key]) if figure[key] is not None else "",
-            tell_interval(*figure["ci95"]),
+            format_share(figure[key]) if figure[key] is not None else "",
+            format_interval(*figure["ci95"]),
             f"{figure['of']:,}",
         ]
         for name, figure, key in measurements
@@ -50,7 +50,7 @@ def _samples(job: JobMaterial, samples: Mapping[str, Any]) -> Table:
 def _by_provenance(job: JobMaterial, groups: Mapping[str, Mapping[str, Any]]) -> Table:
     names = list(dict.fromkeys(name for group in groups.values() for name in group if name != "n"))
     rows = [
-        [plain(name), f"{group['n']:,}", *(tell_whole_metric(group.get(metric)) for metric in names)]
+        [plain(name), f"{group['n']:,}", *(format_whole_metric(group.get(metric)) for metric in names)]
         for name, group in groups.items()
     ]
     title = f"Scores by the least real answer of an episode: {job.label}"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from db.states import ItemState
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
-from lumos_queue.pages.limits import PageLimits, cut
+from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import plain, plural, tell_count
+from lumos_queue.pages.wording import format_count, plain, plural
 
 INFRASTRUCTURE = "infra_error"
 #: Endings that the agent caused, in the order of their colours; other stored endings come last.
@@ -79,7 +79,7 @@ def _chart(jobs: Sequence[JobMaterial]) -> Figure:
     bars, rows = [], []
     for job in jobs:
         counts, n = counts_by_job[job.id], job.report["n"]
-        texts = {name: tell_count(count, n) for name, count in counts.items()}
+        texts = {name: format_count(count, n) for name, count in counts.items()}
         parts = [BarPart(name, counts[name], texts[name], _COLOURS.get(name, "c7")) for name in names if name in counts]
         scaled_parts = [BarPart(part.name, part.value / n, part.amount, part.colour) for part in parts] if n else []
         bars.append(Bar(job.label, scaled_parts, f"{n:,} items"))
@@ -126,12 +126,12 @@ def _errors(jobs: Sequence[JobMaterial], limits: PageLimits) -> Iterator[Block]:
             row = [
                 job.label,
                 plain(problem["ending"] or "any"),
-                cut(problem["message"], limits.text // 4),
+                truncate(problem["message"], limits.text // 4),
                 f"{problem['episodes']:,}",
             ]
             (infra_rows if problem["ending"] == INFRASTRUCTURE else agent_rows).append(row)
         infra_rows += [
-            [job.label, "will be retried", cut(reason, limits.text // 4), f"{items:,}"]
+            [job.label, "will be retried", truncate(reason, limits.text // 4), f"{items:,}"]
             for reason, items in job.owed[:max_rows]
         ]
     texts = frozenset({0, 1, 2})

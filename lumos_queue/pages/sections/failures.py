@@ -13,7 +13,7 @@ from db.artifacts import load_artifact
 from db.outcomes import FailedEpisode, find_failures, find_right
 from db.reading import Trajectory, get_trajectory
 from lumos_queue.pages.blocks import Block, Episodes, Text
-from lumos_queue.pages.choice import Choice, choose, tell_how
+from lumos_queue.pages.choice import Choice, choose, describe_choice
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.trajectories import ShownEpisode, ShownPicture, show_episode
@@ -88,7 +88,7 @@ def failures(material: Material, stored_failures: Sequence[ReadFailure], limits:
         episodes.append(
             show_episode(failure.episode.found, _title(failure.choice), limits, pictures, _show_other(failure, limits))
         )
-    yield Text(f"{plural(len(episodes), 'failure')}. {tell_how(several)}")
+    yield Text(f"{plural(len(episodes), 'failure')}. {describe_choice(several)}")
     yield Episodes(episodes)
 
 
@@ -99,7 +99,7 @@ def _title(choice: Choice) -> str:
 
 
 def _show_other(failure: ReadFailure, limits: PageLimits) -> ShownEpisode | None:
-    if failure.other is None or not limits.others:
+    if failure.other is None or not limits.shows_counterparts:
         return None
     pictures, _ = show_pictures(failure.other, 0)
     return show_episode(failure.other.found, "the same task, right", limits, pictures)

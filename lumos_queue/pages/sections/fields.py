@@ -10,7 +10,7 @@ from lumos_queue.pages.blocks import Figure, Table
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.scale import round_up
 from lumos_queue.pages.material import JobMaterial
-from lumos_queue.pages.wording import plain, tell_points, tell_probability, tell_share, tell_whole_metric
+from lumos_queue.pages.wording import format_points, format_probability, format_share, format_whole_metric, plain
 from lumos_queue.reports.field_groups import name_group
 
 HOLM = "p-values are corrected by Holm's method over all groups of the field."
@@ -34,14 +34,14 @@ def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
                     high,
                     "ours",
                     bounds,
-                    _format_items(group["n"], tell_whole_metric(score)),
+                    _format_items(group["n"], format_whole_metric(score)),
                 )
             )
         lines = [
             [
                 name_group(group),
                 f"{group['n']:,}",
-                *(tell_whole_metric(group["metrics"].get(metric)) for metric in metrics),
+                *(format_whole_metric(group["metrics"].get(metric)) for metric in metrics),
             ]
             for group in groups
         ]
@@ -65,7 +65,7 @@ def differences_by_field(key: str, comparison: Mapping[str, Any], metric: str) -
                 lines.append([name, "0", *[""] * 6])
                 continue
             low, high = group["ci95"]
-            value, interval = tell_points(group["difference"]), f"[{tell_points(low)}, {tell_points(high)}]"
+            value, interval = format_points(group["difference"]), f"[{format_points(low)}, {format_points(high)}]"
             rows.append(
                 Estimate(
                     name,
@@ -77,8 +77,8 @@ def differences_by_field(key: str, comparison: Mapping[str, Any], metric: str) -
                     _format_items(group["pairs"], f"{value} {interval}"),
                 )
             )
-            scores = [tell_share(group[side]["value"]) for side in ("value_a", "value_b")]
-            chances = [tell_probability(group[chance]) for chance in ("p", "p_holm")]
+            scores = [format_share(group[side]["value"]) for side in ("value_a", "value_b")]
+            chances = [format_probability(group[chance]) for chance in ("p", "p_holm")]
             lines.append([name, f"{group['pairs']:,}", *scores, value, interval, *chances])
         ends = [abs(end) for group in groups if group["pairs"] for end in (*group["ci95"], group["difference"])]
         axis_end = min(round_up(max(ends, default=0.1)), 1.0)

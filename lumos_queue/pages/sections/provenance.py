@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table, Text
-from lumos_queue.pages.limits import PageLimits, cut
+from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import plain, tell_time
+from lumos_queue.pages.wording import format_time, plain
 from lumos_queue.util.plugins import Plugin
 
 SHORT = 12  #: characters of a digest in the table that compares jobs
@@ -23,7 +23,7 @@ def provenance(material: Material, limits: PageLimits) -> Iterator[Block]:
         yield _versions_of(material)
     yield _endpoints(jobs, limits)
     for job in jobs:
-        rows = [(name, cut(value, limits.text)) for name, value in _facts(job) if value]
+        rows = [(name, truncate(value, limits.text)) for name, value in _facts(job) if value]
         yield Table(
             f"Job {job.label}", ["fact", "value"], rows, texts=frozenset({0, 1}), folded=len(material.jobs) > OPEN
         )
@@ -51,9 +51,9 @@ def _endpoints(jobs: Sequence[JobMaterial], limits: PageLimits) -> Table:
         [
             job.label,
             endpoint.role,
-            cut(endpoint.url, limits.text),
-            cut(_identity(endpoint.identity), limits.text),
-            tell_time(endpoint.seen_at),
+            truncate(endpoint.url, limits.text),
+            truncate(_identity(endpoint.identity), limits.text),
+            format_time(endpoint.seen_at),
         ]
         for job in jobs
         for endpoint in job.endpoints
@@ -75,14 +75,14 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "kind", row.kind
     yield "made from", row.parent or ""
     yield "tasks chosen by", row.chosen
-    yield "submitted", f"{tell_time(row.created_at)} by {row.submitted_by}, project {row.project}"
-    yield "began", tell_time(row.started_at)
-    yield "ended", tell_time(row.finished_at)
+    yield "submitted", f"{format_time(row.created_at)} by {row.submitted_by}, project {row.project}"
+    yield "began", format_time(row.started_at)
+    yield "ended", format_time(row.finished_at)
     yield "code", _versions(report.get("code_versions", ()), "code_version") or row.code_version
     for plugin in row.plugins or ():
         yield f"plug-in {plugin['name']}", str(Plugin.from_json(plugin))
         for former in plugin.get("earlier", ()):
-            yield f"until {tell_time(former['until'])}", f"{Plugin.from_json(former)}, then accepted"
+            yield f"until {format_time(former['until'])}", f"{Plugin.from_json(former)}, then accepted"
     yield "seed", str(row.seed)
     yield "digest of the request", row.digest
     yield "benchmark", f"{row.benchmark} ({row.split})" if row.split else row.benchmark

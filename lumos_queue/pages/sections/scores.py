@@ -9,9 +9,9 @@ from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.sections.fields import scores_by_field
-from lumos_queue.pages.wording import plain, tell_interval, tell_metric, tell_share, tell_whole_metric
+from lumos_queue.pages.wording import format_interval, format_metric, format_share, format_whole_metric, plain
 from lumos_queue.papers.published_figures import PublishedFigure
-from lumos_queue.reports.task_choice import remark_on_chosen
+from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.row_origins.origins import STATED_REMARK, RowState
 
 LEGEND = (("mark ours", "these jobs"), ("mark paper", "published"), ("mark baseline", "rules without a model"))
@@ -85,12 +85,12 @@ def _plot(
         if score := job.report.get("metrics", {}).get(metric) or (_as_metric(job) if metric == job.metric else None):
             low, high = score["ci95"]
             bounds = (score["bounds"][0], score["bounds"][1]) if "bounds" in score else None
-            rows.append(Estimate(job.label, score["value"], low, high, "ours", bounds, tell_whole_metric(score)))
-            remarks = [remark_on_chosen(job.row.parent, job.row.chosen, job.row.benchmark)]
+            rows.append(Estimate(job.label, score["value"], low, high, "ours", bounds, format_whole_metric(score)))
+            remarks = [remark_on_choice(job.row.parent, job.row.chosen, job.row.benchmark)]
             if job.report.get("row_origin", {}).get("state") == RowState.STATED:
                 remarks.append(STATED_REMARK)
             text = "; ".join(filter(None, remarks))
-            lines.append([job.label, tell_metric(score), tell_interval(low, high), f"{score['of']:,}", text])
+            lines.append([job.label, format_metric(score), format_interval(low, high), f"{score['of']:,}", text])
     for figure in paper_figures:
         label = f"{figure.row}, table {figure.table}"
         rows.append(Estimate(label, figure.value, kind="paper", amount=figure.published))
@@ -99,8 +99,10 @@ def _plot(
     for name, score in baselines.items():
         low, high = score["ci95"]
         text = f"rule: {plain(name)}"
-        rows.append(Estimate(text, score["value"], low, high, "baseline", None, tell_whole_metric(score)))
-        lines.append([text, tell_share(score["value"]), tell_interval(low, high), "", "no model; on the same tasks"])
+        rows.append(Estimate(text, score["value"], low, high, "baseline", None, format_whole_metric(score)))
+        lines.append(
+            [text, format_share(score["value"]), format_interval(low, high), "", "no model; on the same tasks"]
+        )
     note = PUBLISHED if paper_figures else ""
     table = Table(title, ["", "value", "95 % interval", "n", "remark"], lines, note, frozenset({0, 4}))
     kinds = {row.kind for row in rows}
@@ -118,7 +120,7 @@ def _as_metric(job: JobMaterial) -> dict[str, Any]:
 
 def _metrics(title: str, jobs: Sequence[JobMaterial]) -> Table:
     names = list(dict.fromkeys(name for job in jobs for name in job.report.get("metrics", {})))
-    rows = [[job.label, *(tell_whole_metric(job.report["metrics"].get(name)) for name in names)] for job in jobs]
+    rows = [[job.label, *(format_whole_metric(job.report["metrics"].get(name)) for name in names)] for job in jobs]
     return Table(title, ["job", *map(plain, names)], rows)
 
 
@@ -127,7 +129,7 @@ def _groups(job: JobMaterial) -> Iterator[Table]:
     for by, groups in job.report.get("groups", {}).items():
         names = list(dict.fromkeys(name for figures in groups.values() for name in figures["metrics"]))
         rows = [
-            [group, f"{figures['n']:,}", *(tell_whole_metric(figures["metrics"].get(name)) for name in names)]
+            [group, f"{figures['n']:,}", *(format_whole_metric(figures["metrics"].get(name)) for name in names)]
             for group, figures in groups.items()
         ]
         yield Table(f"{job.label} by {plain(by)}", [plain(by), "items", *map(plain, names)], rows, folded=True)
@@ -135,7 +137,7 @@ def _groups(job: JobMaterial) -> Iterator[Table]:
         if "not_run" in means:
             continue
         rows = [
-            [plain(over), f"{means[over]['n']:,}", tell_whole_metric(means[over])]
+            [plain(over), f"{means[over]['n']:,}", format_whole_metric(means[over])]
             for over in ("over_metrics", "over_tasks")
         ]
         yield Table(f"{job.label}: overall ({plain(name)})", ["mean", "n", "score"], rows)

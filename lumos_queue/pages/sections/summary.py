@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import plural, tell_interval, tell_metric, tell_seconds
+from lumos_queue.pages.wording import format_interval, format_metric, format_seconds, plural
 from lumos_queue.reports.completeness import remark
-from lumos_queue.reports.task_choice import remark_on_chosen
+from lumos_queue.reports.task_choice import remark_on_choice
 
 
 def title_of(material: Material) -> str:
@@ -39,9 +39,9 @@ def summary(material: Material) -> list[Block]:
                 report.get("row_origin", {}).get("text", ""),
                 report["state"],
                 f"{report['finished']:,} of {report['n']:,}",
-                tell_metric(main),
-                tell_interval(*main["ci95"]) if main else "",
-                "" if report["seconds"] is None else tell_seconds(report["seconds"]),
+                format_metric(main),
+                format_interval(*main["ci95"]) if main else "",
+                "" if report["seconds"] is None else format_seconds(report["seconds"]),
                 job.called.differs,
             ]
         )
@@ -56,7 +56,7 @@ def warnings(material: Material) -> Iterator[Text]:
 
 
 def _warnings_of(job: JobMaterial) -> Iterator[Text]:
-    if text := remark_on_chosen(job.row.parent, job.row.chosen, job.row.benchmark):
+    if text := remark_on_choice(job.row.parent, job.row.chosen, job.row.benchmark):
         yield Text(f"{job.id}: {text}. Its scores are those on these tasks.", warns=True)
     if text := remark(job.report):
         yield Text(f"{job.id} is {text}", warns=True)

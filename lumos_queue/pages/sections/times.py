@@ -9,7 +9,7 @@ from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import plain, tell_rate, tell_seconds, tell_share, tell_time
+from lumos_queue.pages.wording import format_rate, format_seconds, format_share, format_time, plain
 
 #: Names of the parts of a call's time, in the order of `_parts_of_call`.
 CALL = ("waited in the worker", "queued at the server", "answered", "lost in failed tries")
@@ -33,10 +33,12 @@ def _phases(jobs: Sequence[JobMaterial]) -> Figure:
     for job in jobs:
         phases = job.report["phases"]
         total = sum(phases.values())
-        texts = {name: f"{tell_seconds(seconds)} ({tell_share(seconds / total)})" for name, seconds in phases.items()}
+        texts = {
+            name: f"{format_seconds(seconds)} ({format_share(seconds / total)})" for name, seconds in phases.items()
+        }
         parts = [BarPart(name, phases[name] / total, texts[name], colours[name]) for name in names if name in phases]
-        bars.append(Bar(job.label, parts, tell_seconds(total)))
-        rows.append([job.label, *(texts.get(name, "") for name in names), tell_seconds(total)])
+        bars.append(Bar(job.label, parts, format_seconds(total)))
+        rows.append([job.label, *(texts.get(name, "") for name in names), format_seconds(total)])
     title = "Time by phase"
     svg = draw_bars("phases", title, bars, axis_end=1.0, ticks=("0 %", "25 %", "50 %", "75 %", "100 %"))
     return Figure(svg, Table(title, ["job", *names, "all"], rows), [(f"bar {colours[name]}", name) for name in names])
@@ -46,11 +48,11 @@ def _calls(calls: Sequence[tuple[JobMaterial, str, dict[str, float]]], several: 
     bars, rows = [], []
     for job, role, latency in calls:
         seconds = _parts_of_call(latency)
-        texts = {name: tell_seconds(seconds[name]) for name in seconds}
+        texts = {name: format_seconds(seconds[name]) for name in seconds}
         parts = [BarPart(name, seconds[name], texts[name], f"c{index}") for index, name in enumerate(CALL)]
         total = sum(seconds.values())
-        bars.append(Bar(f"{plain(role)}, {job.label}" if several else plain(role), parts, tell_seconds(total)))
-        rows.append([job.label, plain(role), *(texts[name] for name in CALL), tell_seconds(total)])
+        bars.append(Bar(f"{plain(role)}, {job.label}" if several else plain(role), parts, format_seconds(total)))
+        rows.append([job.label, plain(role), *(texts[name] for name in CALL), format_seconds(total)])
     title = "Where the time of a mean model call goes"
     heads = ["job", "role", *CALL, "all"]
     legend = [(f"bar c{index}", name) for index, name in enumerate(CALL)]
@@ -75,9 +77,10 @@ def rates(material: Material, limits: PageLimits) -> Iterator[Block]:
         assert job.curve is not None
         used_tokens, episodes = tokens["prompt"] + tokens["completion"], sum(count for count, _ in job.curve.counts)
         cells = [
-            tell_rate(count / seconds) if seconds > 0 else "" for count in (episodes, job.report["calls"], used_tokens)
+            format_rate(count / seconds) if seconds > 0 else ""
+            for count in (episodes, job.report["calls"], used_tokens)
         ]
-        rows.append([job.label, tell_seconds(seconds), f"{episodes:,}", *cells])
+        rows.append([job.label, format_seconds(seconds), f"{episodes:,}", *cells])
     heads = ["job", "time", "episodes", "episodes/s", "model calls/s", "tokens/s"]
     note = "From the start of the first slice to the end of the job, pauses included."
     yield Table("Rates of whole jobs", heads, rows, note)
@@ -96,12 +99,12 @@ def _curve(key: str, job: JobMaterial) -> Figure:
     assert curve is not None
     points, rows = [], []
     for index, (episodes, tokens) in enumerate(curve.counts):
-        begins = f"+{tell_seconds(index * curve.width)}"
+        begins = f"+{format_seconds(index * curve.width)}"
         rate = episodes / curve.width
-        points.append(Point(index, rate, begins, f"{tell_rate(rate)} episodes/s"))
-        rows.append([begins, f"{episodes:,}", tell_rate(rate), tell_rate(tokens / curve.width)])
+        points.append(Point(index, rate, begins, f"{format_rate(rate)} episodes/s"))
+        rows.append([begins, f"{episodes:,}", format_rate(rate), format_rate(tokens / curve.width)])
     title = f"Episodes per second over time: {job.label}"
-    times = f"{len(rows)} equal times of {tell_seconds(curve.width)}"
-    note = f"From {tell_time(curve.start)}, in {times}, by when episodes finished."
+    times = f"{len(rows)} equal times of {format_seconds(curve.width)}"
+    note = f"From {format_time(curve.start)}, in {times}, by when episodes finished."
     heads = ["from", "episodes finished", "episodes/s", "tokens/s of these"]
     return Figure(draw_curve(key, title, points, "episodes/s"), Table(title, heads, rows, note, folded=True))

@@ -58,7 +58,7 @@ class Calculation:
 @dataclass(frozen=True, slots=True)
 class SolutionLine:
     text: str  #: without its marks
-    asked: str  #: the sub-question that the line answers in a socratic file; else ''
+    question: str  #: the sub-question that the line answers in a socratic file; else ''
     calculations: tuple[Calculation, ...]
 
 

@@ -108,7 +108,7 @@ _COMPILED = [
 
 
 @lru_cache(maxsize=1024)
-def named_constants(text: str) -> frozenset[Fraction]:
+def find_constants(text: str) -> frozenset[Fraction]:
     """Return the numbers that words of the text imply."""
     text = text[:MAX_CHARACTERS].lower()
     matches = (numbers for numbers, groups in _COMPILED if all(group.search(text) for group in groups))

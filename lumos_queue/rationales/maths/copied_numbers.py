@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.constants import find_constants
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.records import Action, AnnotatedSubgoal
 from lumos_queue.scoring.numeric import read_number
@@ -19,12 +19,12 @@ _STATING = frozenset(("Calculator", "Define", "SetEquation"))
 _UNKNOWN = re.compile(r"(?:(?<!\s)\s++)?[A-Za-z]\s*=(?!=)|=\s*[A-Za-z]\s*\Z")  #: `x = 6` and `6 = x` only state `6`
 
 
-def copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Action]:
+def find_copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Action]:
     """Return the actions that only state a number without an earlier source."""
     known_numbers = set(question_numbers(question).numbers)
     copies = []
     for step in steps:
-        constants = named_constants(f"{question} {step.subgoal.text}")
+        constants = find_constants(f"{question} {step.subgoal.text}")
         for action, result in zip(step.actions, step.results, strict=True):
             number = _constant_of(action)
             if number is not None and abs(number) not in known_numbers and abs(number) not in constants:

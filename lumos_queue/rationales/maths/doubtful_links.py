@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from lumos_queue.notation import replace_variables, variables_in
-from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.constants import find_constants
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.records import AnnotatedSubgoal
 from lumos_queue.scoring.numerals import numbers_in
@@ -26,7 +26,7 @@ def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationa
     stated_numbers, values = question_numbers(question).numbers, {}
     operands = []
     for step in steps:
-        literal = stated_numbers | named_constants(f"{question} {rationale or step.subgoal.text}")
+        literal = stated_numbers | find_constants(f"{question} {rationale or step.subgoal.text}")
         for action, result in zip(step.actions, step.results, strict=True):
             under = _DENOMINATOR.findall(action.arguments)
             for variable in variables_in(action.arguments):

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.constants import find_constants
 from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, StepResult, replace_numbers
 
 
@@ -24,10 +24,10 @@ from lumos_queue.rationales.maths.expressions import Expression, Number, Operati
 class Linker:
     """Link the operands of one solution, action by action, and count the ambiguous cases."""
 
-    stated: frozenset[Fraction]  #: the numbers that the question states
+    stated_numbers: frozenset[Fraction]  #: the numbers that the question states
     results: list[Fraction] = field(default_factory=list)
-    used: set[int] = field(default_factory=set)  #: numbers of the results that were linked to
-    linked: int = 0  #: operands that became results
+    used_results: set[int] = field(default_factory=set)  #: numbers of the results that were linked to
+    link_count: int = 0  #: operands that became results
     ambiguous: int = 0  #: operands that equal an earlier result and could also be literals
     several: int = 0  #: operands that equal more than one earlier result
 
@@ -37,21 +37,21 @@ class Linker:
 
     def link(self, expression: Expression, words: str = "") -> Expression:
         """Return the expression with linked operands; `words`: the text that may imply constants."""
-        literal = iter(possible_literals(expression, self.stated, named_constants(words)))
+        literal = iter(possible_literals(expression, self.stated_numbers, find_constants(words)))
         return replace_numbers(expression, lambda value: self._operand(value, next(literal)))
 
     def _operand(self, value: Fraction, literal: bool) -> Expression:
         matches = [number for number, result in enumerate(self.results, start=1) if result == value]
         if not matches:
             return Number(value)
-        unused_numbers = [number for number in matches if number not in self.used]
+        unused_numbers = [number for number in matches if number not in self.used_results]
         self.several += len(matches) > 1
         self.ambiguous += literal
         if literal and not unused_numbers:
             return Number(value)
         selection = (unused_numbers or matches)[-1]
-        self.used.add(selection)
-        self.linked += 1
+        self.used_results.add(selection)
+        self.link_count += 1
         return StepResult(selection)
 
 

@@ -39,7 +39,7 @@ class ProgramBuilder:
 
     describe: Callable[[Expression], str | None] = field(default=lambda _: None)
     values: list[Fraction] = field(default_factory=list)
-    shown: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     subgoals: list[AnnotatedSubgoal] = field(default_factory=list)
     _positions: list[tuple[int, int]] = field(default_factory=list)  #: (subgoal, position in it from 1) of each action
 
@@ -52,7 +52,7 @@ class ProgramBuilder:
             sentence, plain = (wording.step_sentence(expression, words, self._name) for words in (quantity, None))
             forms.append((sentence, plain, set(numbers_in(quantity or "", words=True))))
             value = self._value(expression)
-            self.shown.append(show_number(value, self._is_decimal(expression)))
+            self.lines.append(show_number(value, self._is_decimal(expression)))
             self.values.append(value)
             self._positions.append((number, position))
             variable, formula = f"R{len(self.values)}", format_expression(expression)
@@ -60,7 +60,7 @@ class ProgramBuilder:
         results = set(self.values[first:])  # a quantity's text that contains a result, even by chance, is not used
         sentences = [plain if numbers & results else sentence for sentence, plain, numbers in forms]
         text = f"Subgoal {number}: {wording.join_sentences(sentences)}"
-        self.subgoals.append(AnnotatedSubgoal(Subgoal(number, text), tuple(actions), tuple(self.shown[first:])))
+        self.subgoals.append(AnnotatedSubgoal(Subgoal(number, text), tuple(actions), tuple(self.lines[first:])))
 
     def _value(self, expression: Expression) -> Fraction:
         try:
@@ -75,7 +75,7 @@ class ProgramBuilder:
     def _is_decimal(self, expression: Expression) -> bool:
         """Whether the Calculator writes the value as a decimal, because an operand is written as a decimal."""
         return any(
-            "." in (self.shown[leaf.number - 1] if isinstance(leaf, StepResult) else format_expression(leaf))
+            "." in (self.lines[leaf.number - 1] if isinstance(leaf, StepResult) else format_expression(leaf))
             for leaf in leaves(expression)
         )
 

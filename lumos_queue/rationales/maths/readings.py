@@ -14,7 +14,7 @@ from itertools import product
 
 from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.calculations import calculations
-from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.constants import find_constants
 from lumos_queue.rationales.maths.expressions import (
     Expression,
     Number,
@@ -41,7 +41,7 @@ def readings(question: str, solution: str, answer: Fraction | None = None) -> tu
     except NotConvertible:
         return ()
     for line in lines:
-        constants = named_constants(f"{question} {line.text}")
+        constants = find_constants(f"{question} {line.text}")
         for calculation in line.calculations:
             forms = _forms(
                 calculation.expression, possible_literals(calculation.expression, stated_numbers, constants), values

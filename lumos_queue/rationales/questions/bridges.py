@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lumos_queue.rationales.questions.relations import is_person
-from lumos_queue.rationales.questions.word_matches import content, find, missing_words, occurs
+from lumos_queue.rationales.questions.word_matches import content, find, find_missing_words, occurs
 from lumos_queue.rationales.word_set import word_set
 
 MIN_COVERAGE = 0.6  #: share of a part's words that must occur on its page
@@ -64,7 +64,7 @@ class Bridge:
     first: str
     second: str
     pages: tuple[int, int]
-    found: str
+    answer: str
 
 
 def find_bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Bridge | None:
@@ -97,7 +97,7 @@ def _overlap(title: str, answer: str) -> bool:
 def _coverage(text: str, page: TitledPage) -> float:
     content_words = content(text)
     return (
-        1 - len(missing_words(content_words, f"{page.title} {page.text}")) / len(content_words)
+        1 - len(find_missing_words(content_words, f"{page.title} {page.text}")) / len(content_words)
         if content_words
         else 0.0
     )

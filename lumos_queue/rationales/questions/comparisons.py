@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from lumos_queue.rationales.questions.english import COMPARATIVE, LARGER, SMALLER
 from lumos_queue.rationales.questions.spans import Span, compare_spans, dates, quantities
-from lumos_queue.rationales.questions.word_matches import content, find, has_form, missing_words, words
+from lumos_queue.rationales.questions.word_matches import content, find, find_missing_words, has_form, words
 from lumos_queue.rationales.word_set import word_set
 
 MAX_CHARACTERS = 600  #: of a question
@@ -62,7 +62,7 @@ class Side:
 class _Pair:
     """A question with `\\0` for the names of the two things, the names, their pages' texts, and the gold answer."""
 
-    asked: str
+    question: str
     names: Sequence[str]
     texts: Sequence[str]
     answer: str
@@ -82,7 +82,7 @@ class _Pair:
         '' if that is unknown.
         """
         statement_words = content(statement)
-        gaps = [missing_words(statement_words, text) for text in self.texts]
+        gaps = [find_missing_words(statement_words, text) for text in self.texts]
         return [
             "" if not statement_words or (some and _BROAD.issuperset(some)) else "no" if some else "yes"
             for some in gaps
@@ -91,8 +91,8 @@ class _Pair:
     def compare(self, question: Callable[[str], str], spans: Sequence[Span | None]) -> list[Side] | None:
         """Return the sides, if the answer has the smaller or larger value that the question asks for."""
         first, second = spans
-        least, choice = SMALLER.search(self.asked) is not None, self.choice()
-        if first is None or second is None or choice is None or least == (LARGER.search(self.asked) is not None):
+        least, choice = SMALLER.search(self.question) is not None, self.choice()
+        if first is None or second is None or choice is None or least == (LARGER.search(self.question) is not None):
             return None
         if compare_spans(first, second) != ("<" if (choice == 0) == least else ">"):
             return None
@@ -122,7 +122,7 @@ def find_sides(question: str, names: Sequence[str], texts: Sequence[str], answer
 
 def _nationalities(pair: _Pair) -> list[Side] | None:
     demonyms = [match[1] for text in pair.texts if (match := _DEMONYM.search(text))]
-    if not _SAME.fullmatch(pair.asked) or len(demonyms) != len(pair.texts):
+    if not _SAME.fullmatch(pair.question) or len(demonyms) != len(pair.texts):
         return None
     if (demonyms[0] == demonyms[1]) != (pair.answer.casefold() == "yes"):
         return None
@@ -131,7 +131,7 @@ def _nationalities(pair: _Pair) -> list[Side] | None:
 
 def _both(pair: _Pair) -> list[Side] | None:
     """Read a question whether both things have a property. If the answer is no, exactly one thing must have it."""
-    match = _BOTH.fullmatch(pair.asked)
+    match = _BOTH.fullmatch(pair.question)
     statement = _singular(match["said"]) if match else None
     if not match or not statement:
         return None
@@ -155,8 +155,8 @@ def _singular(phrase: str) -> str | None:
 
 def _choice(pair: _Pair) -> list[Side] | None:
     """Read `Is Ahr or Bel public?`: the page of the answer states the property, and the other page does not."""
-    either = _OR.fullmatch(pair.asked)
-    match = _IS.fullmatch(either["asked"].rstrip(" ,:")) if either else _ONE_OF_TWO.fullmatch(pair.asked)
+    either = _OR.fullmatch(pair.question)
+    match = _IS.fullmatch(either["asked"].rstrip(" ,:")) if either else _ONE_OF_TWO.fullmatch(pair.question)
     if not match or COMPARATIVE.search(match["said"]):
         return None
     results, choice = pair.judge(match["said"]), pair.choice()
@@ -166,9 +166,9 @@ def _choice(pair: _Pair) -> list[Side] | None:
 
 
 def _dates(pair: _Pair) -> list[Side] | None:
-    if _BORN.search(pair.asked):
+    if _BORN.search(pair.question):
         return pair.compare(lambda name: f"When was {name} born?", list(map(_birth, pair.texts)))
-    if match := _HAPPENED.search(pair.asked):
+    if match := _HAPPENED.search(pair.question):
         spans = [_date_of(match[1], text) for text in pair.texts]
         return pair.compare(lambda name: f"When was {name} {match[1]}?", spans)
     return None
@@ -183,7 +183,7 @@ def _birth(text: str) -> Span | None:
 def _date_of(verb: str, text: str) -> Span | None:
     """The date of an event; None if the text has several dates."""
     spans = dates(text)
-    return _beginning(spans[0]) if len(spans) == 1 and not missing_words([verb], text) else None
+    return _beginning(spans[0]) if len(spans) == 1 and not find_missing_words([verb], text) else None
 
 
 def _beginning(span: Span) -> Span:
@@ -192,14 +192,14 @@ def _beginning(span: Span) -> Span:
 
 
 def _heights(pair: _Pair) -> list[Side] | None:
-    if not _HIGH.search(pair.asked):
+    if not _HIGH.search(pair.question):
         return None
     heights = [[span for span in quantities(text) if span.kind == "length"] for text in pair.texts]
     return pair.compare(lambda name: f"How high is {name}?", list(map(_single, heights)))
 
 
 def _numbers(pair: _Pair) -> list[Side] | None:
-    match = _HAS_MORE.search(pair.asked)
+    match = _HAS_MORE.search(pair.question)
     if not match:
         return None
     noun = words(match[1])[-1:]

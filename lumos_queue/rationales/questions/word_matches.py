@@ -56,7 +56,7 @@ def has_form(word: str, candidates: Iterable[str]) -> bool:
     return any(same_word(word, candidate) for candidate in candidates)
 
 
-def missing_words(target_words: Iterable[str], text: str) -> list[str]:
+def find_missing_words(target_words: Iterable[str], text: str) -> list[str]:
     """Return the target words of which the text contains no form."""
     text_words = words(text)
     return [word for word in target_words if not has_form(word, text_words)]

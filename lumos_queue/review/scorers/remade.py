@@ -15,11 +15,11 @@ from lumos_queue.benchmarks.registry import benchmark_of
 from lumos_queue.benchmarks.word_problems import WordProblems
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.prompts.answer_reading import read_answer, stored_reader
+from lumos_queue.prompts.answer_reading import find_stored_reader, read_answer
 from lumos_queue.records import Completion, Ending, Task
 from lumos_queue.review.scorers.base import Judgement, Scorer
 from lumos_queue.scoring.answer_readers import READING_VERSION, AnswerReader, other_reader
-from lumos_queue.scoring.limit import judged_answer
+from lumos_queue.scoring.limit import select_judged_answer
 from lumos_queue.scoring.numeric import ACCURACY_VERSION
 
 
@@ -32,7 +32,7 @@ def _read_by_other(job: Any) -> Scorer:
             "and direct."
         )
     benchmark, phrase = benchmark_of(job), formulation.phrase
-    reader = other_reader(AnswerReader(stored_reader(job.spec.get("infer", job.spec))))
+    reader = other_reader(AnswerReader(find_stored_reader(job.spec.get("infer", job.spec))))
 
     def judge(episode: StoredEpisode) -> Judgement:
         replies = [step.result for step in episode.steps if step.role == "solver"]
@@ -55,7 +55,7 @@ def _score_numbers(job: Any) -> Scorer:
         )
 
     def judge(episode: StoredEpisode) -> Judgement:
-        answer = judged_answer(episode.ending, episode.answer, episode.at_limit)
+        answer = select_judged_answer(episode.ending, episode.answer, episode.at_limit)
         return _main_score(benchmark, episode.task, EpisodeResult(answer, episode.ending))
 
     return Scorer("numbers", judge, ACCURACY_VERSION, (benchmark.metrics[0],), is_remade=True)

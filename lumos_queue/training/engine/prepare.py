@@ -54,7 +54,7 @@ def encode_all(
 
 def special_token_in(conversation: Conversation, tokenizer: PreTrainedTokenizerBase) -> str:
     """Return a special token that occurs in a turn and could end a reply early; '' when there is none."""
-    for text in conversation.said():
+    for text in conversation.iterate_texts():
         for token in tokenizer.all_special_tokens:
             if token in text:
                 return token

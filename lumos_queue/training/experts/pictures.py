@@ -20,7 +20,7 @@ PICTURES = 2000  #: number of each source that training uses
 
 
 @cache
-def training_picture(source: str, number: int) -> Pixels:
+def draw_training_picture(source: str, number: int) -> Pixels:
     """Return the clean picture of a sample of the training split."""
     return draw_scene(scene_of(load_sample(source, SPLIT, number)))
 

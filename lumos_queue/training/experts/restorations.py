@@ -27,8 +27,8 @@ from lumos_queue.training.experts.pictures import (
     SOURCES,
     change,
     draw_augmentations,
+    draw_training_picture,
     to_batch,
-    training_picture,
 )
 
 _CROP = 32  #: side of a crop, in pixels
@@ -70,7 +70,7 @@ def restoration(expert: str, profiles: Sequence[str]) -> Lesson:
 def _draw_pair(augmentation: str, profiles: Sequence[str], chance: Chance) -> tuple[Pixels, Pixels]:
     """Return a picture, mostly with the augmentation, and the same picture without it."""
     source = SOURCES[int(chance.integers(len(SOURCES)))]
-    clean = training_picture(source, int(chance.integers(PICTURES)))
+    clean = draw_training_picture(source, int(chance.integers(PICTURES)))
     key = int(chance.integers(1 << 40))
     other_names = draw_augmentations(chance) if chance.random() < 0.4 else []
     other_names = [name for name in other_names if name != augmentation]

@@ -16,15 +16,15 @@ from lumos_queue.benchmarks.openagi.data.nouns import count_noun
 from lumos_queue.benchmarks.openagi.data.pictures import WORDS
 from lumos_queue.benchmarks.openagi.data.samples import load_sample
 from lumos_queue.benchmarks.openagi.data.things import PLACES, THINGS
-from lumos_queue.experts.backends.own.networks.viewer import CELL, SIDE, Seen, Viewer
+from lumos_queue.experts.backends.own.networks.viewer import CELL, SIDE, Viewer, ViewerOutput
 from lumos_queue.training.experts.lesson import SPLIT, Chance, Lesson
 from lumos_queue.training.experts.pictures import (
     PICTURES,
     change,
     draw_augmentations,
+    draw_training_picture,
     scene_of,
     to_batch,
-    training_picture,
 )
 
 _BATCH = 16
@@ -116,10 +116,10 @@ def _lesson(
             source, number = sources[int(chance.integers(len(sources)))], int(chance.integers(PICTURES))
             augmentations = draw_augmentations(chance) if chance.random() < _CHANGED else []
             pictures.append(
-                change(training_picture(source, number), augmentations, profiles, int(chance.integers(1 << 40)))
+                change(draw_training_picture(source, number), augmentations, profiles, int(chance.integers(1 << 40)))
             )
             scenes.append(scene_of(load_sample(source, SPLIT, number)))
-        output: Seen = network(to_batch(pictures))
+        output: ViewerOutput = network(to_batch(pictures))
         labels = torch.tensor([list(label(scene)) for scene in scenes])
         losses = [functional.cross_entropy(logits, labels[:, group]) for group, logits in enumerate(output.groups)]
         if vocabulary["kinds"]:
@@ -129,7 +129,7 @@ def _lesson(
     return Lesson(network, shape, loss, vocabulary)
 
 
-def _loss_of_points(output: Seen, marks: Sequence[Sequence[Mark]]) -> Tensor:
+def _loss_of_points(output: ViewerOutput, marks: Sequence[Sequence[Mark]]) -> Tensor:
     """Return the cross-entropy of the kind in each cell, plus the mean absolute difference of left edges in cells."""
     kinds = torch.zeros((len(marks), _CELLS, _CELLS), dtype=torch.long)
     offsets, near = torch.zeros(kinds.shape), torch.zeros(kinds.shape)

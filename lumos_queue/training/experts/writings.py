@@ -13,7 +13,7 @@ from lumos_queue.experts.backends.own.models.texts import UNKNOWN
 from lumos_queue.experts.backends.own.networks.translator import BEGIN, END, Translator
 from lumos_queue.experts.backends.own.networks.words import PAD, TextDrawer
 from lumos_queue.training.experts.lesson import SPLIT, Chance, Lesson
-from lumos_queue.training.experts.pictures import PICTURES, to_batch, training_picture
+from lumos_queue.training.experts.pictures import PICTURES, draw_training_picture, to_batch
 from lumos_queue.training.experts.vocabulary import Numbers, list_words, pad
 
 _PAIRS = 3000  #: of each source
@@ -69,7 +69,7 @@ def drawing(expert: str, profiles: Sequence[str]) -> Lesson:
     def loss(chance: Chance) -> Tensor:
         sample = [int(index) for index in chance.integers(PICTURES, size=_DRAWN)]
         pictures = network(pad([numbers.hide(numbers.of(texts[index]), chance) for index in sample]))
-        targets = to_batch([training_picture("captions", index) for index in sample])
+        targets = to_batch([draw_training_picture("captions", index) for index in sample])
         return torch.abs(pictures - targets).mean()
 
     return Lesson(network, shape, loss, {"words": words})

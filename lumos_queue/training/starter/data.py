@@ -15,7 +15,7 @@ from random import Random
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.gsm8k.benchmark import benchmark as gsm8k
-from lumos_queue.benchmarks.masked_table import masked_task
+from lumos_queue.benchmarks.masked_table import read_masked_task
 from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
 from lumos_queue.benchmarks.wordmath.grammar import generate
@@ -92,7 +92,7 @@ class StarterData:
 
     def _row(self, number: int, record: dict[str, str]) -> Iterator[tuple[Task, Annotation]]:
         try:
-            task = masked_task(mawps.name, number, record)
+            task = read_masked_task(mawps.name, number, record)
         except BadRow:
             self.counts["mawps: unreadable"] += 1
             return

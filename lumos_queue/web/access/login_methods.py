@@ -13,7 +13,7 @@ from lumos_queue.web.access.users import Person, Role
 MIN_TOKEN = 16  #: characters of a token that a person chooses
 
 
-class Door(Protocol):
+class LoginMethod(Protocol):
     """A way to identify users."""
 
     asks_password: bool
@@ -27,7 +27,7 @@ class Door(Protocol):
         ...
 
 
-class TokenDoor:
+class TokenLogin:
     """A login for one person on one machine: whoever knows the token is that person, an operator."""
 
     asks_password = False
@@ -48,7 +48,7 @@ class TokenDoor:
         return self._person if name == self._person.name else None
 
 
-class PasswordDoor:
+class PasswordLogin:
     """A login for several people, whose passwords are in a file."""
 
     asks_password = True

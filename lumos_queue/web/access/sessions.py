@@ -34,7 +34,7 @@ class Session:
     def is_own(self, token: str) -> bool:
         return hmac.compare_digest(self.token.encode(), token.encode())
 
-    def tell(self, text: str, wrong: bool = False) -> None:
+    def add_notice(self, text: str, wrong: bool = False) -> None:
         """Show a line on the session's next page."""
         self.notices = [*self.notices, (text, wrong)][-MAX_NOTICES:]
 

@@ -12,7 +12,7 @@ from db.audit_progress import count_left, count_own
 from db.audits import get_audit
 from db.episode_names import trajectory_of
 from db.labels import VALUES
-from db.reservations import Reserved, Turn, reserve_next, skip_place, store_label, take_back_label
+from db.reservations import ReservedSlot, Turn, reserve_next, skip_place, store_label, take_back_label
 from lumos_queue.errors import SpecError
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.sections.failures import read_episode, show_pictures
@@ -21,11 +21,11 @@ from lumos_queue.review.suggestions import read_suggestions, without_suggestions
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.addresses import address_of_audit
 from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.request_context import Annotating, AnnotatorReading, NotFound, Visit
+from lumos_queue.web.request_context import Annotating, AnnotatorReading, NotFound, RequestContext
 
 router = APIRouter()
 #: Of an episode to label. It has no prompts, so that the next page loads quickly.
-LIMITS = PageLimits(text=6_000, prompt=0, steps=200, pictures=1_000_000, others=False, rows=0, points=0)
+LIMITS = PageLimits(text=6_000, prompt=0, steps=200, pictures=1_000_000, shows_counterparts=False, rows=0, points=0)
 MAX_NOTE = 4_000  #: characters
 KEYS = dict(zip(("1", "2", "3"), VALUES, strict=True))
 Place = Annotated[int, Form(ge=1, le=2**31 - 1)]
@@ -55,7 +55,7 @@ def label_place(
         raise SpecError(f"A note has at most {MAX_NOTE:,} characters: this one has {len(note):,}.")
     audit, person = _find(visit, name), visit.person.name
     turn = store_label(visit.site.database, audit.name, person, place, reservation, value, note)
-    return _answer(visit, audit, turn, f"Place {turn.place}: {turn.value}", suggests=True)
+    return _answer(visit, audit, turn, f"Place {turn.number}: {turn.value}", suggests=True)
 
 
 @router.post("/annotate/{name}/skip")
@@ -63,7 +63,7 @@ def skip(visit: Annotating, name: str, place: Place, reservation: Token) -> Resp
     """Postpone a place, and answer with the next place."""
     audit = _find(visit, name)
     turn = skip_place(visit.site.database, audit.name, visit.person.name, place, reservation)
-    return _answer(visit, audit, turn, f"Place {turn.place} will return at the end")
+    return _answer(visit, audit, turn, f"Place {turn.number} will return at the end")
 
 
 @router.post("/annotate/{name}/undo")
@@ -71,7 +71,7 @@ def undo(visit: Annotating, name: str) -> Response:
     """Take back the person's newest label, and show its place again."""
     audit = _find(visit, name)
     turn = take_back_label(visit.site.database, audit.name, visit.person.name)
-    return _answer(visit, audit, turn, f"Place {turn.place}: the label '{turn.value}' is taken back")
+    return _answer(visit, audit, turn, f"Place {turn.number}: the label '{turn.value}' is taken back")
 
 
 def find_audit(connection: Connection, name: str) -> Any:
@@ -82,12 +82,12 @@ def find_audit(connection: Connection, name: str) -> Any:
         raise NotFound(str(error)) from None
 
 
-def _find(visit: Visit, name: str) -> Any:
+def _find(visit: RequestContext, name: str) -> Any:
     with visit.site.reading() as connection:
         return find_audit(connection, name)
 
 
-def _answer(visit: Visit, audit: Any, turn: Turn, message: str, suggests: bool = False) -> Response:
+def _answer(visit: RequestContext, audit: Any, turn: Turn, message: str, suggests: bool = False) -> Response:
     """The outcome of a form and the next place: as a part for an open page, otherwise as the whole page."""
     if turn.problem:
         message = turn.problem
@@ -98,11 +98,11 @@ def _answer(visit: Visit, audit: Any, turn: Turn, message: str, suggests: bool =
     if "hx-request" in visit.request.headers:
         values = _values(visit, audit, turn) | {"told": message, "wrong": bool(turn.problem)}
         return HTMLResponse(render_part("annotate_answer.html", visit=visit, token=visit.session.token, **values))
-    visit.session.tell(message, bool(turn.problem))
+    visit.session.add_notice(message, bool(turn.problem))
     return RedirectResponse(address_of_audit(audit.name), 303)
 
 
-def _values(visit: Visit, audit: Any, turn: Turn) -> dict[str, Any]:
+def _values(visit: RequestContext, audit: Any, turn: Turn) -> dict[str, Any]:
     """The values for the templates of a place."""
     with visit.site.reading() as connection:
         return {
@@ -116,7 +116,7 @@ def _values(visit: Visit, audit: Any, turn: Turn) -> dict[str, Any]:
         }
 
 
-def _show(connection: Connection, reservation: Reserved) -> ShownEpisode:
+def _show(connection: Connection, reservation: ReservedSlot) -> ShownEpisode:
     """The episode without scores, checks and the labels of other people."""
     episode = read_episode(connection, trajectory_of(connection, reservation.episode))
     pictures, _ = show_pictures(episode, LIMITS.pictures)

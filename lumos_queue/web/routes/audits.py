@@ -8,8 +8,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, File, Form, UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from db.audit_progress import labelled_places, list_audits, progress_by_person
-from db.audits import count_members, draw_audit, samples_of
+from db.audit_progress import list_audits, list_labelled_slots, progress_by_person
+from db.audits import count_members, sample_audit, samples_of
 from db.labels import add_labels, new_labels
 from db.web_actions import add_action
 from lumos_queue.errors import SpecError, unknown
@@ -21,7 +21,7 @@ from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.addresses import address_of_audit
 from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.request_context import Operating, OperatorReading, Reading, Visit
+from lumos_queue.web.request_context import Operating, OperatorReading, Reading, RequestContext
 from lumos_queue.web.routes.annotate import find_audit
 
 router = APIRouter()
@@ -59,7 +59,7 @@ def count_part(visit: OperatorReading, where: str = "", kind: str = AuditKind.AN
 
 
 @router.post("/annotate/new")
-def draw_new(
+def sample_new_audit(
     visit: Operating,
     name: Annotated[str, Form(max_length=1_000)] = "",
     where: Annotated[str, Form(max_length=10_000)] = "",
@@ -78,13 +78,13 @@ def draw_new(
                     f"More than {MAX_POPULATION:,} episodes match this filter: give a narrower one, or draw the audit "
                     "with: lumos audit draw"
                 )
-        sample = draw_audit(site.database, name, scope, size, seed, of, twice)
+        sample = sample_audit(site.database, name, scope, size, seed, of, twice)
     except SpecError as error:
         inputs = {"name": storable(name)[0], "size": size, "twice": twice, "seed": seed}
         return _new(visit, where, storable(kind)[0], str(error), **inputs)
     detail = f"{len(sample):,} of {of} where '{where}', seed {seed}, {twice:g} of them twice"
     add_action(site.database, visit.person.name, "draw audit", name, detail)
-    visit.session.tell(f"The audit has {len(sample):,} places.")
+    visit.session.add_notice(f"The audit has {len(sample):,} places.")
     return RedirectResponse(address_of_audit(name), 303)
 
 
@@ -94,7 +94,7 @@ def labels_page(visit: Reading, name: str, after: int = 0) -> Response:
     after = min(max(after, 0), MAX_SEED)
     with visit.site.reading() as connection:
         audit = find_audit(connection, name)
-        rows = labelled_places(connection, audit.name, PAGE + 1, after)
+        rows = list_labelled_slots(connection, audit.name, PAGE + 1, after)
     page_rows = [(row, _is_hidden(visit, row)) for row in rows[:PAGE]]
     return render(
         visit,
@@ -136,7 +136,7 @@ def store_file(visit: Operating, name: str, file: Annotated[UploadFile, File()])
     add_action(
         visit.site.database, visit.person.name, "store labels", audit.name, f"{len(labels):,} from '{file_name}'"
     )
-    visit.session.tell(f"{len(labels):,} labels are stored." if labels else "The file has no new label.")
+    visit.session.add_notice(f"{len(labels):,} labels are stored." if labels else "The file has no new label.")
     return RedirectResponse(address_of_audit(audit.name, "labels"), 303)
 
 
@@ -159,7 +159,7 @@ def export_labels(visit: OperatorReading, name: str, format: str = "label-studio
     return Response(data, media_type="application/json", headers=headers)
 
 
-def _new(visit: Visit, where: str, kind: str, wrong: str = "", **inputs: Any) -> Response:
+def _new(visit: RequestContext, where: str, kind: str, wrong: str = "", **inputs: Any) -> Response:
     if kind and not wrong:
         try:
             _read_kind(kind)
@@ -189,7 +189,7 @@ def _read_kind(kind: str) -> AuditKind:
     return AuditKind(kind)
 
 
-def _is_hidden(visit: Visit, row: Any) -> bool:
+def _is_hidden(visit: RequestContext, row: Any) -> bool:
     """Whether the labels of other people stay hidden, because the person can still label the place."""
     has_label = any(label.labeller == visit.person.name for label in row.labels)
     return visit.may("annotator") and row.labels_left > 0 and not has_label

@@ -11,12 +11,12 @@ from starlette.responses import HTMLResponse, Response
 
 from lumos_queue.builds import summary
 from lumos_queue.builds.difference import compare_builds
-from lumos_queue.builds.folder import CARD, all_builds, changed_files, find_named_build, read_manifest
+from lumos_queue.builds.folder import CARD, all_builds, find_changed_files, find_named_build, read_manifest
 from lumos_queue.errors import SpecError
 from lumos_queue.util.regular_file import open_regular_text
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.request_context import NotFound, Reading, Visit
+from lumos_queue.web.request_context import NotFound, Reading, RequestContext
 
 router = APIRouter()
 PAGE = 100  #: builds
@@ -89,7 +89,7 @@ def build_page(visit: Reading, name: str) -> Response:
 def files_part(visit: Reading, name: str) -> Response:
     """The files of a build that have changed since it was made. All files are read."""
     folder = find_build(visit, name)
-    changes = changed_files(folder, read_manifest(folder))
+    changes = find_changed_files(folder, read_manifest(folder))
     return HTMLResponse(render_part("build_files.html", changed=changes))
 
 
@@ -98,16 +98,16 @@ def facts_of(manifest: dict[str, Any]) -> dict[str, Any]:
     return {
         "properties": summary.properties(manifest),
         "test_sets": summary.test_sets(manifest),
-        "in_tests": summary.found_in_tests(manifest),
+        "in_tests": summary.list_test_overlaps(manifest),
         "levels": summary.levels(manifest),
         "exclusions": summary.exclusions(manifest),
         "rejections": summary.rejections(manifest),
-        "unwritten": summary.unwritten_formulations(manifest),
+        "unwritten": summary.list_unwritten_formulations(manifest),
         "has_turns": summary.has_turns(manifest),
     }
 
 
-def cut_card(text: str) -> tuple[str, int]:
+def truncate_card(text: str) -> tuple[str, int]:
     """Return the beginning of a card, and the number of characters after it."""
     return text[:MAX_CARD], max(0, len(text) - MAX_CARD)
 
@@ -117,7 +117,7 @@ def address_of_build(name: str) -> str:
     return f"/builds/named/{name}" if name in _TAKEN else f"/builds/{quote(name, safe='')}"
 
 
-def find_build(visit: Visit, name: str) -> Path:
+def find_build(visit: RequestContext, name: str) -> Path:
     """Return the folder of the build with this name. Raises NotFound."""
     try:
         return find_named_build(visit.site.settings, storable(name)[0][:200])
@@ -128,6 +128,6 @@ def find_build(visit: Visit, name: str) -> Path:
 def _read_card(folder: Path) -> tuple[str, int]:
     try:
         with open_regular_text(folder / CARD, folder, errors="replace") as file:
-            return cut_card(file.read(10 * MAX_CARD))
+            return truncate_card(file.read(10 * MAX_CARD))
     except (OSError, SpecError):
         return "", 0

@@ -70,7 +70,7 @@ def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False,
         rows = _find_jobs(connection, jobs)
         fields = [storable(by)[0]] if by else []
         try:
-            report = compare_jobs(connection, rows, Options(storable(metric)[0], common, shown=0, by=fields))
+            report = compare_jobs(connection, rows, Options(storable(metric)[0], common, max_pairs=0, by=fields))
         except SpecError as error:
             # The line names an option of the command line: the page has a link instead.
             text, offer, _ = str(error).partition(COMMON)
@@ -81,7 +81,7 @@ def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False,
 
 
 @router.get("/compare/changed")
-def changed_tasks(
+def show_changed_tasks(
     visit: Reading, jobs: Names, other: str, metric: str = "", better: bool = True, after: Key = 0
 ) -> Response:
     """The tasks on which another job is better, or worse, than the first, as a part of the page."""

@@ -16,7 +16,7 @@ from lumos_queue.review.corrections import CheckedCorrection, annotation_text, c
 from lumos_queue.review.edits import Changes
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render
-from lumos_queue.web.request_context import Annotating, AnnotatorReading, Visit
+from lumos_queue.web.request_context import Annotating, AnnotatorReading, RequestContext
 from lumos_queue.web.routes.episode import episode_path, find_trajectory
 from lumos_queue.web.views.text_difference import compare_lines
 
@@ -61,7 +61,7 @@ def store(
         parent = find_trajectory(connection, whole).episode.id
         existing = find_correction(connection, parent, person.name, storable(text)[0])
     if existing:
-        visit.session.tell(f"This correction is stored already: {existing}.")
+        visit.session.add_notice(f"This correction is stored already: {existing}.")
         return RedirectResponse(episode_path(existing), 303)
     try:
         _check_text(text)
@@ -69,19 +69,19 @@ def store(
     except SpecError as error:
         return _page(visit, whole, where, text, str(error))
     add_action(site.database, person.name, "correct", whole, f"stored as {correction.episode}")
-    visit.session.tell(
+    visit.session.add_notice(
         f"The correction is stored as {correction.episode}: {correction.level or 'accepted for no module'}."
     )
     return RedirectResponse(episode_path(correction.episode), 303)
 
 
-def _whole_name(visit: Visit, name: str) -> str:
+def _whole_name(visit: RequestContext, name: str) -> str:
     with reading(visit.site.database) as connection:
         trajectory = find_trajectory(connection, name)
     return f"{trajectory.job.id}-{trajectory.item.ordinal}"
 
 
-def _check(visit: Visit, name: str, text: str) -> CheckedCorrection:
+def _check(visit: RequestContext, name: str, text: str) -> CheckedCorrection:
     _check_text(text)
     return check_correction(visit.site.database, name, Changes(text=text))
 
@@ -100,7 +100,7 @@ def _plain_lines(text: str) -> str:
 
 
 def _page(
-    visit: Visit, name: str, where: str, text: str, wrong: str = "", check: CheckedCorrection | None = None
+    visit: RequestContext, name: str, where: str, text: str, wrong: str = "", check: CheckedCorrection | None = None
 ) -> Response:
     lines = None
     if check:

@@ -19,11 +19,11 @@ from lumos_queue.formulations.registry import trainable_names
 from lumos_queue.records import LEVELS
 from lumos_queue.submission.build_request import make_build, preview_of, read_build_where
 from lumos_queue.util.sanitize import storable
-from lumos_queue.web.build_form import BuildForm, fetched_tests, form_like, read_form
+from lumos_queue.web.build_form import BuildForm, form_like, list_fetched_tests, read_form
 from lumos_queue.web.drafts import MOVING, Draft, DraftState
 from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.request_context import NotFound, Operating, OperatorReading, Visit
-from lumos_queue.web.routes.builds import address_of_build, cut_card, facts_of, find_build
+from lumos_queue.web.request_context import NotFound, Operating, OperatorReading, RequestContext
+from lumos_queue.web.routes.builds import address_of_build, facts_of, find_build, truncate_card
 
 router = APIRouter()
 MAX_COUNT = 100_000  #: episodes counted for a filter
@@ -96,11 +96,11 @@ def build(visit: Operating, identifier: str) -> Response:
 def stop(visit: Operating, identifier: str) -> Response:
     draft = _find(visit, identifier)
     visit.site.drafts.stop_draft(draft)
-    visit.session.tell(f"The draft of '{draft.name}' stops.")
+    visit.session.add_notice(f"The draft of '{draft.name}' stops.")
     return RedirectResponse("/builds", 303)
 
 
-def _find(visit: Visit, identifier: str) -> Draft:
+def _find(visit: RequestContext, identifier: str) -> Draft:
     return _require(visit.site.drafts.find(identifier))
 
 
@@ -110,10 +110,10 @@ def _require(draft: Draft | None) -> Draft:
     return draft
 
 
-def _part(visit: Visit, draft: Draft) -> str:
+def _part(visit: RequestContext, draft: Draft) -> str:
     manifest = draft.manifest if draft.state in (DraftState.PREVIEWED, DraftState.BUILT) else None
     facts = facts_of(manifest) if manifest else {}
-    preview_card = cut_card(card(manifest)) if manifest else ("", 0)
+    preview_card = truncate_card(card(manifest)) if manifest else ("", 0)
     return render_part(
         "draft_part.html",
         draft=draft,
@@ -126,8 +126,8 @@ def _part(visit: Visit, draft: Draft) -> str:
     )
 
 
-def _form(visit: Visit, form: BuildForm, wrong: str = "") -> Response:
-    fetched_names = fetched_tests(visit.site.settings)
+def _form(visit: RequestContext, form: BuildForm, wrong: str = "") -> Response:
+    fetched_names = list_fetched_tests(visit.site.settings)
     return render(
         visit,
         "build_form.html",

@@ -17,7 +17,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.live.loads import read_loads, read_open_work
 from lumos_queue.submission.ranges import MAX_INTEGER
 from lumos_queue.util.sanitize import storable
-from lumos_queue.web.app_state import Site
+from lumos_queue.web.app_state import AppState
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import Operating, Reading
 
@@ -50,11 +50,11 @@ def change_cap(
         check_form(url)  # opens no file: a password of the explorer gives no access to this machine's files
     set_cap(visit.site.database, url, requests or None)
     add_action(visit.site.database, visit.person.name, "cap", url, f"{requests:,} requests" if requests else "removed")
-    visit.session.tell(f"{url} has a cap of {requests:,} requests now." if requests else f"{url} has no cap now.")
+    visit.session.add_notice(f"{url} has a cap of {requests:,} requests now." if requests else f"{url} has no cap now.")
     return RedirectResponse("/endpoints", 303)
 
 
-def _read(connection: Connection, site: Site) -> dict[str, Any]:
+def _read(connection: Connection, site: AppState) -> dict[str, Any]:
     work = read_open_work(connection, MAX_OPEN)
     caps = list_caps(connection)
     sessions = live_sessions(connection, site.settings.lease_seconds)
@@ -64,7 +64,7 @@ def _read(connection: Connection, site: Site) -> dict[str, Any]:
         "work": work,
         "caps": caps,
         "held": {cap.url: cap.held for cap in caps},
-        "stated": {cap.url for cap in caps if cap.stated},
+        "stated": {cap.url for cap in caps if cap.is_stated},
         "moment": clock(connection),
         "max_open": MAX_OPEN,
     }

@@ -26,7 +26,7 @@ from lumos_queue.reports.trajectory import trajectory_as_json
 from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render
-from lumos_queue.web.request_context import Annotating, NotFound, Reading, Visit
+from lumos_queue.web.request_context import Annotating, NotFound, Reading, RequestContext
 from lumos_queue.web.views.episode import parts_of, read_episode
 
 router = APIRouter()
@@ -60,7 +60,9 @@ def next_episode(visit: Reading, name: str, where: str = "", back: bool = False,
         neighbour = find_neighbour(connection, condition, trajectory.episode.id, back)
     if neighbour is None:
         kind = "wrong episode" if wrong else "episode"
-        visit.session.tell(f"There is no {kind} {'before' if back else 'after'} this one under the filter {scope}.")
+        visit.session.add_notice(
+            f"There is no {kind} {'before' if back else 'after'} this one under the filter {scope}."
+        )
     return RedirectResponse(episode_path(neighbour or _name(trajectory), where), 303)
 
 
@@ -116,7 +118,7 @@ def label(
         raise SpecError(f"'{value[:40]}' is not a label: expected {', '.join(VALUES)}.")
     add_labels(visit.site.database, [NewLabel(trajectory.episode.id, value, person, note.strip())])
     add_action(visit.site.database, person, "label", _name(trajectory), value)
-    visit.session.tell(f"{_name(trajectory)} is labelled {value}.")
+    visit.session.add_notice(f"{_name(trajectory)} is labelled {value}.")
     return RedirectResponse(episode_path(_name(trajectory), where), 303)
 
 
@@ -127,10 +129,10 @@ def undo_label(visit: Annotating, name: str, where: Annotated[str, Form()] = "")
         trajectory = find_trajectory(connection, name)
     removed_label = take_back_label(visit.site.database, trajectory.episode.id, visit.person.name)
     if removed_label is None:
-        visit.session.tell(f"You have no label of {_name(trajectory)} to take back.")
+        visit.session.add_notice(f"You have no label of {_name(trajectory)} to take back.")
     else:
         add_action(visit.site.database, visit.person.name, "take back label", _name(trajectory), removed_label)
-        visit.session.tell(f"Your label {removed_label} of {_name(trajectory)} is taken back.")
+        visit.session.add_notice(f"Your label {removed_label} of {_name(trajectory)} is taken back.")
     return RedirectResponse(episode_path(_name(trajectory), where), 303)
 
 
@@ -148,7 +150,7 @@ def episode_path(name: str, where: str = "") -> str:
     return f"/episodes/{name}" + (f"?{urlencode({'where': where})}" if where else "")
 
 
-def _scope(visit: Visit, job: str, where: str) -> Filter:
+def _scope(visit: RequestContext, job: str, where: str) -> Filter:
     """The filter for the keys j and k; without a filter, all episodes of the job."""
     return read_where(visit.site.database, where) if where else Filter((term("job", "=", job),))
 

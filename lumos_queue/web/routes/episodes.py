@@ -13,7 +13,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.request_context import Reading, Visit
+from lumos_queue.web.request_context import Reading, RequestContext
 from lumos_queue.web.routes.jobs import find_job
 from lumos_queue.web.views.episode_list import (
     EXPORTED,
@@ -51,7 +51,7 @@ def episode_rows(visit: Reading, job: str = "", where: str = "", after: str = ""
     with reading(visit.site.database) as connection:
         page = read_list(connection, scope, storable(after)[0])
     if "hx-request" not in visit.request.headers:
-        return _render(visit, scope, page, str(scope.own))
+        return _render(visit, scope, page, str(scope.own_filter))
     return HTMLResponse(render_part("episode_rows.html", scope=scope, page=page))
 
 
@@ -62,7 +62,7 @@ def facets(visit: Reading, job: str = "", where: str = "") -> Response:
     with reading(visit.site.database) as connection:
         counts = count_facets(connection, scope.whole)
     return HTMLResponse(
-        render_part("facets.html", facets=link_facets(scope, counts), counted=counts.counted, more=counts.more)
+        render_part("facets.html", facets=link_facets(scope, counts), counted=counts.counted, more=counts.has_more)
     )
 
 
@@ -84,13 +84,13 @@ def _as_file(name: str) -> dict[str, str]:
     return {"content-disposition": f'attachment; filename="{name}"'}
 
 
-def _list_page(visit: Visit, job: str, where: str, after: str) -> Response:
+def _list_page(visit: RequestContext, job: str, where: str, after: str) -> Response:
     where, after, wrong, page = storable(where)[0], storable(after)[0], "", None
     scope = Scope(job, Filter())
     try:
         scope = Scope(job, read_where(visit.site.database, where, job))
         # A filter may have to read all episodes to find a match: its rows are loaded after the page.
-        if not scope.own.terms:
+        if not scope.own_filter.terms:
             with reading(visit.site.database) as connection:
                 page = read_list(connection, scope, after)
     except SpecError as error:
@@ -99,7 +99,7 @@ def _list_page(visit: Visit, job: str, where: str, after: str) -> Response:
 
 
 def _render(
-    visit: Visit, scope: Scope, page: EpisodePage | None, where: str, after: str = "", wrong: str = ""
+    visit: RequestContext, scope: Scope, page: EpisodePage | None, where: str, after: str = "", wrong: str = ""
 ) -> Response:
     return render(
         visit,
@@ -115,7 +115,7 @@ def _render(
     )
 
 
-def _read_scope(visit: Visit, job: str, where: str) -> Scope:
+def _read_scope(visit: RequestContext, job: str, where: str) -> Scope:
     """The scope of a list. Raises SpecError for an unreadable filter, NotFound for an unknown job."""
     with reading(visit.site.database) as connection:
         job = _whole_id(connection, job)

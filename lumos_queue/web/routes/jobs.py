@@ -19,7 +19,7 @@ from db.tags import tags_of
 from db.web_actions import add_action
 from lumos_queue.errors import SpecError
 from lumos_queue.live.figures import measure_score
-from lumos_queue.live.watched_jobs import ENDED, Watched, WatchedJob
+from lumos_queue.live.watched_jobs import ENDED, WatchedJob, WatchedJobs
 from lumos_queue.pages.compose import compose, read_page
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.reports.job_list import describe_jobs, list_jobs
@@ -29,7 +29,7 @@ from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.access.users import Role
 from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.request_context import NotFound, Operating, Reading, Visit
+from lumos_queue.web.request_context import NotFound, Operating, Reading, RequestContext
 from lumos_queue.web.views.fields import choose_fields
 
 router = APIRouter()
@@ -125,7 +125,7 @@ def change_state(visit: Operating, name: str, deed: Annotated[str, Form()]) -> R
             check_resume(connection, site.settings, row)
     state = getattr(db.jobs, deed)(site.database, row.id)
     add_action(site.database, visit.person.name, deed, row.id, f"was {row.state}, is {state}")
-    visit.session.tell(f"The job is {state}." + _who_goes_on(visit, state, row.id))
+    visit.session.add_notice(f"The job is {state}." + _who_goes_on(visit, state, row.id))
     return RedirectResponse(f"/jobs/{row.id}", 303)
 
 
@@ -141,7 +141,7 @@ def requeue_class(visit: Operating, name: str, failed: Annotated[str, Form()]) -
     count = requeue(site.database, row.id, FailureClass(failed))
     add_action(site.database, visit.person.name, "requeue", row.id, f"{failed}: {count} items")
     message = f"{count:,} item{'s' if count > 1 else ''} will be retried."
-    visit.session.tell(message + _who_goes_on(visit, "queued", row.id))
+    visit.session.add_notice(message + _who_goes_on(visit, "queued", row.id))
     return RedirectResponse(f"/jobs/{row.id}", 303)
 
 
@@ -160,12 +160,12 @@ def _deeds_of(facts: Mapping[str, Any]) -> list[str]:
     return [] if facts["state"] == JobState.CANCELLING or facts["real_state"] == RealState.DONE else ["resume"]
 
 
-def _who_goes_on(visit: Visit, state: str, job: str) -> str:
+def _who_goes_on(visit: RequestContext, state: str, job: str) -> str:
     """The command that continues the job: without a broker, no worker waits for jobs."""
     return f" Continue with: lumos resume {job}" if state in OPEN and not visit.site.settings.broker_url else ""
 
 
-def _live_part(job: WatchedJob, watch: Watched) -> str:
+def _live_part(job: WatchedJob, watch: WatchedJobs) -> str:
     if job.figures is None:
         return render_part("live_job.html", one=job, watched=watch, score=None, is_open=not job.removed)
     return render_part(

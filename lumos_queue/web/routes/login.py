@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
 
-from lumos_queue.web.app_state import Site, site_of
+from lumos_queue.web.app_state import AppState, get_app_state
 from lumos_queue.web.rendering import render_alone
 from lumos_queue.web.request_context import Leaving
 
@@ -17,7 +17,7 @@ router = APIRouter()
 @router.get("/login")
 def login_page(request: Request, next: str = "/jobs", token: str = "") -> Response:
     """The form, or with the token of the printed address the login itself."""
-    site = site_of(request)
+    site = get_app_state(request)
     if token:
         return _admit(request, site, "", token, next)
     return _form(site, next)
@@ -30,7 +30,7 @@ def log_in(
     name: Annotated[str, Form(max_length=200)] = "",
     next: Annotated[str, Form(max_length=4_000)] = "/jobs",
 ) -> Response:
-    return _admit(request, site_of(request), name.strip(), secret, next)
+    return _admit(request, get_app_state(request), name.strip(), secret, next)
 
 
 @router.post("/logout")
@@ -41,7 +41,7 @@ def log_out(visit: Leaving) -> Response:
     return answer
 
 
-def _admit(request: Request, site: Site, name: str, secret: str, target: str) -> Response:
+def _admit(request: Request, site: AppState, name: str, secret: str, target: str) -> Response:
     address = request.client.host if request.client else ""
     keys = f"name {name}", f"address {address}"
     if seconds := site.attempts.seconds_to_wait(*keys):
@@ -61,7 +61,7 @@ def _admit(request: Request, site: Site, name: str, secret: str, target: str) ->
     return answer
 
 
-def _form(site: Site, target: str, wrong: str = "", status: int = 200, name: str = "") -> Response:
+def _form(site: AppState, target: str, wrong: str = "", status: int = 200, name: str = "") -> Response:
     return render_alone(
         "login.html",
         status,

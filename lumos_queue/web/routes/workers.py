@@ -7,7 +7,7 @@ from starlette.responses import HTMLResponse, Response
 
 from db.connection import clock
 from db.pools import describe_gpus
-from db.sessions import jobs_held, live_sessions, refused_messages
+from db.sessions import jobs_held, list_refused_messages, live_sessions
 from lumos_queue.live.waits import is_silent
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import Reading
@@ -23,7 +23,7 @@ def workers_page(visit: Reading) -> Response:
     with site.reading() as connection:
         sessions = live_sessions(connection, site.settings.lease_seconds)
         jobs_by_worker = jobs_held(connection)
-        refusals, moment = refused_messages(connection), clock(connection)
+        refusals, moment = list_refused_messages(connection), clock(connection)
     workers = [
         {
             "row": session,

@@ -12,12 +12,12 @@ from db.artifacts import peek_artifact
 from db.models import Attempt
 from db.reading import Trajectory
 from db.related_episodes import MAX_RELATIVES, Relative, find_relatives
-from lumos_queue.pages.limits import PageLimits, cut
+from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.sections.failures import IMAGES
-from lumos_queue.pages.trajectories import ShownCall, show_calls, tell_facts, tell_verdicts
-from lumos_queue.pages.wording import tell_seconds
+from lumos_queue.pages.trajectories import ShownCall, describe_facts, describe_verdicts, show_calls
+from lumos_queue.pages.wording import format_seconds
 from lumos_queue.records import Completion, Execution
-from lumos_queue.reports.lanes import PlacedRow, Step, placed_rows
+from lumos_queue.reports.lanes import PlacedRow, Step, place_rows
 from lumos_queue.reports.pictures import Picture, list_pictures
 from lumos_queue.reports.plan_graph import GraphNode, read_graph
 from lumos_queue.reports.step_tree import TreeNode, read_tree
@@ -25,7 +25,7 @@ from lumos_queue.reports.tool_agents import calls_functions, column_heads
 from lumos_queue.reports.trajectory import labels_as_json, trajectory_as_json
 from lumos_queue.util.images import ends_unlike, media_type_of
 
-LIMITS = PageLimits(text=3_000, prompt=6_000, steps=100, pictures=0, others=False, rows=100, points=0)
+LIMITS = PageLimits(text=3_000, prompt=6_000, steps=100, pictures=0, shows_counterparts=False, rows=100, points=0)
 MAX_PICTURES = 60  #: shown of an episode
 MAX_TREE = 400  #: steps of an episode whose tree is shown
 
@@ -90,7 +90,7 @@ def read_episode(connection: Connection, trajectory: Trajectory, person: str, fi
     visible_steps = steps[first : first + LIMITS.steps]
     calls = {call.at: call for call in show_calls(steps, replace(LIMITS, steps=len(steps) or 1))}
     positions = {step["at"] for step in visible_steps}
-    rows = [row for row in placed_rows(episode) if row[0] in positions]
+    rows = [row for row in place_rows(episode) if row[0] in positions]
     pictures = list_pictures(connection, trajectory, shown_to_models=True)
     labels = labels_as_json(trajectory)
     relatives = find_relatives(connection, trajectory.episode)
@@ -98,11 +98,12 @@ def read_episode(connection: Connection, trajectory: Trajectory, person: str, fi
         name=episode["episode"],
         job=trajectory.job,
         found=episode,
-        question=cut(episode["question"], LIMITS.text),
-        facts=[*tell_facts(episode, LIMITS), *_tell_phases(trajectory)],
+        question=truncate(episode["question"], LIMITS.text),
+        facts=[*describe_facts(episode, LIMITS), *_tell_phases(trajectory)],
         heads=column_heads(episode["formulation"]),
         rows=[
-            (position, [[(cut(text, 1_000), style) for text, style in cell] for cell in row]) for position, row in rows
+            (position, [[(truncate(text, 1_000), style) for text, style in cell] for cell in row])
+            for position, row in rows
         ],
         steps=[_show_step(step, calls.get(step["at"])) for step in visible_steps],
         first=first,
@@ -110,7 +111,7 @@ def read_episode(connection: Connection, trajectory: Trajectory, person: str, fi
         tree=_read_tree(episode),
         graph=read_graph(trajectory, pictures),
         pictures=_show_pictures(connection, pictures),
-        verdicts=tell_verdicts(episode),
+        verdicts=describe_verdicts(episode),
         own_labels=[label for label in labels if label["labeller"] == person],
         other_labels=[label for label in labels if label["labeller"] != person],
         attempts=_attempts(connection, trajectory.episode),
@@ -138,16 +139,16 @@ def _show_step(step: Step, call: ShownCall | None) -> ShownStep:
     facts += [f"{step['seconds']:.2f} s"] if step["seconds"] else []
     facts += [f"after step {step['parent']}"] if step.get("parent", -1) >= 0 else []
     facts += [f"answered from: {step['provenance']}"] if "provenance" in step else []
-    facts += [cut(step["note"], 300)] if step.get("note") else []
+    facts += [truncate(step["note"], 300)] if step.get("note") else []
     return ShownStep(
         at=step["at"],
         who=step["who"],
         call=call,
-        what=cut(step["what"], LIMITS.prompt),
-        result="" if call else cut(step["result"], LIMITS.prompt),
+        what=truncate(step["what"], LIMITS.prompt),
+        result="" if call else truncate(step["result"], LIMITS.prompt),
         facts=", ".join(facts),
         parts=[(name, len(text)) for name, text in parts_of(step).items()],
-        message=cut(step.get("message", ""), LIMITS.prompt),
+        message=truncate(step.get("message", ""), LIMITS.prompt),
     )
 
 
@@ -163,7 +164,7 @@ def _tell_phases(trajectory: Trajectory) -> list[tuple[str, str]]:
         phases[role] = sum(call.seconds - call.queued for of, call in calls if of == role)
     ran = [step.result for step in trajectory.steps if isinstance(step.result, Execution) and not step.branch]
     phases["actions"] = sum(execution.seconds for execution in ran)
-    text = ", ".join(f"{name} {tell_seconds(seconds)}" for name, seconds in phases.items() if seconds > 0)
+    text = ", ".join(f"{name} {format_seconds(seconds)}" for name, seconds in phases.items() if seconds > 0)
     return [("time", text)] if text else []
 
 

@@ -45,12 +45,12 @@ class Scope:
     """The episodes that a list contains."""
 
     job: str  #: the job of the episodes; '' for all jobs
-    own: Filter  #: the person's filter
+    own_filter: Filter  #: the person's filter
 
     @property
     def whole(self) -> Filter:
         """The filter with the job as a term."""
-        return (Filter((term("job", "=", self.job),)) if self.job else Filter()) & self.own
+        return (Filter((term("job", "=", self.job),)) if self.job else Filter()) & self.own_filter
 
     @property
     def where(self) -> str:
@@ -58,14 +58,14 @@ class Scope:
 
     def path(self, own_filter: Filter | None = None, **parameters: str) -> str:
         """Return the address of the list, also with another filter and further parameters."""
-        query = {"where": str(self.own if own_filter is None else own_filter)} | parameters
+        query = {"where": str(self.own_filter if own_filter is None else own_filter)} | parameters
         query = {name: value for name, value in query.items() if value}
         base = f"/jobs/{self.job}/episodes" if self.job else "/episodes"
         return base + (f"?{urlencode(query)}" if query else "")
 
     def part(self, name: str, **parameters: str) -> str:
         """Return the address of a part of the list, or of an export."""
-        query = {"job": self.job, "where": str(self.own)} | parameters
+        query = {"job": self.job, "where": str(self.own_filter)} | parameters
         return f"/episodes/{name}?{urlencode({key: value for key, value in query.items() if value})}"
 
 
@@ -120,7 +120,7 @@ def link_facets(scope: Scope, counts: Facets) -> list[tuple[str, list[FacetValue
 
 
 def _link(scope: Scope, text: str, count: int, facet_term: Term) -> FacetValue:
-    terms = scope.own.terms
+    terms = scope.own_filter.terms
     is_chosen = facet_term in terms
     new_terms = tuple(current for current in terms if current != facet_term) if is_chosen else (*terms, facet_term)
     label = f"{facet_term.value:.4g}" if isinstance(facet_term.value, float) else text

@@ -24,7 +24,7 @@ from lumos_queue.benchmarks.openagi.data.augmentations import CLOZED, augment_im
 from lumos_queue.benchmarks.openagi.data.drawing import Scene, draw_scene
 from lumos_queue.benchmarks.openagi.data.nouns import Phrase
 from lumos_queue.benchmarks.openagi.data.png import write_png
-from lumos_queue.benchmarks.openagi.data.seeds import draw_of_split
+from lumos_queue.benchmarks.openagi.data.seeds import sample_of_split
 from lumos_queue.benchmarks.openagi.data.things import THINGS
 
 
@@ -38,38 +38,38 @@ class Sample:
 
 
 def _label(split: str, number: int) -> Sample:
-    scene, name = draw_of_split("labels", split, number, pictures.draw_label, pictures.split_label)
+    scene, name = sample_of_split("labels", split, number, pictures.draw_label, pictures.split_label)
     noun = THINGS[name].noun
     return Sample(Phrase(noun.en, noun.de), scene)
 
 
 def _caption(split: str, number: int) -> Sample:
-    scene, caption = draw_of_split("captions", split, number, pictures.draw_caption, pictures.split_objects)
+    scene, caption = sample_of_split("captions", split, number, pictures.draw_caption, pictures.split_objects)
     return Sample(caption, scene, {"text": caption.en})
 
 
 def _objects(split: str, number: int) -> Sample:
-    scene, names = draw_of_split("objects", split, number, pictures.draw_objects, pictures.split_objects)
+    scene, names = sample_of_split("objects", split, number, pictures.draw_objects, pictures.split_objects)
     return Sample(names, scene)
 
 
 def _sign(split: str, number: int) -> Sample:
-    scene, question, answer = draw_of_split("signs", split, number, pictures.draw_signs, pictures.split_signs)
+    scene, question, answer = sample_of_split("signs", split, number, pictures.draw_signs, pictures.split_signs)
     return Sample(answer, scene, {"question": question})
 
 
 def _report(split: str, number: int) -> Sample:
-    _, document, summary = draw_of_split("documents", split, number, texts.draw_report, texts.split_report)
+    _, document, summary = sample_of_split("documents", split, number, texts.sample_report, texts.split_report)
     return Sample(summary, None, {"text": document})
 
 
 def _opinion(split: str, number: int) -> Sample:
-    _, sentence, sentiment = draw_of_split("sentiments", split, number, texts.draw_opinion, texts.split_opinion)
+    _, sentence, sentiment = sample_of_split("sentiments", split, number, texts.sample_opinion, texts.split_opinion)
     return Sample(sentiment, None, {"text": sentence})
 
 
 def _passage(split: str, number: int) -> Sample:
-    _, document, question, answer = draw_of_split("passages", split, number, texts.draw_life, texts.split_life)
+    _, document, question, answer = sample_of_split("passages", split, number, texts.sample_life, texts.split_life)
     return Sample(answer, None, {"document": document, "question": question})
 
 

@@ -32,7 +32,7 @@ def draws(*parts: object) -> Iterator[Random]:
         yield Random(f"{parts} {number}")
 
 
-def draw_of_split(
+def sample_of_split(
     source: str, split: str, number: int, draw: Callable[[Random], Drawn], assign: Callable[[Drawn], str]
 ) -> Drawn:
     """Return the sample with that number: the first draw that `assign` puts into the split.

@@ -25,7 +25,7 @@ from lumos_queue.benchmarks.openagi.data.words import (
 POSITIVE, NEGATIVE = Phrase("positive", "positiv"), Phrase("negative", "negativ")
 
 
-def draw_report(random: Random) -> tuple[object, str, Phrase]:
+def sample_report(random: Random) -> tuple[object, str, Phrase]:
     """Sample a combination, a report of five to seven sentences about it, and a summary of two sentences."""
     (event, event_de), verb = random.choice(EVENTS), random.choice(VERBS)
     building, look = random.choice(BUILDINGS), random.choice(LOOKS)
@@ -65,7 +65,7 @@ def split_report(sample: tuple[object, str, Phrase]) -> str:
     return split_of("documents", sample[0])
 
 
-def draw_opinion(random: Random) -> tuple[object, str, Phrase]:
+def sample_opinion(random: Random) -> tuple[object, str, Phrase]:
     """Sample a combination, a sentence about a film, and its sentiment. Of two opinions, that after 'but' counts."""
     good = random.random() < 0.5
     words, opposite_words = (GOOD, BAD) if good else (BAD, GOOD)
@@ -86,7 +86,7 @@ def split_opinion(sample: tuple[object, str, Phrase]) -> str:
     return split_of("sentiments", sample[0])
 
 
-def draw_life(random: Random) -> tuple[object, str, str, Phrase]:
+def sample_life(random: Random) -> tuple[object, str, str, Phrase]:
     """Sample a combination, a text about a person, a question, and its answer, which is in the text once."""
     first, last = random.choice(PEOPLE), random.choice(SURNAMES)
     born, works = random.sample(CITIES, 2)

@@ -11,7 +11,7 @@ from PIL import Image
 from lumos_queue.benchmarks.openagi.data.animals import COLOUR_WORDS, COLOURS, KINDS
 from lumos_queue.benchmarks.openagi.data.things import PLACES
 from lumos_queue.benchmarks.openagi.rules.outlines import find_named, foreground, own_colour, share_of
-from lumos_queue.benchmarks.openagi.rules.pictures import look_at, named_things
+from lumos_queue.benchmarks.openagi.rules.pictures import find_named_things, look_at
 from lumos_queue.benchmarks.openagi.rules.recognition import Picture
 from lumos_queue.benchmarks.openagi.rules.sprites import Array, place_picture
 from lumos_queue.experts.backends.pixels import from_pixels, read_text, to_pixels
@@ -27,7 +27,7 @@ class Recolour:
 
     def run(self, *inputs: bytes) -> bytes:
         text = read_text(inputs[1]).lower()
-        names = list(dict.fromkeys(name for name, _ in named_things(text)))
+        names = list(dict.fromkeys(name for name, _ in find_named_things(text)))
         colours = _find_colours(text)
         if len(names) != 1 or len(colours) != 1:
             raise SampleError(BAD_INPUT, "expected one thing and one colour, such as 'make the dog red'")
@@ -51,7 +51,7 @@ class PaintOutlines:
     def run(self, *inputs: bytes) -> bytes:
         pixels, text = to_pixels(inputs[0]), read_text(inputs[1]).lower()
         colours = [COLOURS[name] for name in _find_colours(text)] or [
-            KINDS[name].colour for name, _ in named_things(text)
+            KINDS[name].colour for name, _ in find_named_things(text)
         ]
         if not colours:
             raise SampleError(BAD_INPUT, "expected a colour or a thing, such as 'a red car on a beach'")

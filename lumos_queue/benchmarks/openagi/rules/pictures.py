@@ -61,7 +61,7 @@ class AnswerFromScene:
         picture, text = look_at(inputs[0]), read_text(inputs[1]).lower()
         words = set(re.findall(r"\w+", text))
         if words & {"color", "colour"}:
-            return colour_of(picture, [name for name, _ in named_things(text)]).encode()
+            return colour_of(picture, [name for name, _ in find_named_things(text)]).encode()
         if words & {"number", "digits"}:
             return picture.number().encode()
         if words & {"thing", "object", "seen", "beside", "next", "stands"}:
@@ -89,13 +89,13 @@ class Draw:
 
     def run(self, *inputs: bytes) -> bytes:
         text = read_text(inputs[0]).lower()
-        kinds = [kind for name, count in named_things(text) for kind in [name] * count]
+        kinds = [kind for name, count in find_named_things(text) for kind in [name] * count]
         spots = tuple(Spot(kind, left, top, 19) for kind, (left, top) in zip(kinds, _CELLS, strict=False))
         place_name = next((name for name, place in PLACES.items() if place.phrase.en in text), next(iter(PLACES)))
         return write_picture(Image.fromarray(draw_scene(Scene(place_name, spots))))
 
 
-def named_things(text: str) -> list[tuple[str, int]]:
+def find_named_things(text: str) -> list[tuple[str, int]]:
     """Return each kind of thing that a lower-case text names, in its order, and the number that the text gives."""
     names = []
     words = re.findall(r"[a-z]+", text)

@@ -40,7 +40,7 @@ class FillByCounts:
 
     def __init__(self) -> None:
         self.wide: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-        self.left: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+        self.preceding_counts: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         self.right: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         self.near: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         for text in _training_texts():
@@ -49,7 +49,7 @@ class FillByCounts:
                 around = _around(words, index)
                 self.wide[around][word] += 1
                 self.near[around[1:3]][word] += 1
-                self.left[around[:2]][word] += 1
+                self.preceding_counts[around[:2]][word] += 1
                 self.right[around[2:]][word] += 1
 
     def run(self, *inputs: bytes) -> bytes:
@@ -62,7 +62,7 @@ class FillByCounts:
 
     def _best(self, words: list[str], index: int) -> str:
         around = _around(words, index)
-        tables = (self.wide[around], self.near[around[1:3]], self.left[around[:2]], self.right[around[2:]])
+        tables = (self.wide[around], self.near[around[1:3]], self.preceding_counts[around[:2]], self.right[around[2:]])
         candidates = {word for table in tables for word in table}
         if not candidates:
             return "the"
@@ -148,15 +148,15 @@ class AnswerByCounts:
     """Selects the word of the document whose neighbours are those of answers to questions with the same words."""
 
     def __init__(self) -> None:
-        self.seen: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+        self.answer_counts: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
         for number in range(_COUNTED):
             sample = load_sample("passages", "train", number)
             document, answer = sample.texts["document"].split(" "), sample.target.en
             if answer in document:
                 around = _around(document, document.index(answer))
                 for word in set(_words(sample.texts["question"])):
-                    self.seen[word][around[:2]] += 1
-                    self.seen[word][around[1:3]] += 1
+                    self.answer_counts[word][around[:2]] += 1
+                    self.answer_counts[word][around[1:3]] += 1
 
     def run(self, *inputs: bytes) -> bytes:
         document, question = read_text(inputs[0]).split(" "), _words(read_text(inputs[1]))
@@ -169,7 +169,7 @@ class AnswerByCounts:
         """Return how likely the neighbours are with the words of the question, as a sum of logarithms."""
         score = 0.0
         for word in question:
-            table = self.seen.get(word)
+            table = self.answer_counts.get(word)
             if table:
                 total = table.total()
                 score += sum(math.log((table[part] / total) + 1e-4) for part in (around[:2], around[1:3]))

@@ -67,6 +67,6 @@ def find_targets(story: Story, clauses: list[Clause], derivation: Derivation) ->
     return targets
 
 
-def draw_target(story: Story, targets: list[Target]) -> Target:
+def sample_target(story: Story, targets: list[Target]) -> Target:
     weights = [STEPS[target.steps] * UNUSED[target.unused] for target in targets]
     return story.rng.choices(targets, weights)[0]

@@ -6,10 +6,10 @@ import random
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lumos_queue.benchmarks.wordmath.composer.choose import choose_clauses, draw_target, find_targets
+from lumos_queue.benchmarks.wordmath.composer.choose import choose_clauses, find_targets, sample_target
 from lumos_queue.benchmarks.wordmath.composer.graph import Derivation, Number, QuantityGraph
 from lumos_queue.benchmarks.wordmath.composer.plots import PLOTS
-from lumos_queue.benchmarks.wordmath.composer.plots.extensions import go_on
+from lumos_queue.benchmarks.wordmath.composer.plots.extensions import extend_story
 from lumos_queue.benchmarks.wordmath.composer.render import arrange, write
 from lumos_queue.benchmarks.wordmath.composer.story import Clause, Story
 from lumos_queue.benchmarks.wordmath.program import ProblemBuilder
@@ -27,14 +27,14 @@ class ComposedProblem:
     question: str
     program: ProblemBuilder
     graph: QuantityGraph
-    told: tuple[int, ...]  #: the quantities whose numbers the text states
+    stated_quantities: tuple[int, ...]  #: the quantities whose numbers the text states
     target: int  #: the quantity that is asked for
     relations: frozenset[str]  #: the relations and events of the story
 
     @property
     def numbers(self) -> list[Number]:
         """The numbers that the text states."""
-        return [self.graph.value(index) for index in self.told]
+        return [self.graph.value(index) for index in self.stated_quantities]
 
 
 def compose(seed: str, member: int) -> ComposedProblem:
@@ -55,7 +55,7 @@ def _tell_story(seed: str) -> tuple[ComposedProblem, ...]:
         plot = rng.choices(list(PLOTS), [weight for _, weight in PLOTS.values()])[0]
         try:
             PLOTS[plot][0](story)
-            go_on(story)
+            extend_story(story)
         except Redraw:
             continue
         clauses, derivation = choose_clauses(story)
@@ -78,7 +78,7 @@ def _solve(story: Story, clauses: list[Clause], derivation: Derivation) -> list[
     numbers = [story.value(state) for clause in clauses for state in clause.states]
     solutions: list[tuple[int, ProblemBuilder]] = []
     while targets and len(solutions) < QUESTIONS:
-        target = draw_target(story, targets)
+        target = sample_target(story, targets)
         targets.remove(target)
         program = ProblemBuilder()
         story.graph.write(target.quantity, derivation, program)

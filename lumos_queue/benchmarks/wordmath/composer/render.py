@@ -27,8 +27,8 @@ def arrange(story: Story, clauses: list[Clause], target: int) -> list[Clause]:
         if quantity in stated_quantities or (hint.with_one_of and not near.intersection(hint.with_one_of)):
             continue
         if any(quantity in law.members and near.intersection(law.members) for law in story.graph.laws):
-            body.append(Clause((quantity,), hint.text, hint.at, plain=False))
-    return sorted(body, key=lambda clause: (clause.at, story.rng.random()))
+            body.append(Clause((quantity,), hint.text, hint.moment, plain=False))
+    return sorted(body, key=lambda clause: (clause.moment, story.rng.random()))
 
 
 def write(story: Story, body: list[Clause], target: int, rng: random.Random) -> str:
@@ -55,7 +55,7 @@ def _join(sentences: list[tuple[Clause, str]], rng: random.Random) -> list[str]:
         clause, text = sentences[index]
         if index + 1 < len(sentences) and rng.random() < JOINED:
             next_clause, next_text = sentences[index + 1]
-            fit = clause.plain and next_clause.plain and clause.at == next_clause.at
+            fit = clause.plain and next_clause.plain and clause.moment == next_clause.moment
             if fit and not _MORE_THAN_ONE.search(text + next_text):
                 text += _link(text, next_text, rng)
                 index += 1

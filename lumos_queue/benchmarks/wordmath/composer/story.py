@@ -19,7 +19,7 @@ class Clause:
 
     states: tuple[int, ...]
     text: str
-    at: float = 0  #: time in the story; clauses of the same time come in any order
+    moment: float = 0  #: time in the story; clauses of the same time come in any order
     weight: float = 1.0  #: relative frequency of its selection
     plain: bool = True  #: whether it can be joined with another clause, and come after 'if'
 
@@ -29,7 +29,7 @@ class Hint:
     """A sentence about a quantity whose number is not stated, such as `Ann had some pens`."""
 
     text: str
-    at: float
+    moment: float
     with_one_of: tuple[int, ...]  #: used only if one of these is stated or asked for; empty: always used
 
 
@@ -40,7 +40,7 @@ class Holding:
     quantity: int
     who: Person
     noun: Noun
-    at: float  #: time in the story at which the person has it
+    moment: float  #: time in the story at which the person has it
 
 
 class Story:

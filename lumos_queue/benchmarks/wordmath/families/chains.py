@@ -150,7 +150,7 @@ def party_cost(s: Scene) -> None:
         f"{p} invites {g} [guests|friends|children] to a party.",
         f"Each of them gets {x(k)} and {y(j)}.",
     )
-    s.tell(f"[{x.a}|One {x.one}] costs {s.usd(a)} and [{y.a}|one {y.one}] costs {s.usd(b)}.")
+    s.tell(f"[{x.a}|One {x.singular}] costs {s.usd(a)} and [{y.a}|one {y.singular}] costs {s.usd(b)}.")
     s.require(g * (k * a + j * b) < budget)
     c = s.mul(f"the cost of the {x.many} for one person", k, a)
     d = s.mul(f"the cost of the {y.many} for one person", j, b)

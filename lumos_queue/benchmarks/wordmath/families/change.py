@@ -49,13 +49,13 @@ def crowd_leaves(s: Scene) -> None:
     c = s.crowd()
     a = s.n(5, 300)
     b = s.n(2, a - 1)
-    s.tell(f"[There were|[At first|In the morning|At noon], there were] {c.who(a)} {c.at}.")
+    s.tell(f"[There were|[At first|In the morning|At noon], there were] {c.who(a)} {c.location}.")
     s.tell(f"[Then|After a while|Later|A little later,|Soon|An hour later] {b} of them {c.go}.")
     s.ask(
-        f"How many {c.who.many} [are left|are still|stayed|remained|are now] {c.at}?",
-        f"How many {c.who.many} were [left|still] {c.at}?",
+        f"How many {c.who.many} [are left|are still|stayed|remained|are now] {c.location}?",
+        f"How many {c.who.many} were [left|still] {c.location}?",
     )
-    s.sub(f"the number of {c.who.many} left {c.at}", a, b)
+    s.sub(f"the number of {c.who.many} left {c.location}", a, b)
 
 
 @template("loss_left")
@@ -127,13 +127,13 @@ def crowd_grows(s: Scene) -> None:
     c = s.crowd()
     a, b = s.n(3, 300), s.n(2, 200)
     arrivals = f"{b} more" if s.chance(0.5) else c.who(b, "more")
-    s.tell(f"[There were|[At first|In the morning|At noon], there were] {c.who(a)} {c.at}.")
+    s.tell(f"[There were|[At first|In the morning|At noon], there were] {c.who(a)} {c.location}.")
     s.tell(f"[Then|After a while|Later|A little later,|Soon|An hour later] {arrivals} {c.come}.")
     s.ask(
-        f"How many {c.who.many} are {c.at} [now|altogether|in total]?",
-        f"How many {c.who.many} were {c.at} [then|after that]?",
+        f"How many {c.who.many} are {c.location} [now|altogether|in total]?",
+        f"How many {c.who.many} were {c.location} [then|after that]?",
     )
-    s.add(f"the number of {c.who.many} {c.at} now", a, b)
+    s.add(f"the number of {c.who.many} {c.location} now", a, b)
 
 
 @template("gain_total")
@@ -222,14 +222,19 @@ def crowd_changed_by(s: Scene) -> None:
     c = s.crowd()
     a = s.n(4, 200)
     b = s.n(2, 90)
-    s.tell(f"There were {c.who(a)} {c.at}.")
+    s.tell(f"There were {c.who(a)} {c.location}.")
     if s.chance(0.5):
-        s.tell(f"[Then some more|Some more|Later, some more] {c.come}.", f"Now there are {a + b} {c.who.many} {c.at}.")
+        s.tell(
+            f"[Then some more|Some more|Later, some more] {c.come}.",
+            f"Now there are {a + b} {c.who.many} {c.location}.",
+        )
         s.ask(f"How many {c.who.many} {c.come}?", f"How many more {c.who.many} {c.come}?")
         s.sub(f"the number of {c.who.many} that came", a + b, a)
     else:
         s.require(a - b > 1)
-        s.tell(f"[Then some|Some|Later, some] of them {c.go}.", f"Now there are [only |]{a - b} {c.who.many} {c.at}.")
+        s.tell(
+            f"[Then some|Some|Later, some] of them {c.go}.", f"Now there are [only |]{a - b} {c.who.many} {c.location}."
+        )
         s.ask(f"How many {c.who.many} {c.go}?", f"How many of the {c.who.many} {c.go}?")
         s.sub(f"the number of {c.who.many} that went away", a, a - b)
 

@@ -71,7 +71,7 @@ def two_colors(s: Scene) -> None:
     t = s.thing("toy", "clothes", "plant", "school", "craft", "kitchen")
     first_color, second_color = s.colors(2)
     a, b = s.n(2, 250), s.n(2, 250)
-    location = s.pick(f"in the {s.container().one}", "on the table", "in the shop", "in the classroom")
+    location = s.pick(f"in the {s.container().singular}", "on the table", "in the shop", "in the classroom")
     s.tell(f"There are {a} {first_color} {t.many} and {b} {second_color} {t.many} {location}.")
     s.ask(
         f"How many {t.many} are {location} [in all|altogether|in total]?",
@@ -134,7 +134,7 @@ def other_color(s: Scene) -> None:
     first_color, second_color = s.colors(2)
     total = s.n(8, 400)
     a = s.n(2, total - 2)
-    holder = s.pick(f"in the {s.container().one}", "on the table", f"in {s.person()}'s room")
+    holder = s.pick(f"in the {s.container().singular}", "on the table", f"in {s.person()}'s room")
     s.tell(f"There are {t(total)} {holder}.")
     s.tell(f"[Among them|Of these], {a} are {first_color} and the [rest|others] are {second_color}.")
     s.ask(

@@ -58,7 +58,7 @@ def more_of_one_kind(s: Scene) -> None:
     b = s.n(2, a - 2)
     kinds = f"{x(a)} and {y(b)}" if s.chance(0.5) else f"{y(b)} and {x(a)}"
     location = s.pick(
-        f"in {p}'s [kitchen|room|house|bag]", f"in the {s.container().one}", "in the shop", "on the table"
+        f"in {p}'s [kitchen|room|house|bag]", f"in the {s.container().singular}", "in the shop", "on the table"
     )
     s.tell(f"There are {kinds} {location}.")
     s.ask(f"How many more {x.many} than {y.many} are there?", f"How many fewer {y.many} are there than {x.many}?")

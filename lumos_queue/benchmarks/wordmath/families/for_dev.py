@@ -16,9 +16,9 @@ def two_pool(s: Scene) -> None:
     a = s.n(2, n * k - 2)
     b = n * k - a
     s.tell(f"{p} {did} {t(a)} and {q} {did} {t(b)}.", f"They [put|packed|sorted] all of them equally into {c(n)}.")
-    s.ask(f"How many {t.many} are in each {c.one}?", f"How many {t.many} [go|went] into each {c.one}?")
+    s.ask(f"How many {t.many} are in each {c.singular}?", f"How many {t.many} [go|went] into each {c.singular}?")
     total = s.add(f"the number of {t.many} {p} and {q} {did} together", a, b)
-    s.div(f"the number of {t.many} in each {c.one}", total, n)
+    s.div(f"the number of {t.many} in each {c.singular}", total, n)
 
 
 @template("pooled_then_shared", "people")
@@ -30,7 +30,7 @@ def classes_to_teams(s: Scene) -> None:
     a = s.n(2, n * k - 2)
     s.tell(
         f"There are {x(a)} and {y(n * k - a)} [at a camp|on a trip|at a festival].",
-        f"[Each {g.one} has|A {g.one} has room for] {k} people.",
+        f"[Each {g.singular} has|A {g.singular} has room for] {k} people.",
     )
     s.ask(f"How many {g.many} are needed?", f"How many {g.many} do they [need|fill]?")
     total = s.add("the number of people", a, n * k - a)
@@ -49,7 +49,7 @@ def weeks_of_saving(s: Scene) -> None:
     s.ask(
         f"How many weeks does {p} need?",
         f"How many weeks will it take {p.him} to save enough?",
-        f"After how many weeks can {p.he} buy the {t.one}?",
+        f"After how many weeks can {p.he} buy the {t.singular}?",
     )
     gap = s.sub(f"the money {p} still needs", have + k * n, have)
     s.div("the number of weeks", gap, k)
@@ -90,7 +90,7 @@ def make_and_sell(s: Scene) -> None:
     s.require(cost < n * k * price)
     s.tell(
         f"{p} makes {c(n)} of {t.many} with {k} in each.",
-        f"The materials cost {s.usd(cost)}, and {p.he} sells every {t.one} for {s.usd(price)}.",
+        f"The materials cost {s.usd(cost)}, and {p.he} sells every {t.singular} for {s.usd(price)}.",
     )
     s.ask(f"How much profit does {p} make?", f"How much does {p} earn after paying for the materials?")
     production = s.mul(f"the number of {t.many}", n, k)
@@ -119,13 +119,13 @@ def crowd_before_both(s: Scene) -> None:
     c = s.crowd()
     a, b, end = s.n(2, 50), s.n(2, 50), s.n(2, 150)
     s.tell(
-        f"[In the morning|Early in the day|At noon], some {c.who.many} were {c.at}.",
+        f"[In the morning|Early in the day|At noon], some {c.who.many} were {c.location}.",
         f"First, {a} of them {c.go}, and then another {b} {c.go}.",
     )
-    s.tell(f"In the end, there were {end} {c.who.many} {c.at}.")
-    s.ask(f"How many {c.who.many} were {c.at} [at first|in the beginning]?")
+    s.tell(f"In the end, there were {end} {c.who.many} {c.location}.")
+    s.ask(f"How many {c.who.many} were {c.location} [at first|in the beginning]?")
     departures = s.add(f"the number of {c.who.many} that went away", a, b)
-    s.add(f"the number of {c.who.many} {c.at} at first", end, departures)
+    s.add(f"the number of {c.who.many} {c.location} at first", end, departures)
 
 
 @template("two_leg_trip", "distance time")

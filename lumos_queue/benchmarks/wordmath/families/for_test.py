@@ -14,9 +14,9 @@ def loss_then_share(s: Scene) -> None:
     t, g = s.thing(), s.group()
     n, k, loss = s.n(2, 12), s.n(2, 25), s.n(2, 60)
     s.tell(f"{p} had {t(n * k + loss)}.", f"{p.he} {s.loses(q, t, loss)} and shared the rest equally among {g(n)}.")
-    s.ask(f"How many {t.many} did each {g.one} get?", f"How many did each {g.one} get?")
+    s.ask(f"How many {t.many} did each {g.singular} get?", f"How many did each {g.singular} get?")
     rest = s.sub(f"the number of {t.many} {p} had left", n * k + loss, loss)
-    s.div(f"the number of {t.many} for each {g.one}", rest, n)
+    s.div(f"the number of {t.many} for each {g.singular}", rest, n)
 
 
 @template("shared_after_loss", "pages time")
@@ -98,7 +98,7 @@ def third_color(s: Scene) -> None:
     x, y, z = s.colors(3)
     a, b, c = s.n(2, 90), s.n(2, 90), s.n(2, 90)
     s.tell(
-        f"There are {t(a + b + c)} in a {s.container().one}.",
+        f"There are {t(a + b + c)} in a {s.container().singular}.",
         f"Of these, {a} are {x}, {b} are {y} and the rest are {z}.",
     )
     s.ask(f"How many {t.many} are {z}?", f"How many {z} {t.many} are there?")

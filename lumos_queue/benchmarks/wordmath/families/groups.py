@@ -15,7 +15,7 @@ def in_containers(s: Scene) -> None:
     n, k = s.n(2, 60), s.n(2, 60)
     s.tell(
         f"[{p} has|{p} bought|{p} filled|There are|A shop has] {c(n)}[.| of {t.many}.]",
-        f"[Each {c.one}|Every {c.one}] [holds {t(k)}|contains {t(k)}|has {t(k)} in it].",
+        f"[Each {c.singular}|Every {c.singular}] [holds {t(k)}|contains {t(k)}|has {t(k)} in it].",
     )
     s.ask(
         f"How many {t.many} are there [in all|altogether|in total]?",
@@ -41,7 +41,7 @@ def for_each_person(s: Scene) -> None:
     n, k = s.n(2, 80), s.n(2, 20)
     s.tell(
         f"[There are {g(n)}|{p} invites {g(n)}|{p} meets {g(n)}].",
-        f"[{p} gives each of them {t(k)}|Each {g.one} gets {t(k)} from {p}].",
+        f"[{p} gives each of them {t(k)}|Each {g.singular} gets {t(k)} from {p}].",
     )
     s.ask(
         f"How many {t.many} does {p} [give away|need|hand out] [in all|altogether|in total]?",
@@ -70,10 +70,11 @@ def in_rows(s: Scene) -> None:
     n, k = s.n(2, 40), s.n(2, 60)
     if row in ("row", "line"):
         s.tell(
-            f"[The {t.many} {where} stand in {r(n)}|There are {r(n)} of {t.many} {where}].", f"Each {r.one} has {t(k)}."
+            f"[The {t.many} {where} stand in {r(n)}|There are {r(n)} of {t.many} {where}].",
+            f"Each {r.singular} has {t(k)}.",
         )
     else:
-        s.tell(f"There are {r(n)} {where}.", f"[There are {t(k)}|You can count {t(k)}] on each {r.one}.")
+        s.tell(f"There are {r(n)} {where}.", f"[There are {t(k)}|You can count {t(k)}] on each {r.singular}.")
     s.ask(f"How many {t.many} are {where}?", f"How many {t.many} are there {where} [in all|altogether]?")
     s.mul(f"the number of {t.many} {where}", n, k)
 
@@ -118,11 +119,11 @@ def into_containers(s: Scene) -> None:
     if s.chance(0.3):
         s.body = [s.say(f"{p} [puts|packs|divides|sorts] {t(n * k)} [equally|evenly] into {c(n)}.")]
     s.ask(
-        f"How many {t.many} are in each {c.one}?",
-        f"How many {t.many} does each {c.one} hold?",
-        f"How many {t.many} go into each {c.one}?",
+        f"How many {t.many} are in each {c.singular}?",
+        f"How many {t.many} does each {c.singular} hold?",
+        f"How many {t.many} go into each {c.singular}?",
     )
-    s.div(f"the number of {t.many} in each {c.one}", n * k, n)
+    s.div(f"the number of {t.many} in each {c.singular}", n * k, n)
 
 
 @template("share_equally", "things")
@@ -135,11 +136,11 @@ def among_people(s: Scene) -> None:
         f"{p.he} [shares|divides|splits] them [equally|evenly] among {g(n)}.",
     )
     s.ask(
-        f"How many {t.many} does each {g.one} get?",
-        f"How many does each {g.one} get?",
+        f"How many {t.many} does each {g.singular} get?",
+        f"How many does each {g.singular} get?",
         f"How many {t.many} will each of them get?",
     )
-    s.div(f"the number of {t.many} for each {g.one}", n * k, n)
+    s.div(f"the number of {t.many} for each {g.singular}", n * k, n)
 
 
 @template("share_equally", "pages distance time")
@@ -181,8 +182,8 @@ def equal_rows(s: Scene) -> None:
     s.tell(
         f"There are {t(n * k)} {of}.", f"[They are split equally over {r(n)}|There are {r(n)}, all of the same size]."
     )
-    s.ask(f"How many {t.many} [are there for each {r.one}|does each {r.one} have]?")
-    s.div(f"the number of {t.many} for each {r.one}", n * k, n)
+    s.ask(f"How many {t.many} [are there for each {r.singular}|does each {r.singular} have]?")
+    s.div(f"the number of {t.many} for each {r.singular}", n * k, n)
 
 
 @template("groups_needed", "things")
@@ -192,7 +193,7 @@ def containers_needed(s: Scene) -> None:
     n, k = s.n(2, 40), s.n(2, 30)
     s.tell(
         f"{p} [has|wants to pack|needs to pack] {t(n * k)}.",
-        f"[Each {c.one} holds {k}|{p.he} puts {k} in each {c.one}|Exactly {k} fit in a {c.one}].",
+        f"[Each {c.singular} holds {k}|{p.he} puts {k} in each {c.singular}|Exactly {k} fit in a {c.singular}].",
     )
     s.ask(
         f"How many {c.many} does {p} need?",
@@ -243,7 +244,8 @@ def groups_of(s: Scene) -> None:
     t, g = s.noun(member), s.noun(group)
     n, k = s.n(2, 30), s.n(2, 20)
     s.tell(
-        f"There are {t(n * k)}.", f"[Each {g.one} has|Every {g.one} consists of|A {g.one} has room for] {k} {t.many}."
+        f"There are {t(n * k)}.",
+        f"[Each {g.singular} has|Every {g.singular} consists of|A {g.singular} has room for] {k} {t.many}.",
     )
     s.ask(f"How many {g.many} [are there|are needed|do they make]?")
     s.div(f"the number of {g.many}", n * k, k)
@@ -272,7 +274,7 @@ def groups_then_loss(s: Scene) -> None:
     s.require(loss < n * k)
     s.tell(
         f"{p} [has|bought|filled] {c(n)}[.| of {t.many}.]",
-        f"Each {c.one} [holds|contains] {t(k)}.",
+        f"Each {c.singular} [holds|contains] {t(k)}.",
         f"{p.he} {s.loses(q, t, loss)}.",
     )
     s.ask(f"How many {t.many} does {p} have left?", f"How many {t.many} [are left|remain]?")
@@ -317,7 +319,7 @@ def points_scored(s: Scene) -> None:
     hard, easy = s.pick(("hard", "easy"), ("blue", "red"), ("big", "small"), ("long", "short"), ("gold", "silver"))
     target = s.noun(s.pick("target", "ring", "question", "puzzle", "balloon", "coin"))
     n, k, m, j = s.n(2, 12), s.n(2, 25), s.n(2, 12), s.n(2, 25)
-    hard_target, easy_target = s.noun(f"{hard} {target.one}"), s.noun(f"{easy} {target.one}")
+    hard_target, easy_target = s.noun(f"{hard} {target.singular}"), s.noun(f"{easy} {target.singular}")
     s.tell(
         f"In a game, {hard_target.a} is worth {k} points and {easy_target.a} is worth {j} points.",
         f"{p} scores with {hard_target(n)} and {easy_target(m)}.",

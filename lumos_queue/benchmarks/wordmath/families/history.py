@@ -39,15 +39,15 @@ def crowd_at_first(s: Scene) -> None:
     c = s.crowd()
     b, end = s.n(2, 90), s.n(3, 200)
     if s.chance(0.5):
-        s.tell(f"There were [some|a number of|many] {c.who.many} {c.at}.", f"[Then|Later] {b} of them {c.go}.")
-        s.tell(f"After that, [there were {end} left|{end} were left|there were still {end} {c.who.many} {c.at}].")
-        s.ask(f"How many {c.who.many} were {c.at} [at first|in the beginning|to start with]?")
-        s.add(f"the number of {c.who.many} {c.at} at first", end, b)
+        s.tell(f"There were [some|a number of|many] {c.who.many} {c.location}.", f"[Then|Later] {b} of them {c.go}.")
+        s.tell(f"After that, [there were {end} left|{end} were left|there were still {end} {c.who.many} {c.location}].")
+        s.ask(f"How many {c.who.many} were {c.location} [at first|in the beginning|to start with]?")
+        s.add(f"the number of {c.who.many} {c.location} at first", end, b)
     else:
-        s.tell(f"There were [some|a number of|many] {c.who.many} {c.at}.", f"[Then|Later] {b} more {c.come}.")
-        s.tell(f"After that, there were {end + b} {c.who.many} {c.at}.")
-        s.ask(f"How many {c.who.many} were {c.at} [at first|in the beginning|to start with]?")
-        s.sub(f"the number of {c.who.many} {c.at} at first", end + b, b)
+        s.tell(f"There were [some|a number of|many] {c.who.many} {c.location}.", f"[Then|Later] {b} more {c.come}.")
+        s.tell(f"After that, there were {end + b} {c.who.many} {c.location}.")
+        s.ask(f"How many {c.who.many} were {c.location} [at first|in the beginning|to start with]?")
+        s.sub(f"the number of {c.who.many} {c.location} at first", end + b, b)
 
 
 @template("two_changes")
@@ -90,11 +90,12 @@ def on_and_off(s: Scene) -> None:
     a, down, up = s.n(6, 120), s.n(2, 60), s.n(2, 60)
     s.require(a > down)
     s.tell(
-        f"There were {c.who(a)} {c.at}.", f"[Then|Later|After a while,] {down} {c.go} and {up} [others|more] {c.come}."
+        f"There were {c.who(a)} {c.location}.",
+        f"[Then|Later|After a while,] {down} {c.go} and {up} [others|more] {c.come}.",
     )
-    s.ask(f"How many {c.who.many} are {c.at} now?", f"How many {c.who.many} were {c.at} [then|after that]?")
+    s.ask(f"How many {c.who.many} are {c.location} now?", f"How many {c.who.many} were {c.location} [then|after that]?")
     less = s.sub(f"the number of {c.who.many} after some went away", a, down)
-    s.add(f"the number of {c.who.many} {c.at} now", less, up)
+    s.add(f"the number of {c.who.many} {c.location} now", less, up)
 
 
 @template("two_changes")

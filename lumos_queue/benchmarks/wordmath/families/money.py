@@ -30,7 +30,7 @@ def several_of_one(s: Scene) -> None:
     t = s.thing(*GOODS)
     n, cost = s.n(2, 60), s.price(1, 80)
     if s.chance(0.5):
-        s.tell(f"[{t.a}|One {t.one}] costs {s.usd(cost)}[.| at the {s.pick(*words.SHOPS)}.]")
+        s.tell(f"[{t.a}|One {t.singular}] costs {s.usd(cost)}[.| at the {s.pick(*words.SHOPS)}.]")
         s.tell(f"{p} [buys|wants to buy|needs] {t(n)}.")
     else:
         s.tell(f"{p} [buys|bought] {t(n)} [for|at] {s.usd(cost)} each.")
@@ -137,8 +137,12 @@ def price_of_one(s: Scene) -> None:
         f"[{p} paid {s.usd(n * cost)} for {t(n)}|{p} bought {t(n)} for {s.usd(n * cost)}|A pack of {t(n)} costs "
         f"{s.usd(n * cost)}]."
     )
-    s.ask(f"How much does one {t.one} cost?", f"What is the price of one {t.one}?", f"How much is each {t.one}?")
-    s.div(f"the price of one {t.one}", n * cost, n)
+    s.ask(
+        f"How much does one {t.singular} cost?",
+        f"What is the price of one {t.singular}?",
+        f"How much is each {t.singular}?",
+    )
+    s.div(f"the price of one {t.singular}", n * cost, n)
 
 
 @template("unit_price", "price")
@@ -146,7 +150,7 @@ def how_many_to_buy(s: Scene) -> None:
     p = s.person()
     t = s.thing(*GOODS)
     n, cost = s.n(2, 40), s.n(2, 30)
-    s.tell_any_order(f"{p} has {s.usd(n * cost)}.", f"[{t.a}|Each {t.one}|One {t.one}] costs {s.usd(cost)}.")
+    s.tell_any_order(f"{p} has {s.usd(n * cost)}.", f"[{t.a}|Each {t.singular}|One {t.singular}] costs {s.usd(cost)}.")
     s.ask(
         f"How many {t.many} can {p} buy?",
         f"How many {t.many} can {p.he} [get|buy] for [all |]{p.his} money?",
@@ -161,7 +165,7 @@ def price_for_more(s: Scene) -> None:
     n, cost, m = s.n(2, 15), s.n(2, 25), s.n(2, 30)
     s.tell(f"[The price of {t(n)} is|A pack of {t(n)} costs|In a shop, {t(n)} cost] {s.usd(n * cost)}.")
     s.ask(f"At this price, how much do {t(m)} cost?", f"How much [would|will] {p} pay for {t(m)} at the same price?")
-    unit_price = s.div(f"the price of one {t.one}", n * cost, n)
+    unit_price = s.div(f"the price of one {t.singular}", n * cost, n)
     s.mul(f"the price of all the {t.many} asked for", unit_price, m)
 
 
@@ -255,7 +259,7 @@ def percent_off(s: Scene) -> None:
         f"{t.a} [costs|is sold for|normally costs] {s.usd(cost)}.",
         f"[In the sale|Today|With a coupon], {p} gets a [discount|reduction] of {rate}[%| percent].",
     )
-    s.ask(f"How much does {p} pay[| for the {t.one}]?", f"What does {p.he} have to pay?")
+    s.ask(f"How much does {p} pay[| for the {t.singular}]?", f"What does {p.he} have to pay?")
     off = s.percent("the discount", cost, rate)
     s.sub("the price after the discount", cost, off)
 
@@ -284,5 +288,5 @@ def amount_off_each(s: Scene) -> None:
         f"A shop lowers the price of {t.a} from {s.usd(cost)} by {s.usd(off)}.", f"{p} buys {t(n)} at the new price."
     )
     s.ask(f"How much does {p} pay?", f"How much do the {t.many} cost {p.him}?")
-    new = s.sub(f"the new price of one {t.one}", cost, off)
+    new = s.sub(f"the new price of one {t.singular}", cost, off)
     s.mul(f"the cost of the {t.many}", new, n)

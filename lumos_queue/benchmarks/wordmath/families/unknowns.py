@@ -65,9 +65,9 @@ def price_with_fee(s: Scene) -> None:
         f"{p} orders {n(k)}, all at the same price, and pays {fee} of {s.usd(c)}.",
         f"The [bill|total] is {s.usd(x * k + c)}.",
     )
-    s.ask(f"How much does one {n.one} cost?", f"What is the price of [one|a] {n.one}?")
+    s.ask(f"How much does one {n.singular} cost?", f"What is the price of [one|a] {n.singular}?")
     s.program.solve(
-        f"the price of one {n.one}",
+        f"the price of one {n.singular}",
         f"multiplying x by {k} and adding {c} gives {x * k + c}",
         f"x * {k} + {c} = {x * k + c}",
         x,

@@ -40,7 +40,7 @@ ABOUT_THE_WORLD = (
 )
 
 
-def go_on(story: Story) -> None:
+def extend_story(story: Story) -> None:
     """Add at random a relation of an amount that a person has in the end, and a number that plays no role."""
     s = story.scene
     if story.holdings and s.chance(EXTENDED):
@@ -52,10 +52,10 @@ def go_on(story: Story) -> None:
 
 def _sell(story: Story, holding: Holding) -> None:
     s, many = story.scene, holding.noun.many
-    unit_price = story.new(f"the price of each {holding.noun.one}", price := s.n(2, 15))
+    unit_price = story.new(f"the price of each {holding.noun.singular}", price := s.n(2, 15))
     money = story.product_of(f"the money for the {many}", holding.quantity, unit_price)
     story.tell(
-        unit_price, f"{holding.who} sells all the {many} for {s.usd(price)} each", holding.at + 1, 3, plain=False
+        unit_price, f"{holding.who} sells all the {many} for {s.usd(price)} each", holding.moment + 1, 3, plain=False
     )
     story.ask(money, f"how much money does {holding.who} get for the {many}", f"how much does {holding.who} earn")
     story.use("cost of n at a price")
@@ -69,14 +69,14 @@ def _need(story: Story, holding: Holding) -> None:
     story.tell(
         need,
         f"{holding.who} {wants} {noun(int(story.value(need)))} [in all|altogether]",
-        holding.at + 1,
+        holding.moment + 1,
         3,
         plain=False,
     )
     story.tell(
         missing_amount,
         f"{holding.who} needs {noun(int(story.value(missing_amount)), 'more')}",
-        holding.at + 1,
+        holding.moment + 1,
         1,
         plain=False,
     )
@@ -90,8 +90,8 @@ def _need(story: Story, holding: Holding) -> None:
 def _other_person(story: Story, holding: Holding) -> None:
     s, noun, value = story.scene, holding.noun, int(story.value(holding.quantity))
     q = s.person()
-    name, now = f"the number of {noun.many} {q} has", "now " if holding.at > 5 else ""
-    time = holding.at + 1
+    name, now = f"the number of {noun.many} {q} has", "now " if holding.moment > 5 else ""
+    time = holding.moment + 1
     if s.chance(0.3):
         factor = s.pick(2, 3, 4, 5, 6)
         ratio = story.new(f"how many times the {noun.many} of {holding.who} {q} has", factor)
@@ -131,16 +131,20 @@ def _pack(story: Story, holding: Holding) -> None:
     if not divisors:
         return
     group_size, container = s.pick(*divisors), s.container()
-    size = story.new(f"the number of {noun.many} in each {container.one}", group_size)
+    size = story.new(f"the number of {noun.many} in each {container.singular}", group_size)
     count = story.new(f"the number of {container.many}", value // group_size)
     story.graph.product(holding.quantity, size, count)
     into = f"{holding.who} puts all the {noun.many} into"
-    story.tell(size, f"{into} {container.many} of {group_size}", holding.at + 1, 3, plain=False)
+    story.tell(size, f"{into} {container.many} of {group_size}", holding.moment + 1, 3, plain=False)
     story.tell(
-        count, f"{into} {container(value // group_size)}, with the same number in each", holding.at + 1, 2, plain=False
+        count,
+        f"{into} {container(value // group_size)}, with the same number in each",
+        holding.moment + 1,
+        2,
+        plain=False,
     )
     story.ask(count, f"how many {container.many} does {holding.who} [need|fill]")
-    story.ask(size, f"how many {noun.many} are in each {container.one}")
+    story.ask(size, f"how many {noun.many} are in each {container.singular}")
     story.use("groups of")
 
 
@@ -151,13 +155,13 @@ def _share(story: Story, holding: Holding) -> None:
         return
     groups, group = s.pick(*divisors), s.group()
     count = story.new(f"the number of {group.many}", groups)
-    size = story.new(f"the number of {noun.many} for each {group.one}", value // groups)
+    size = story.new(f"the number of {noun.many} for each {group.singular}", value // groups)
     story.graph.product(holding.quantity, size, count)
     sharing_text = f"{holding.who} shares all the {noun.many} equally among"
-    story.tell(count, f"{sharing_text} {group(groups)}", holding.at + 1, 3, plain=False)
-    story.hint(count, f"{sharing_text} some {group.many}", holding.at + 1, with_one_of=(size,))
-    story.tell(size, f"each {group.one} gets {noun(value // groups)}", holding.at + 1.5, 1.5, plain=False)
-    story.ask(size, f"how many {noun.many} does each {group.one} get")
+    story.tell(count, f"{sharing_text} {group(groups)}", holding.moment + 1, 3, plain=False)
+    story.hint(count, f"{sharing_text} some {group.many}", holding.moment + 1, with_one_of=(size,))
+    story.tell(size, f"each {group.singular} gets {noun(value // groups)}", holding.moment + 1.5, 1.5, plain=False)
+    story.ask(size, f"how many {noun.many} does each {group.singular} get")
     story.ask(count, f"how many {group.many} are there")
     story.use("share equally")
 

@@ -8,7 +8,7 @@ from lumos_queue.benchmarks.wordmath.composer.story import Story
 from lumos_queue.benchmarks.wordmath.scene import Noun, Person
 
 
-def packing(story: Story) -> None:
+def pack_containers(story: Story) -> None:
     """Begin a story about things in containers, the same number in each. Some may be left over."""
     s = story.scene
     person, noun, container = s.person(), s.thing(*words.THINGS), s.container()
@@ -24,7 +24,7 @@ def packing(story: Story) -> None:
         ("had", "put"),
     )
     count = story.new(f"the number of {container.many}", groups)
-    size = story.new(f"the number of {many} in each {container.one}", group_size)
+    size = story.new(f"the number of {many} in each {container.singular}", group_size)
     packed_amount = story.product_of(f"the number of {many} in the {container.many}", count, size)
     total = packed_amount
     if s.chance(0.3):
@@ -42,7 +42,7 @@ def packing(story: Story) -> None:
     story.hint(count, f"{person} {put} the {many} into {container.many}", 1)
     story.tell(
         size,
-        f"[each {container.one} holds|every {container.one} gets] {noun(group_size)}",
+        f"[each {container.singular} holds|every {container.singular} gets] {noun(group_size)}",
         at=2,
         weight=2.5,
         plain=False,
@@ -52,11 +52,11 @@ def packing(story: Story) -> None:
         f"how many {container.many} does {person} [need|use|fill]",
         f"how many {container.many} are there",
     )
-    story.ask(size, f"how many {many} are [in each {container.one}|there in every {container.one}]")
+    story.ask(size, f"how many {many} are [in each {container.singular}|there in every {container.singular}]")
     story.ask(total, f"how many {many} does {person} have [altogether|in all|in total]")
     if s.chance(0.3):
         weight = s.n(2, 40)
-        story.tell(_noise(story, weight), f"each {container.one} weighs {weight} pounds", at=2.5, plain=False)
+        story.tell(_noise(story, weight), f"each {container.singular} weighs {weight} pounds", at=2.5, plain=False)
     story.use("groups of")
     story.hold(total, person, noun, 5)
 
@@ -67,13 +67,13 @@ def _noise(story: Story, value: int) -> int:
     return story.new("a number that plays no role", value)
 
 
-def sharing(story: Story) -> None:
+def share_equally(story: Story) -> None:
     """Begin a story about a person who shares things equally among people."""
     s = story.scene
     person, noun, group = s.person(), s.thing(*words.THINGS), s.group()
     many, groups, share = noun.many, s.n(2, 24), s.n(2, 25)
     count = story.new(f"the number of {group.many}", groups)
-    size = story.new(f"the number of {many} for each {group.one}", share)
+    size = story.new(f"the number of {many} for each {group.singular}", share)
     total_given = story.product_of(f"the number of {many} for all the {group.many}", count, size)
     total = total_given
     if s.chance(0.3):
@@ -93,9 +93,17 @@ def sharing(story: Story) -> None:
         action = f"gave the same number of {many} to each of {{g}}"
     story.tell(count, f"{person} {action.format(g=group(groups))}", at=1, weight=2.5, plain=False)
     story.hint(count, f"{person} {action.format(g=f'some {group.many}')}", 1)
-    story.tell(size, f"[each {group.one} got|every {group.one} received] {noun(share)}", at=2, weight=2.5, plain=False)
+    story.tell(
+        size,
+        f"[each {group.singular} got|every {group.singular} received] {noun(share)}",
+        at=2,
+        weight=2.5,
+        plain=False,
+    )
     story.ask(count, f"how many {group.many} were there", f"how many {group.many} got {many}")
-    story.ask(size, f"how many {many} did each {group.one} [get|receive]", f"how many did each {group.one} get")
+    story.ask(
+        size, f"how many {many} did each {group.singular} [get|receive]", f"how many did each {group.singular} get"
+    )
     if total == total_given:
         story.ask(total, f"how many {many} did {person} [share|have] [altogether|in all]")
     else:
@@ -110,14 +118,16 @@ def rows(story: Story) -> None:
     noun, line = s.noun(thing), s.noun(row)
     groups, row_size = s.n(2, 40), s.n(2, 40)
     count = story.new(f"the number of {line.many}", groups)
-    size = story.new(f"the number of {noun.many} in each {line.one}", row_size)
+    size = story.new(f"the number of {noun.many} in each {line.singular}", row_size)
     total = story.product_of(f"the number of {noun.many} {where}", count, size)
     story.tell(count, f"there are {line(groups)} of {noun.many} {where}", weight=3)
     story.hint(count, f"the {noun.many} {where} are in equal {line.many}", 0)
-    story.tell(size, f"[each {line.one} has {noun(row_size)}|there are {noun(row_size)} in each {line.one}]", 1, 3)
+    story.tell(
+        size, f"[each {line.singular} has {noun(row_size)}|there are {noun(row_size)} in each {line.singular}]", 1, 3
+    )
     story.tell(total, f"there are {noun(int(story.value(total)))} {where} [altogether|in all]", at=1.5, weight=2)
     story.ask(count, f"how many {line.many} of {noun.many} are there {where}", f"how many {line.many} are there")
-    story.ask(size, f"how many {noun.many} are in each {line.one}")
+    story.ask(size, f"how many {noun.many} are in each {line.singular}")
     story.ask(total, f"how many {noun.many} are {where} [altogether|in all|in total]")
     story.use("groups of")
     if s.chance(0.4):
@@ -147,21 +157,21 @@ def two_kinds_of_groups(story: Story) -> None:
     for index, (container, who) in enumerate(zip(kinds, owner, strict=True)):
         groups, group_size = s.n(2, 15), s.n(2, 20)
         count = story.new(f"the number of {container.many}", groups)
-        size = story.new(f"the number of {noun.many} in each {container.one}", group_size)
+        size = story.new(f"the number of {noun.many} in each {container.singular}", group_size)
         total = story.product_of(f"the number of {noun.many} in the {container.many}", count, size)
         totals.append((total, who, container))
         clause = f"{who} {verb} {container(groups)} of {noun.many}"
         story.tell(
-            (count, size), f"{clause} with {group_size} in each {container.one}", at=index, weight=3, plain=False
+            (count, size), f"{clause} with {group_size} in each {container.singular}", at=index, weight=3, plain=False
         )
         story.tell(count, clause, at=index)
         some = f"{who} {verb} some {container.many} of {noun.many}"
         story.hint(count, some, index - 0.1, with_one_of=(size,))
-        story.tell(size, f"each {container.one} holds {noun(group_size)}", at=index + 0.5, plain=False)
+        story.tell(size, f"each {container.singular} holds {noun(group_size)}", at=index + 0.5, plain=False)
         story.tell(total, f"{who} {verb} {noun(int(story.value(total)))} in {container.many}", at=index, weight=0.6)
         story.ask(total, f"how many {noun.many} are in {who}'s {container.many}")
         story.ask(count, f"how many {container.many} of {noun.many} {base.format(p=who)}")
-        story.ask(size, f"how many {noun.many} are in each {container.one}")
+        story.ask(size, f"how many {noun.many} are in each {container.singular}")
     _sum_and_gap(story, noun, totals, base)
     story.use("groups of")
 
@@ -191,7 +201,7 @@ def _count_parts(story: Story) -> None:
     counts = story.new(f"the number of {a.many}", x), story.new(f"the number of {b.many}", y)
     totals = []
     for noun, count, parts_each in ((a, counts[0], first), (b, counts[1], second)):
-        size = story.new(f"the number of {parts} of each {noun.one}", parts_each)
+        size = story.new(f"the number of {parts} of each {noun.singular}", parts_each)
         total = story.product_of(f"the number of {parts} of the {noun.many}", count, size)
         story.tell(
             (count, size), f"there are {noun(int(story.value(count)))} with {parts_each} {parts} each {where}", weight=3

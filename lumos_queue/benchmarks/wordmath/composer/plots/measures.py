@@ -146,7 +146,7 @@ def _later(story: Story, names: list[str], ages: list[int]) -> None:
     story.use("before and after")
 
 
-def cutting(story: Story) -> None:
+def cut_material(story: Story) -> None:
     """Begin a story about a length of material, which is cut into equal pieces or shortened."""
     s = story.scene
     material, unit_one, piece_one = s.pick(*MATERIALS)
@@ -155,14 +155,14 @@ def cutting(story: Story) -> None:
         many, piece_length = s.n(2, 20), s.n(2, 20)
         count, size = (
             story.new(f"the number of {piece.many}", many),
-            story.new(f"the length of each {piece.one}", piece_length),
+            story.new(f"the length of each {piece.singular}", piece_length),
         )
         used_material = story.product_of(f"the {unit.many} of {material} in the {piece.many}", count, size)
         story.tell(count, f"{person} cut {piece(many)} of the same length from the {material}", at=1, weight=3)
-        story.tell(size, f"each {piece.one} is {unit(piece_length)} long", at=2, weight=3, plain=False)
+        story.tell(size, f"each {piece.singular} is {unit(piece_length)} long", at=2, weight=3, plain=False)
         story.hint(count, f"{person} cut {piece.many} of the same length from the {material}", 1)
         story.ask(count, f"how many {piece.many} did {person} [get|cut]")
-        story.ask(size, f"how many {unit.many} long is each {piece.one}", f"how long is each {piece.one}")
+        story.ask(size, f"how many {unit.many} long is each {piece.singular}", f"how long is each {piece.singular}")
         story.use("groups of")
     else:
         used_material = story.new(f"the {unit.many} of {material} used", s.n(2, 60))

@@ -7,7 +7,7 @@ from lumos_queue.benchmarks.wordmath.composer.story import Story
 from lumos_queue.benchmarks.wordmath.scene import Noun, Person
 
 
-def shopping(story: Story) -> None:
+def buy_things(story: Story) -> None:
     """Begin a story about a person who buys things at a price each, and pays from a purse."""
     s = story.scene
     person = s.person()
@@ -37,7 +37,7 @@ def _purchase(story: Story, person: Person, index: int) -> tuple[int, Noun]:
     s = story.scene
     noun = s.thing("fruit", "snack", "school", "toy", "clothes", "plant", "tool", "kitchen")
     count = story.new(f"the number of {noun.many}", amount := s.n(2, 24))
-    unit_price = story.new(f"the price of each {noun.one}", price := s.price(2, 30))
+    unit_price = story.new(f"the price of each {noun.singular}", price := s.price(2, 30))
     cost = story.product_of(f"the cost of the {noun.many}", unit_price, count)
     time, payment = index * 1.0, s.usd(story.value(cost))
     story.tell(
@@ -46,7 +46,7 @@ def _purchase(story: Story, person: Person, index: int) -> tuple[int, Noun]:
     story.tell(count, f"{person} bought {noun(amount)}", time, 2)
     story.tell(
         unit_price,
-        f"[one {noun.one} costs|each {noun.one} costs|the price of {noun.a} is] {s.usd(price)}",
+        f"[one {noun.singular} costs|each {noun.singular} costs|the price of {noun.a} is] {s.usd(price)}",
         time + 0.3,
         2,
     )
@@ -60,7 +60,9 @@ def _purchase(story: Story, person: Person, index: int) -> tuple[int, Noun]:
     )
     story.ask(count, f"how many {noun.many} did {person} buy")
     story.ask(
-        unit_price, f"how much does [one|each] {noun.one} cost", f"what is the price of [one {noun.one}|{noun.a}]"
+        unit_price,
+        f"how much does [one|each] {noun.singular} cost",
+        f"what is the price of [one {noun.singular}|{noun.a}]",
     )
     story.use("cost of n at a price")
     return cost, noun
@@ -131,8 +133,8 @@ def prices(story: Story) -> None:
         story.tell(number, f"{person} [buys|wants to buy] {x(count)}", at=2, weight=3)
         total = story.product_of(f"the cost of the {x.many}", unit_prices[0], number)
         story.ask(total, f"how much must {person} pay for the {x.many}")
-        whole = story.sum_of(f"the cost of the {x.many} and the {y.one}", total, unit_prices[1])
-        story.ask(whole, f"how much must {person} pay for the {x.many} and one {y.one}")
+        whole = story.sum_of(f"the cost of the {x.many} and the {y.singular}", total, unit_prices[1])
+        story.ask(whole, f"how much must {person} pay for the {x.many} and one {y.singular}")
         story.use("cost of n at a price")
     elif s.chance(0.7):
         off = s.n(2, max(values[0] - 1, 2))
@@ -148,12 +150,12 @@ def prices(story: Story) -> None:
         story.use("left after")
 
 
-def selling(story: Story) -> None:
+def sell_things(story: Story) -> None:
     """Begin a story about a sale: number, price, income, cost, profit, and a goal."""
     s = story.scene
     person, noun = s.person(), s.thing("fruit", "snack", "vegetable", "craft", "plant")
     count = story.new(f"the number of {noun.many} sold", number := s.n(2, 60))
-    unit_price = story.new(f"the price of each {noun.one}", price := s.n(2, 20))
+    unit_price = story.new(f"the price of each {noun.singular}", price := s.n(2, 20))
     income = story.product_of("the money earned", count, unit_price)
     story.tell((count, unit_price), f"{person} sold {noun(number)} for {s.usd(price)} each", weight=3, plain=False)
     story.tell(count, f"{person} sold {noun(number)}", weight=2)
@@ -162,7 +164,9 @@ def selling(story: Story) -> None:
     story.hint(count, f"{person} sold some {noun.many}", 0)
     story.ask(income, f"how much money did {person} [earn|make|get]", f"how much did {person} earn in all")
     story.ask(count, f"how many {noun.many} did {person} sell")
-    story.ask(unit_price, f"how much did one {noun.one} cost", f"at what price did {person} sell each {noun.one}")
+    story.ask(
+        unit_price, f"how much did one {noun.singular} cost", f"at what price did {person} sell each {noun.singular}"
+    )
     story.use("cost of n at a price")
     earnings = story.value(income)
     if s.chance(0.4):
@@ -170,7 +174,7 @@ def selling(story: Story) -> None:
         thing = s.noun(s.pick("bicycle", "camera", "guitar", "tent", "telescope", "drum", "skateboard", "radio"))
         story.tell(goal, f"{person} [wants to buy|is saving for] {thing.a} that costs {s.usd(story.value(goal))}", 2, 2)
         need = story.less("the money still needed", goal, income)
-        story.ask(need, f"how much more money does {person} need[| for the {thing.one}]")
+        story.ask(need, f"how much more money does {person} need[| for the {thing.singular}]")
         story.use("still needed")
     elif earnings > 3 and s.chance(0.5):
         expense = story.new("the money spent", s.n(2, int(earnings) - 1))

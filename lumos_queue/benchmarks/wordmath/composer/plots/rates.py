@@ -51,18 +51,18 @@ def habits(story: Story) -> None:
     totals = []
     for person in s.people(s.pick(1, 1, 2)):
         speed, count = s.n(2, 30), s.n(2, 20)
-        rate = story.new(f"the number of {noun.many} {person} {does} each {time.one}", speed)
+        rate = story.new(f"the number of {noun.many} {person} {does} each {time.singular}", speed)
         times = story.new(f"the number of {time.many} of {person}", count)
         total = story.product_of(f"the number of {noun.many} {person} {does} in all", rate, times)
         amount = int(story.value(total))
-        article = "an" if time.one in ("hour", "evening") else "a"
-        regular = f"{person} {does} {noun(speed)} [{article}|each|every] {time.one}"
+        article = "an" if time.singular in ("hour", "evening") else "a"
+        regular = f"{person} {does} {noun(speed)} [{article}|each|every] {time.singular}"
         story.tell((rate, times), f"{regular} for {time(count)}", weight=2, plain=False)
         story.tell(rate, regular, weight=3)
         story.tell((total, times), f"{person} {does} {noun(amount)} in {time(count)}", at=0.5, weight=1.5)
         story.tell(total, f"{person} {does} {noun(amount)} [in all|altogether]", at=0.5)
         story.tell(times, f"{person} does this for {time(count)}", at=0.7, weight=1.5)
-        story.ask(rate, f"how many {noun.many} does {person} {base} [in one|each|per] {time.one}")
+        story.ask(rate, f"how many {noun.many} does {person} {base} [in one|each|per] {time.singular}")
         story.ask(
             times,
             f"how many {time.many} does {person} need",
@@ -75,7 +75,7 @@ def habits(story: Story) -> None:
         (first_total, p, r), (second_total, q, t) = totals
         both = story.sum_of("the sum of both numbers", first_total, second_total)
         story.ask(both, f"how many {noun.many} do {p} and {q} {base} [altogether|in all|in total]")
-        for first, second, span in ((first_total, second_total, " in all"), (r, t, f" each {time.one}")):
+        for first, second, span in ((first_total, second_total, " in all"), (r, t, f" each {time.singular}")):
             if story.value(first) != story.value(second):
                 swap = story.value(first) < story.value(second)
                 (high, a), (low, b) = ((second, q), (first, p)) if swap else ((first, p), (second, q))

@@ -13,7 +13,7 @@ from torch.nn import functional
 from lumos_queue.experts.backends.own.models.loading import load_network
 from lumos_queue.experts.backends.own.models.texts import number_words
 from lumos_queue.experts.backends.own.networks.restorer import Restorer
-from lumos_queue.experts.backends.own.networks.viewer import CELL, SIDE, Seen, Viewer
+from lumos_queue.experts.backends.own.networks.viewer import CELL, SIDE, Viewer, ViewerOutput
 from lumos_queue.experts.backends.own.networks.words import TextDrawer
 from lumos_queue.experts.backends.pixels import from_pixels, read_picture, read_text, to_pixels
 from lumos_queue.experts.problems import BAD_INPUT, SampleError
@@ -48,18 +48,18 @@ class _View:
     def __init__(self, folder: str):
         self.network, self.vocabulary = load_network(Viewer, folder)
 
-    def look(self, data: bytes) -> Seen:
+    def look(self, data: bytes) -> ViewerOutput:
         image = read_picture(data)
         if image.size != (SIDE, SIDE):
             image = image.resize((SIDE, SIDE), Image.Resampling.BICUBIC)
         with torch.inference_mode():
             return self.network(to_tensor(np.asarray(image, dtype=np.float32) / np.float32(255)))
 
-    def label(self, view: Seen, group: int) -> str:
+    def label(self, view: ViewerOutput, group: int) -> str:
         """Return the likeliest label of a group."""
         return self.vocabulary["groups"][group][int(view.groups[group][0].argmax())]
 
-    def things(self, view: Seen) -> list[str]:
+    def things(self, view: ViewerOutput) -> list[str]:
         """Return the kinds of all things from left to right. Kinds can repeat."""
         chances = view.points[0].softmax(dim=0)
         presence = (1 - chances[0])[None]

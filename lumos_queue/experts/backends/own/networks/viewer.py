@@ -13,7 +13,7 @@ CELL = 4  #: pixels of a side of a cell: a picture has 16 x 16 cells
 _WIDTHS = (32, 48)
 
 
-class Seen(NamedTuple):
+class ViewerOutput(NamedTuple):
     """The outputs of a Viewer. All except the offsets are logits."""
 
     groups: list[Tensor]  #: for each group of labels (batch, labels); exactly one label of a group is right
@@ -41,9 +41,9 @@ class Viewer(nn.Module):
         self.groups = nn.ModuleList(nn.Linear(2 * large, size) for size in groups)
         self.points = nn.Conv2d(large, 2 + kinds, 1)
 
-    def forward(self, pictures: Tensor) -> Seen:
+    def forward(self, pictures: Tensor) -> ViewerOutput:
         """(batch, 3, SIDE, SIDE) from 0 to 1 → labels, points and offsets."""
         cells = self.wide(self.look(pictures - 0.5))
         features = torch.cat([cells.mean(dim=(2, 3)), cells.amax(dim=(2, 3))], dim=1)
         points = self.points(cells)
-        return Seen([head(features) for head in self.groups], points[:, 1:], points[:, 0])
+        return ViewerOutput([head(features) for head in self.groups], points[:, 1:], points[:, 0])
