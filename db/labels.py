@@ -158,7 +158,7 @@ def locate_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
 
 
 def name_of_step(steps: Sequence[RecordedStep], position: int, branch: int) -> str:
-    """The name of the step at this position and branch, as `place_of_step` reads it."""
+    """The name of the step at this position and branch, as `locate_step` reads it."""
     subgoal = action = 0
     for step in select_annotated_steps(steps):
         if isinstance(step.detail, Subgoal):

@@ -169,8 +169,8 @@ class _Steps:
 async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: Journal, perform: Perform) -> EpisodeRun:
     """Run `formulation` on `task` to its end.
 
-    Raises InfrastructureError when the episode will be retried, its subclass Unanswered when it waits for a person, and
-    Diverged when the journal belongs to other code.
+    Raises InfrastructureError when the episode will be retried, its subclass ApprovalPending when it waits for a
+    person, and Diverged when the journal belongs to other code.
     """
     steps = _Steps(journal, perform)
     log = steps.log

@@ -13,9 +13,9 @@ LumosError
     │   ├── EndpointRefused   the same, and a SpecError: one line for the person
     │   └── EndpointNotReady  the same, while a server starts: a submission waits for it
     ├── RowFailed         the worker: the item is retried after the others, and ends when it fails each time
-    ├── Undecided         the worker: the item will be retried after a pause, and is not charged
-    ├── Unanswered        the worker: the item waits for a person, and is not charged
-    └── AwaitsJob         the worker: the job waits for another job, and no item is charged
+    ├── UnclearFailure    the worker: the item will be retried after a pause, and is not charged
+    ├── ApprovalPending   the worker: the item waits for a person, and is not charged
+    └── WaitsForJob       the worker: the job waits for another job, and no item is charged
 """
 
 from __future__ import annotations

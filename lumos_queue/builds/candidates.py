@@ -63,7 +63,7 @@ class BuildCandidate:
     annotation: Annotation
     one_pass_only: str  #: why no other formulation's conversations can be made of it; '' when they can
     modules: tuple[str, ...]  #: those without a rejecting verdict
-    level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `prefilled_roles`
+    level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `find_prefilled_roles`
     reply: str = ""  #: what its row says, where one model answered alone (solver_replies.py)
 
     def columns(self, content: str, good: bool = True) -> dict[str, Any]:

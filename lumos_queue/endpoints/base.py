@@ -120,7 +120,7 @@ class Endpoint(Protocol):
         reply that is cut off or not valid JSON), EpisodeError('infra_error', …) when it cannot (any other status,
         with evidence that the request is at fault, `images` for an endpoint that only takes text, or candidates, beams
         or epsilon for one that does not search),
-        EpisodeError('limit', …) when the prompt does not fit the model's context, and Undecided when there is no
+        EpisodeError('limit', …) when the prompt does not fit the model's context, and UnclearFailure when there is no
         evidence about a refusal.
         """
         ...

@@ -98,8 +98,8 @@ class Client:
 
         Raises EndpointDown when the endpoint cannot be reached, or fails or refuses all requests, InfrastructureError
         when the tries of this request are used up, and ContextFull when the prompt is too long. When the server answers
-        other requests, raises EpisodeError for a refusal and RowFailed for a failure of this request; Undecided when
-        the cause is unknown (evidence.py).
+        other requests, raises EpisodeError for a refusal and RowFailed for a failure of this request; UnclearFailure
+        when the cause is unknown (evidence.py).
         """
         item: Hashable = episode or object()
         data = orjson.dumps(body)

@@ -45,7 +45,7 @@ class Judge:
     ) -> None:
         """Return as soon as one of these replicas has answered another row, or a control.
 
-        Raises Undecided when a control fails, too, and EndpointDown when all replicas are left out.
+        Raises UnclearFailure when a control fails, too, and EndpointDown when all replicas are left out.
         """
         self._admission.suspended += 1
         quiet_since = time.perf_counter()
@@ -90,7 +90,7 @@ class Judge:
         return True
 
     def _give_up(self, item: Hashable, failures: Mapping[Replica, RequestRefused | TryFailed]) -> None:
-        """Raises Undecided, or EndpointDown when no replica remains."""
+        """Raises UnclearFailure, or EndpointDown when no replica remains."""
         for replica in failures:
             if not replica.evidence.is_lone(item):
                 replica.avoid(time.perf_counter())

@@ -34,7 +34,7 @@ def pack(parts: list[bytes]) -> bytes:
 
 
 def unpack(data: bytes) -> list[bytes]:
-    """Return the parts of bytes that `pack` made. Raises Garbage for other bytes."""
+    """Return the parts of bytes that `pack` made. Raises BadFrame for other bytes."""
     parts, position = [], 0
     while position < len(data):
         if position + 4 > len(data):
@@ -48,7 +48,9 @@ def unpack(data: bytes) -> list[bytes]:
 
 
 def write_frame(pipe: int, data: bytes, deadline: float | None = None) -> None:
-    """Write a frame. Raises Closed, and Late if the reader has not read it by `deadline` (time.monotonic())."""
+    """Write a frame. Raises PipeClosed, and DeadlinePassed if the reader has not read it by `deadline`
+    (time.monotonic()).
+    """
     rest = memoryview(pack([data]))
     poll = select.poll()
     poll.register(pipe, select.POLLOUT)
@@ -63,8 +65,8 @@ def write_frame(pipe: int, data: bytes, deadline: float | None = None) -> None:
 def read_frame(pipe: int, deadline: float | None = None) -> bytes:
     """Return the content of a frame.
 
-    Raises Closed, Late if it has not arrived completely by `deadline` (time.monotonic()), and Garbage for a frame of
-    more than MAX_FRAME bytes.
+    Raises PipeClosed, DeadlinePassed if it has not arrived completely by `deadline` (time.monotonic()), and BadFrame
+    for a frame of more than MAX_FRAME bytes.
     """
     (length,) = _LENGTH.unpack(_read(pipe, 4, deadline))
     if length > MAX_FRAME:

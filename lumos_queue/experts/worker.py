@@ -61,8 +61,8 @@ class ExpertProcess:
     def ask(self, sample: list[bytes]) -> bytes | Problem:
         """Return the answer for a sample, which has a value for each slot.
 
-        Raises Stopped, ActionError of kind `expert` if the model cannot be loaded, and InfrastructureError if the
-        process cannot be started.
+        Raises ProcessStopped, ActionError of kind `expert` if the model cannot be loaded, and InfrastructureError if
+        the process cannot be started.
         """
         child = self._start_if_needed()
         self.served += 1
@@ -118,7 +118,7 @@ class ExpertProcess:
 
 
 def _read_answer(answer: bytes) -> bytes | Problem:
-    """Return the value or the problem of a frame. Raises Garbage for other frames."""
+    """Return the value or the problem of a frame. Raises BadFrame for other frames."""
     if answer[:1] == VALUE:
         return answer[1:]
     if answer[:1] == PROBLEM:

@@ -95,7 +95,7 @@ class Job(Protocol[C]):
     async def run(self, work: Work, journal: Journal, context: C) -> ItemResult:
         """Run one item.
 
-        Raises InfrastructureError when it will be retried, and its subclass AwaitsJob when another job has to end
+        Raises InfrastructureError when it will be retried, and its subclass WaitsForJob when another job has to end
         first; for an item without a task also SpecError, which fails the job, and NeedsAttention, which pauses it.
         """
         ...

@@ -59,7 +59,7 @@ class Rollouts:
     async def gather(self, recipe: Rltf, window: Window, item: int) -> dict[str, Any]:
         """Return the rollouts of a window as JSON (training/rltf/rollouts.py), for the item with that id.
 
-        Raises AwaitsJob until they are complete, NeedsAttention when some of them are missing.
+        Raises WaitsForJob until they are complete, NeedsAttention when some of them are missing.
         """
         return await asyncio.to_thread(self._gather, recipe, window, item)
 

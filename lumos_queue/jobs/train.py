@@ -88,8 +88,8 @@ class Train:
         """Run the item in its own process, so that its end releases memory, threads and GPU.
 
         Raises SpecError for a problem that a person has to fix, DivergedFit when the weights are unusable,
-        InfrastructureError when the process was killed, AwaitsJob until its rollouts are complete, NeedsAttention when
-        some are missing, TrainingCrashed for any other failure.
+        InfrastructureError when the process was killed, WaitsForJob until its rollouts are complete, NeedsAttention
+        when some are missing, TrainingCrashed for any other failure.
         """
         window = self.windows()[work.ordinal]
         if context.rollouts and isinstance(self.recipe, Rltf) and "rows" in window:

@@ -19,7 +19,7 @@ COUNTED = (*JUDGED, "unsure", "disputed", "unlabelled")
 
 
 class AuditSummary(Protocol):
-    """A place of the sample (db.audits.Sampled)."""
+    """A place of the sample (db.audits.AuditSlot)."""
 
     @property
     def number(self) -> int: ...
@@ -52,7 +52,7 @@ def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str
     """Return the report of an audit; with `labeller`, only this person's labels count.
 
     `precision` (`share_right` for runs) is the share of right among the places that are judged right or wrong, weighted
-    by the members of the population that each represents (statistics.stratified_share). `if_unsure_wrong` counts unsure
+    by the members of the population that each represents (statistics.estimate_share). `if_unsure_wrong` counts unsure
     and disputed places as wrong. `gone` is a lower bound of the places that were removed with their jobs: the gaps
     before the last remaining place, because the size of the sample is not stored. `removed` is approximately the number
     of members of the population that they represented. `metric`, for runs, is the agreement of the main metric with

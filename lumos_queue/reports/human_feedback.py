@@ -22,7 +22,8 @@ def people_figures(connection: Connection, job: Any) -> dict[str, Any]:
     """Return `plans` of a job whose plans people approve, and `ratings` if there are any.
 
     `mean` is the mean over rated episodes of the mean rating by people; `of` is the number of all items. The interval
-    is that of a mean between the lowest and the highest rating (weighted_interval), with samples of a task in clusters.
+    is that of a mean between the lowest and the highest rating (compute_weighted_interval), with samples of a task
+    in clusters.
     """
     figures: dict[str, Any] = {}
     formulation = FORMULATIONS.find(job.formulation)

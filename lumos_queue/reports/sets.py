@@ -26,8 +26,8 @@ def set_means(values: Sequence[tuple[Hashable, Sequence[int], float]]) -> SetMea
     """Return the means from (task, its sets, value from 0 to 1) for each task, or for each sample of each task.
 
     The interval is for the benchmark that the sets were sampled from. A task in two sets is one observation with a
-    weight of two: a cluster whose weight is the number of its sets (weighted_interval). The spread is less informative,
-    because overlapping sets differ less than independent sets. Raises ValueError if there is no value.
+    weight of two: a cluster whose weight is the number of its sets (compute_weighted_interval). The spread is less
+    informative, because overlapping sets differ less than independent sets. Raises ValueError if there is no value.
     """
     by_set: dict[int, list[float]] = defaultdict(list)
     for _, sets, value in values:

@@ -31,7 +31,7 @@ class Moments:
         )
 
     def interval(self, z: float = Z_95) -> tuple[float, float, float] | None:
-        """`counted_interval` of the same scores, all from 0 to 1; None without any weight.
+        """`compute_counted_interval` of the same scores, all from 0 to 1; None without any weight.
 
         Σ (w(v - m))² is Σw²v² - 2mΣw²v + m²Σw². Its rounding error is some 1e-16 of Σw², which the clusters that are
         added to those seen make harmless.

@@ -53,7 +53,7 @@ def decide_verdict(score: float | None, metric: str = "") -> str:
 
 
 def side_of(score: float | None, metric: str) -> float | None:
-    """Return 1 or 0 for a judge's grade, as `judged_by` reads it; a score by any other metric as it is."""
+    """Return 1 or 0 for a judge's grade, as `decide_verdict` reads it; a score by any other metric as it is."""
     return score if score is None or metric != GRADE else float(score >= MIDDLE)
 
 

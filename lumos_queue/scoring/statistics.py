@@ -111,7 +111,9 @@ def compute_weighted_interval(
 def compute_counted_interval(
     groups: Sequence[tuple[float, float, int]], z: float = Z_95
 ) -> tuple[float, float, float] | None:
-    """`weighted_interval` of values none of which has a cluster beside it, from (value, weight, how many) triples."""
+    """`compute_weighted_interval` of values none of which has a cluster beside it, from (value, weight, how many)
+    triples.
+    """
     for value, weight, _ in groups:
         _check_share(value, weight)
     weighted_groups = [group for group in groups if group[1] and group[2]]
@@ -135,7 +137,7 @@ def _check_share(value: float, weight: float) -> None:
 def cluster_interval(
     share: float, total: float, squares: float, deviations: float, clusters: int, z: float
 ) -> tuple[float, float, float]:
-    """From Σw, and over clusters Σ (Σw)² and Σ (Σ w(v - share))²: see `weighted_interval`."""
+    """From Σw, and over clusters Σ (Σw)² and Σ (Σ w(v - share))²: see `compute_weighted_interval`."""
     size = total * total / squares
     if max_variance := share * (1 - share):
         variance = deviations / (total * total)

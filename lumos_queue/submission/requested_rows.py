@@ -35,7 +35,7 @@ def read_requested_rows(
 ) -> Rows:
     """Return all rows, or those that `sample` selects.
 
-    Raises SpecError as `find_data`, `open_given`, `watch_file` and `read_rows` do.
+    Raises SpecError as `find_data`, `open_program_rows`, `watch_file` and `read_rows` do.
     """
     if program_rows is None:
         path = find_data(benchmark, data, split, settings, remark)

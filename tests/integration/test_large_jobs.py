@@ -104,7 +104,7 @@ def test_a_job_that_is_stored_stays_so_when_its_rules_fail(database, monkeypatch
         raise SpecError("no")
 
     monkeypatch.setattr(store, "IN_MEMORY", 10)
-    monkeypatch.setattr(store, "kept_baselines", fail)
+    monkeypatch.setattr(store, "load_or_compute_baselines", fail)
     job = submitted(database)
     assert "are computed for its report: " in caplog.text
     assert reported(database, job)["best constant"]["value"] > 0

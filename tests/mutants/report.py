@@ -36,7 +36,7 @@ def write_table(modules: Sequence[Module], accepted: Collection[Change]) -> str:
     """A Markdown table: a row for each module and one for all.
 
     A module's interval is Wilson's. The score of all weights each module by how many mutants it has
-    (`lumos_queue.scoring.statistics.stratified_share`).
+    (`lumos_queue.scoring.statistics.estimate_share`).
     """
     rows = [_write_row(module, accepted) for module in modules]
     strata = []

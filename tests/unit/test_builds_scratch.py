@@ -15,8 +15,8 @@ from lumos_queue.errors import SpecError
 _HELD = """
 import sys, time
 from pathlib import Path
-from lumos_queue.builds.folder import staging_folder
-with staging_folder(Path(sys.argv[1])) as scratch:
+from lumos_queue.builds.folder import open_staging_folder
+with open_staging_folder(Path(sys.argv[1])) as scratch:
     (scratch / "rows.jsonl").write_text("half")
     print(scratch.name, flush=True)
     time.sleep(600)

@@ -67,7 +67,7 @@ if (child := os.fork()) == 0:
     gpus.find_gpus(Path.cwd())
     os._exit("torch" in sys.modules)
 assert os.waitpid(child, 0)[1] == 0
-print(gpus.known_gpus(), "torch" in sys.modules)
+print(gpus.get_known_gpus(), "torch" in sys.modules)
 """
     path = os.pathsep.join([pretend_gpus(tmp_path / "torch", [24_000]), str(ROOT)])
     child = subprocess.run(

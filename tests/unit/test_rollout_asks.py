@@ -18,7 +18,7 @@ def test_a_policy_learns_from_what_it_replied_and_not_from_what_it_thought(monke
         (Ask("planner", "e"), Completion("z", FinishReason.GIVEN)),
         (Ask("judge", "f"), Completion("z", FinishReason.STOP)),
     ]
-    monkeypatch.setattr(rollouts, "stored_asks", lambda *_: calls)
+    monkeypatch.setattr(rollouts, "replay_asks", lambda *_: calls)
     evaluate = SimpleNamespace(infer=SimpleNamespace(generator=lambda: None, agent=None))
     found = rollouts._asks(evaluate, SimpleNamespace(steps=[], task=None), ["planner"])
     assert [(one["prompt"], one["reply"], one["ended"]) for one in found] == [("a", "x", True), ("b", "y", False)]

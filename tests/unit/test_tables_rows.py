@@ -40,7 +40,7 @@ def test_every_column_is_measured_by_a_benchmark_of_ours(column):
 
 @pytest.mark.parametrize(("key", "row"), OWN, ids=lambda value: getattr(value, "handle", value))
 def test_every_own_row_is_a_configuration(key, row):
-    needed = row.needed_weights()
+    needed = row.list_needed_weights()
     assert not needed or set(needed) == set(FORMULATIONS.load(row.formulation).roles)
     for one in row.figures:
         benchmark = COLUMNS[one].benchmark

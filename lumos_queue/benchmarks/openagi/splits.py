@@ -1,6 +1,6 @@
 """Our split of the tasks: 20 with their gold plan as demonstrations, 110 for feedback alone, 55 held out.
 
-The paper's ids were never published, and the ids in its code overlap. splits.json has our ids; `draw_splits` computes
+The paper's ids were never published, and the ids in its code overlap. splits.json has our ids; `sample_splits` computes
 the same ids.
 """
 
