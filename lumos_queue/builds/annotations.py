@@ -1,4 +1,4 @@
-"""The recorded steps of an episode → the annotation they amount to."""
+"""Convert the recorded steps of an episode to an annotation."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Execution,
 
 
 def annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
-    """The subgoals, their actions and the actions' results, as an iterative or annotated episode recorded them.
+    """Return the subgoals, their actions and the results, as an iterative or annotated episode recorded them.
 
-    The result of an action that failed is the one that the annotation states, if it states one. None when there is no
-    answer, or when an action comes before any subgoal or a subgoal has no action: the steps of a one-pass episode do
-    not say which action belongs to which.
+    The result of a failed action is the one that the annotation states, if any. Return None when there is no answer,
+    when an action comes before the first subgoal, or when a subgoal has no action: the steps of a one-pass episode do
+    not say which action belongs to which subgoal.
     """
     subgoals: list[tuple[Subgoal, list[Action], list[str]]] = []
     for detail, result in _read_details(steps):
@@ -35,7 +35,7 @@ def annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotati
 
 
 def one_pass_annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
-    """As `annotation_of`, with every action at the last subgoal: usable for one-pass conversations only."""
+    """Return the annotation with every action at the last subgoal; only one-pass conversations can use it."""
     subgoals = [detail for detail, _ in _read_details(steps) if isinstance(detail, Subgoal)]
     pairs = [(detail, result) for detail, result in _read_details(steps) if isinstance(detail, Action)]
     if answer is None or not subgoals or not pairs:
@@ -46,20 +46,20 @@ def one_pass_annotation_of(steps: Sequence[RecordedStep], answer: str | None) ->
 
 
 def annotation_of_runs(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
-    """The runs of experts that an episode did, in their order, a subgoal each: the plan that ran."""
+    """Return the runs of experts of an episode, one subgoal for each run. None without runs or answer."""
     runs = [(detail, result) for detail, result in _read_details(steps) if isinstance(detail, Action)]
     return annotate_runs(runs, answer) if runs and answer is not None else None
 
 
-def count_failed_actions(steps: Sequence[RecordedStep]) -> int:
-    """How many of the annotation's actions did not give a result."""
-    own_steps = select_annotated_steps(steps)
+def failed_actions(steps: Sequence[RecordedStep]) -> int:
+    """Count the actions of the annotation that have no result."""
+    own_steps = annotated_steps(steps)
     runs = [step.result for step in own_steps if isinstance(step.detail, Action)]
     return sum(isinstance(run, Execution) and not run.ok for run in runs)
 
 
 def planner_only(annotation: Annotation) -> Annotation:
-    """The annotation with one readable action in place of each subgoal's: its planner's side stays the same."""
+    """Replace the actions of each subgoal by one readable action; the planner's part stays the same."""
     return replace(annotation, steps=tuple(map(_with_placeholder_action, annotation.steps)))
 
 
@@ -69,7 +69,7 @@ def _with_placeholder_action(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
 
 
 def _read_details(steps: Sequence[RecordedStep]) -> list[tuple[Subgoal | Action, str]]:
-    """Subgoals and the actions that a grounder wrote, in order, an action with its result."""
+    """Return the subgoals and the actions that a grounder wrote, in order, each action with its result."""
     return [
         (step.detail, _result(step.detail, step.result) if isinstance(step.detail, Action) else "")
         for step in select_annotated_steps(steps)

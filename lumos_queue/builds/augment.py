@@ -1,4 +1,4 @@
-"""More problems from a problem: other numbers in text and equation alike, other names."""
+"""Make more problems of a problem: with other numbers in text and equation, or with other names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TRIES = 40
 
 
 def replace_names(text: str, random: Random) -> str:
-    """The text with each known given name replaced, everywhere, by another of its kind."""
+    """Replace each known given name in the text, wherever it occurs, by another name of the same kind."""
     names = dict.fromkeys(_NAME.findall(text))
     swap: dict[str, str] = {}
     for name in names:
@@ -41,9 +41,9 @@ def replace_names(text: str, random: Random) -> str:
 
 
 def replace_numbers(record: Mapping[str, str], random: Random) -> dict[str, str] | None:
-    """A row with masked numbers (MAWPS) that has other numbers and the answer they give; None when none were found.
+    """Return a row with masked numbers (MAWPS) with other numbers and their answer; None when no numbers fit.
 
-    Whole numbers stay whole and answers positive, and so does every step of the equation.
+    Whole numbers stay whole and answers stay positive; the same holds for every step of the equation.
     """
     numbers = record["Numbers"].split()
     if not all(map(_NUMBER.fullmatch, numbers)):
@@ -71,7 +71,7 @@ def replace_numbers(record: Mapping[str, str], random: Random) -> dict[str, str]
 
 
 def nearby_number(number: Decimal, random: Random) -> Decimal:
-    """A number of about the size of this one, with as many decimals. Zero, one and fractions of one stay."""
+    """Return a number of about the same size with as many decimals. Numbers up to 1 stay as they are."""
     if number <= 1:
         return number
     decimals = max(0, -int(number.normalize().as_tuple().exponent))
@@ -81,7 +81,7 @@ def nearby_number(number: Decimal, random: Random) -> Decimal:
 
 
 def _evaluate(equation: str, numbers: list[Decimal]) -> list[Fraction] | None:
-    """The result of every operation of a prefix equation, the last one last; None when it cannot be read."""
+    """Return the result of every operation of a prefix equation, in order; None when it cannot be read."""
     stack: list[Fraction] = []
     steps: list[Fraction] = []
     for token in reversed(equation.split()):
@@ -109,5 +109,5 @@ def _evaluate(equation: str, numbers: list[Decimal]) -> list[Fraction] | None:
 
 
 def _finite(value: Fraction) -> bool:
-    """Whether the value has at most four decimals: others do not look like a word problem's answer."""
+    """Whether the value has at most four decimals, as the answers of word problems have."""
     return 10**4 % value.denominator == 0

@@ -1,4 +1,4 @@
-"""Make a build: read every episode once, choose among the usable ones, write the rows, and publish the folder whole."""
+"""Make a build: read every episode once, select among the usable episodes, write the rows and publish the folder."""
 
 from __future__ import annotations
 
@@ -41,25 +41,23 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the episodes that were read."""
+    """Counts of the episodes that were read, by outcome."""
 
     read: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[tuple[str, str, bool]] = field(default_factory=Counter)  #: module, name, whether it rejects
-    unwritten: Counter[str] = field(default_factory=Counter)  #: formulations that an episode could not be written in
+    unwritten: Counter[str] = field(default_factory=Counter)  #: formulation and reason, where writing an episode failed
     repeated: int = 0  #: rows equal to another row of their file
     unverified: set[str] = field(default_factory=set)  #: benchmarks whose rows may not be the published ones
-    stated_benchmarks: set[str] = field(
-        default_factory=set
-    )  #: benchmarks whose rows are the published ones, as a person stated
+    stated: set[str] = field(default_factory=set)  #: benchmarks whose rows a person stated to be the published ones
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A build whose rows are written, but not where it is wanted."""
+    """A build whose rows are written, but which is not yet in its target folder."""
 
     manifest: dict[str, Any]
-    folder: Path | None  #: to be published; None where the same build is there already
+    folder: Path | None  #: the folder to publish; None when the same build exists already
 
 
 def build(
@@ -72,12 +70,12 @@ def build(
     tell: Tell = ignore_progress,
     expected_digest: str = "",
 ) -> tuple[dict[str, Any], bool]:
-    """Make the build in the folder `target`; returns its manifest and whether it is new.
+    """Make the build in the folder `target` and return its manifest and whether it is new.
 
-    `facts` is what else their database knows of them (database_facts.py); None for episodes that do not come from one.
-    The same rows made with the same options are the same build: an existing one is left as it is. `expected`: the
-    digest of a preview. Raises SpecError when the folder holds anything else, when no episode is usable, when the
-    digest is not the expected one, or when the disk fails; nothing is left behind then.
+    `facts`: further facts of the database about the episodes (database_facts.py); None for episodes from elsewhere.
+    The same rows made with the same options are the same build: an existing build is not changed. `expected_digest`:
+    the digest of a preview. Raises SpecError when the folder holds anything else, when no episode is usable, when the
+    digest differs from the expected one, or when the disk fails; all files of the build are removed then.
     """
     with _prepare(episodes, name, target, options, sources, facts, tell) as draft:
         if expected_digest and draft.manifest["digest"] != expected_digest:
@@ -100,7 +98,7 @@ def preview_build(
     facts: DatabaseFacts | None = None,
     tell: Tell = ignore_progress,
 ) -> tuple[dict[str, Any], bool]:
-    """The manifest that `build` would make, and whether it would be new; nothing is left behind.
+    """Return the manifest that `build` would make, and whether the build would be new. No file stays on the disk.
 
     Raises SpecError for what `build` would refuse.
     """
@@ -118,7 +116,7 @@ def _prepare(
     facts: DatabaseFacts | None,
     tell: Tell,
 ) -> Iterator[Prepared]:
-    """Everything but the last step, in a folder beside the target that is gone when the block is left."""
+    """Do everything but publish, in a folder beside the target. The folder is removed at the end of the block."""
     tell(BuildStage.TEST_SPLITS, 0)
     splits, facts = TestSplits(options.against, sources), facts or DatabaseFacts()
     labels_asked = any(term.field == "label" for term in parse_where(options.where).terms)
@@ -194,7 +192,7 @@ def _gather(database: StagingDatabase, episodes: Iterable[StoredEpisode], rules:
 
 
 def _keep_rows(database: StagingDatabase, candidate: BuildCandidate | str, rules: Rules, tally: Tally) -> str:
-    """Stage a candidate and its rows; returns why it is excluded, '' when it is not."""
+    """Stage a candidate and its rows. Return the reason for its exclusion; '' when it is included."""
     if isinstance(candidate, str):
         return candidate
     if candidate.episode.formulation in TOOL_AGENTS:
@@ -206,7 +204,7 @@ def _keep_rows(database: StagingDatabase, candidate: BuildCandidate | str, rules
     problem = ""
     for name in rules.options.formulations:
         if name in TOOL_AGENTS:
-            continue  # rows of their own episodes alone
+            continue  # a tool agent only gives rows of its own episodes
         try:
             conversations += conversations_of(candidate, name, rules.sources).items()
         except SpecError as error:
@@ -237,7 +235,7 @@ def _keep_try(database: StagingDatabase, episode: StoredEpisode, rules: Rules) -
 
 
 def _benchmarks_and_domains(database: StagingDatabase) -> tuple[set[str], set[str]]:
-    """The benchmarks and the domains of the rows."""
+    """Return the benchmarks and the domains of the rows."""
     pairs = set(database.read("SELECT DISTINCT benchmark, domain FROM kept JOIN candidate ON id = candidate"))
     return {benchmark for benchmark, _ in pairs}, {domain for _, domain in pairs}
 
@@ -250,7 +248,7 @@ def _explain(tally: Tally, database: StagingDatabase) -> str:
 
 
 def _has_rows(benchmark: str, licences: dict[str, dict[str, int]], *, unknown: bool) -> bool:
-    """Whether rows of a benchmark are in the build whose licence is not known, or is known."""
+    """Whether the build has rows of a benchmark with an unknown licence (`unknown`), or with a known licence."""
     return any(
         benchmark in benchmarks for licence, benchmarks in licences.items() if licence.startswith(UNKNOWN) == unknown
     )

@@ -1,8 +1,7 @@
 """Rows of tool agents: one for each model call that led to an accepted answer, for every role.
 
-The prompt is the stored one, byte for byte, and the reply what the model said to it; the prompt of a native call is
-written as that of a text call, with the list of functions. Of a search only the calls on the path to its answer count;
-what was tried beside it is left out.
+A row has the stored prompt, byte for byte, and the model's reply to it. The prompt of a native call is written as that
+of a text call, with the list of functions. Of a search, only the calls on the path to its answer become rows.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
 TOOL_AGENTS = ("react", "dfsdt", "sum2act", "rewoo")
-FORMAT = "trl-sft"  #: the one format whose rows are a prompt as it is sent, and a reply
+FORMAT = "trl-sft"  #: the only format whose rows are a prompt as it is sent, and a reply
 
 
 def examine_calls(episode: StoredEpisode) -> Annotation | str:
-    """What an episode of a tool agent did on its way to the answer, or why no rows are made of it."""
+    """Return the actions of a tool agent on the path to its answer, or the reason why the episode gives no rows."""
     if episode.ending != Ending.ANSWERED:
         return f"ended {episode.ending}"
     pairs = [
@@ -37,7 +36,7 @@ def examine_calls(episode: StoredEpisode) -> Annotation | str:
 
 
 def call_rows(episode: StoredEpisode) -> Iterator[tuple[str, str, str]]:
-    """(file, key, JSON text) of each row: `policy_react`, the task's row and the step's position."""
+    """Yield (file, key, JSON text) of each row. A file is `policy_react`; a key is task row and position."""
     for step in answer_path(episode.steps):
         if isinstance(step.result, Completion) and step.result.text.strip():
             row = {"prompt": as_text_calls(step.prompt, episode.task), "completion": step.result.text.strip()}
@@ -46,7 +45,7 @@ def call_rows(episode: StoredEpisode) -> Iterator[tuple[str, str, str]]:
 
 
 def answer_path(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
-    """The formulation's own steps on the path to its answer; without a tree, all of them."""
+    """Return the formulation's own steps on the path to its answer; all of its steps when there is no tree."""
     own_steps = [step for step in steps if step.branch < WITHIN]
     ends = [step for step in own_steps if isinstance(step.result, Execution) and step.result.ends]
     if not ends or ends[-1].parent is None:

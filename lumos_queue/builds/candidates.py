@@ -1,4 +1,4 @@
-"""Whether a build can use a stored episode, and what it says; or why not."""
+"""Decide whether a build can use a stored episode: return its candidate, or the reason for its exclusion."""
 
 from __future__ import annotations
 
@@ -34,40 +34,40 @@ if TYPE_CHECKING:
 
 _NO_SUBGOAL_OF_ACTIONS = "its steps do not say which action belongs to which subgoal"
 _NO_RESULTS = "its steps do not say what their actions gave"
-SYNTHESIS = "model-synthesis"  #: the formulation whose actions are the plan, however the reply wrote it
-NOT_ASKED_FOR = "whose rows are not asked for"  #: behind a formulation's name, in the reasons of exclusions
+SYNTHESIS = "model-synthesis"  #: the formulation whose actions are the plan, in any notation of the reply
+NOT_ASKED_FOR = "whose rows are not asked for"  #: follows a formulation's name in the reasons of exclusions
 RUNS = ("run", "derived")  #: the origins of episodes in which models planned or grounded
 
-#: A further check of an annotation of that domain: '' when it passes, else why not.
+#: A further check of an annotation of a domain. It returns '' when the annotation passes, else the reason.
 Check = Callable[["StoredEpisode", str, Annotation], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a build accepts and what it excludes."""
+    """The rules by which a build accepts or excludes episodes."""
 
     options: BuildOptions
     sources: KnownBenchmarks
     splits: TestSplits
     checks: Sequence[Check] = ()
     facts: DatabaseFacts = field(default_factory=DatabaseFacts)
-    labels_asked: bool = False  #: whether the query itself says which labels are wanted
+    labels_asked: bool = False  #: whether the query itself selects by labels
 
 
 @dataclass(frozen=True, slots=True)
 class BuildCandidate:
-    """An episode that rows can be made of."""
+    """An episode that can become rows."""
 
     episode: StoredEpisode
     domain: str
     annotation: Annotation
-    one_pass_only: str  #: why no other formulation's conversations can be made of it; '' when they can
+    one_pass_only: str  #: why only one-pass conversations can be made of it; '' when all can
     modules: tuple[str, ...]  #: those without a rejecting verdict
-    level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `find_prefilled_roles`
-    reply: str = ""  #: what its row says, where one model answered alone (solver_replies.py)
+    level: str  #: check level of its actions; of a derived episode see also `prefilled_roles`
+    reply: str = ""  #: the text of its row, where one model answered alone (solver_replies.py)
 
     def columns(self, content: str, good: bool = True) -> dict[str, Any]:
-        """Its row in the staging database; `content` is everything that its rows are made of."""
+        """Return its row for the staging database. `content`: the text of all its rows."""
         episode, solution = self.episode, self.solution()
         return {
             "episode": episode.id,
@@ -97,14 +97,14 @@ class BuildCandidate:
             "gold": episode.task.inputs.get("from", {}).get("gold", ""),
         }
 
-    def find_prefilled_roles(self) -> list[str]:
-        """The roles some of whose replies were given instead of asked of a model: not a success of that model alone."""
+    def prefilled_roles(self) -> list[str]:
+        """Return the roles with replies that were prefilled: the success is not that of their models alone."""
         steps = self.episode.steps
         replies = [(step.role, step.result) for step in steps if isinstance(step.result, Completion)]
         return sorted({role for role, reply in replies if reply.finish_reason == FinishReason.GIVEN})
 
     def solution(self) -> str:
-        """Question, subgoals and actions: what makes two episodes the same to a training set."""
+        """Return question, subgoals and actions. Two episodes with the same text are duplicates in a training set."""
         steps = self.annotation.steps
         subgoals = [strip_label(step.subgoal.text) for step in steps]
         actions = write_actions(action for step in steps for action in step.actions)
@@ -112,17 +112,17 @@ class BuildCandidate:
 
     @property
     def completeness(self) -> int:
-        """How much can be made of it: of equal solutions the most complete one stays."""
+        """The number of uses of the candidate. Of equal solutions the most complete candidate stays."""
         return 2 * len(self.modules) + (not self.one_pass_only)
 
 
 def rank(level: str) -> int:
-    """How strong a check level is; 0 for none."""
+    """Return the strength of a check level from 1; 0 for no level."""
     return LEVELS.index(level) + 1 if level in LEVELS else 0
 
 
 def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
-    """The candidate made from an episode, or why it is excluded."""
+    """Return the candidate made from an episode, or the reason for its exclusion."""
     if reason := task_exclusion(episode, rules) or failure_reason(episode) or label_exclusion(episode, rules):
         return reason
     if episode.formulation in TOOL_AGENTS:
@@ -134,11 +134,11 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     modules = tuple(module for module in MODULES if module not in rejections)
     if not modules:
         return f"rejected: {rejections[MODULES[0]]}"
-    level = episode.level or ("executed" if episode.origin in RUNS else "")  # a run's own tools gave the right answer
+    level = episode.level or ("executed" if episode.origin in RUNS else "")  # the tools of a run gave the right answer
     if not level:
         return "no accepted annotation"
     if options.perturbed:
-        level = LEVELS[-1]  # what does not reach it fails the checks below
+        level = LEVELS[-1]  # episodes below this level fail the checks below
     if options.level and rank(level) < rank(options.level):
         return f"checked less than {options.level}"
     answer = episode.answer or ""
@@ -147,8 +147,8 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     row_annotation = annotation or loose
     if row_annotation is None:
         return "no annotation in its steps"
-    if count_failed_actions(episode.steps):
-        # A planner was told what the annotation states, whatever the actions did: its row may still be right.
+    if failed_actions(episode.steps):
+        # The planner was sent the results that the annotation states, not those of the actions: its row may be right.
         if "grounder" in modules or annotation is None or not all(step.results[-1] for step in annotation.steps):
             return "an action failed"
         row_annotation = planner_only(annotation)
@@ -166,7 +166,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
 
 
 def _examine_tool_agent(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
-    """The candidate made from an episode of a tool agent, whose rows are its calls (calls.py)."""
+    """Return the candidate made from an episode of a tool agent; its calls become rows (calls.py)."""
     if episode.formulation not in rules.options.formulations:
         return f"made by {episode.formulation}, {NOT_ASKED_FOR}"
     if isinstance(annotation := examine_calls(episode), str):
@@ -180,7 +180,7 @@ def _examine_tool_agent(episode: StoredEpisode, rules: Rules) -> BuildCandidate 
 
 
 def _examine_solver(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
-    """The candidate made from a run in which one model answered alone, whose row is its reply."""
+    """Return the candidate made from a run in which one model answered alone; its reply becomes a row."""
     options = rules.options
     if episode.formulation not in options.formulations:
         return f"made by {episode.formulation}, {NOT_ASKED_FOR}"
@@ -199,7 +199,7 @@ def _examine_solver(episode: StoredEpisode, rules: Rules) -> BuildCandidate | st
 
 
 def _lacks_results(domain: str, annotation: Annotation) -> bool:
-    """Whether an iterative planner, who is told each subgoal's result, would be shown nothing, as in ReWOO's data."""
+    """Whether an iterative planner, which is sent each subgoal's result, would be sent an empty text (ReWOO's data)."""
     definition = DOMAINS.load(domain)
     sends_results = (
         definition.reports == "result" and definition.calls
@@ -208,7 +208,7 @@ def _lacks_results(domain: str, annotation: Annotation) -> bool:
 
 
 def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
-    """Why nothing of this task may be trained on; '' when it may."""
+    """Return the reason why this task must not be trained on; '' when it may be."""
     options, question = rules.options, episode.task.question
     if is_test_task(episode.task, episode.split) and not options.allow_test:
         return "of a test split"
@@ -220,13 +220,13 @@ def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
 
 
 def label_exclusion(episode: StoredEpisode, rules: Rules) -> str:
-    """Why a person's label excludes it; '' when none does, or when the query chose by labels."""
+    """Return the reason when a person's label excludes the episode; '' otherwise or when the query selects by labels."""
     wrong = episode.id in rules.facts.wrong and not rules.labels_asked
     return "labelled wrong by a person" if wrong else ""
 
 
 def failure_reason(episode: StoredEpisode) -> str:
-    """Why a run was not successful; '' when it was. Annotations were judged by their verdicts."""
+    """Return the reason why a run was not successful; '' when it was. Annotations are judged by their verdicts."""
     if episode.origin not in RUNS:
         return ""
     if not is_judged(episode.ending, episode.at_limit):

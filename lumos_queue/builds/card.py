@@ -1,4 +1,4 @@
-"""README.md of a build: the card that dataset hubs show, made from its manifest."""
+"""Write the README.md of a build, the card that dataset hubs display, from its manifest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FORMAT_TEXT = {
 
 
 def card(manifest: Mapping[str, Any]) -> str:
-    """The card's text. Its head tells `datasets` which files belong together."""
+    """Return the text of the card. From its head the library `datasets` reads which files belong together."""
     return "\n".join(["---", *_head(manifest), "---", "", *_body(manifest), ""])
 
 
@@ -72,5 +72,5 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """The text as a cell of a Markdown table: a licence may be any text that a person wrote."""
+    """Return the text as a cell of a Markdown table, because a licence may be any text that a person wrote."""
     return " ".join(text.split()).replace("|", "\\|")

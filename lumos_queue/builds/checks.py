@@ -1,4 +1,4 @@
-"""Further checks of an annotation that run its actions: again as they are, or with other numbers."""
+"""Check an annotation by running its actions: again as they are, or with other numbers."""
 
 from __future__ import annotations
 
@@ -30,14 +30,17 @@ class ActionChecks:
         self._loop.close()
 
     def check_same_results(self, _episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
-        """Whether every action still gives the stored result. Raises InfrastructureError when the tools do not work."""
+        """Check that every action gives the stored result again. Return '' when it does, else the reason.
+
+        Raises InfrastructureError when the tools do not work.
+        """
         interface = self._interface(domain)
         if interface is None:
             return "no tools here to run it again"
         return self._loop.run(_run_again(annotation, interface))
 
     def check_other_numbers(self, episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
-        """Whether the actions are also right when the question has other numbers."""
+        """Check that the actions are also right with other numbers in the question. Return '' or the reason."""
         if episode.level == LEVELS[-1]:
             return ""
         source, interface = self._sources.to_teach(episode), self._interface(domain)

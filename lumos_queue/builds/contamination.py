@@ -22,13 +22,13 @@ NOT_CHECKED = "not checked"
 
 @dataclass(slots=True)
 class TestSplit:
-    """The texts of one test split, as far as a comparison needs them."""
+    """The hashes of the texts of one test split, for comparisons."""
 
-    __test__ = False  # not a class of tests, whatever its name makes pytest think
+    __test__ = False  # pytest would take it for a class of tests by its name
 
-    name: str  #: BENCHMARK:FILE, or BENCHMARK:SPLIT of one that is generated
+    name: str  #: BENCHMARK:FILE, or BENCHMARK:SPLIT of a generated split
     rows: int = 0
-    unreadable: int = 0  #: rows that are not tasks: nothing is compared with them
+    unreadable: int = 0  #: rows that are not tasks and are not compared
     whole: set[bytes] = field(default_factory=set)
     grams: set[bytes] = field(default_factory=set)
 
@@ -40,25 +40,25 @@ class TestSplit:
 
     @property
     def digest(self) -> str:
-        """sha256 of what is compared with, in any order."""
+        """The sha256 of the texts, independent of their order."""
         return hashlib.sha256(b"".join(sorted(self.whole))).hexdigest()
 
     def find(self, text: str, words: list[str]) -> str:
-        """'equal text', '13 words', or '' when nothing of the text is in this split."""
+        """Return 'equal text', '13 words', or '' when this split does not contain the text."""
         if _whole_hash(text, words) in self.whole:
             return "equal text"
         return f"{GRAM} words" if any(gram in self.grams for gram in _gram_hashes(words)) else ""
 
 
 class TestSplits:
-    """The test splits that a build was given."""
+    """The test splits that a build compares its tasks with."""
 
     __test__ = False
 
     def __init__(self, split_names: Iterable[str], sources: KnownBenchmarks):
-        """Each is BENCHMARK:PATH, file:PATH of an own file, or BENCHMARK or BENCHMARK:SPLIT for one that is generated.
+        """Read the splits. A name is BENCHMARK:PATH, file:PATH of a user's file, or BENCHMARK[:SPLIT] of a generated one.
 
-        Raises SpecError for an unknown benchmark, a missing file or one of another kind.
+        Raises SpecError for an unknown benchmark, a missing file or a file of another kind.
         """
         self.splits: list[TestSplit] = []
         self._sources = sources
@@ -75,15 +75,15 @@ class TestSplits:
             self.splits.append(_read_split(reader, name, rest))
 
     def find(self, text: str) -> tuple[str, str] | None:
-        """(the split's name, how) of the first split that contains the text."""
+        """Return (name of the split, kind of match) of the first split that contains the text; None when none does."""
         words = mask_words(text) if self.splits else []
         return next(((split.name, how) for split in self.splits if (how := split.find(text, words))), None)
 
     def report(self, benchmarks: Iterable[str], domains: Iterable[str]) -> dict[str, Any]:
-        """What was compared with, by name; and which benchmarks of the rows and of their domains were not.
+        """Return the counts of each compared split, and NOT_CHECKED for each other benchmark of the rows and domains.
 
-        Those whose rows say which of them are tests need no comparison, and own files have no published test split:
-        what was stored here as one is compared in any case (database_facts.py).
+        Benchmarks whose rows state which of them are tests need no comparison. Files of users have no published test
+        split; the stored test splits are always compared (database_facts.py).
         """
         checks = {split.name: {"rows": split.rows, "unreadable": split.unreadable} for split in self.splits}
         benchmark_names = {name.partition(":")[0] for name in checks}
@@ -119,17 +119,17 @@ def _read_rows(test_split: TestSplit, reader: Benchmark, path: Path | None, spli
 
 
 def normalise(text: str) -> str:
-    """The text in lower case with single spaces."""
+    """Return the text in lower case with single spaces."""
     return " ".join(text.casefold().split())
 
 
 def task_key(text: str) -> str:
-    """What two wordings of the same problem have in common: the masked words, or the text where there are none."""
+    """Return a key that two wordings of the same problem share: the masked words, or the text where there are none."""
     return "".join(mask_words(text)) or normalise(text)
 
 
 def text_key(text: str) -> bytes:
-    """A short hash of `task_key`."""
+    """Return a hash of `task_key` with 8 bytes."""
     return _short_hash(task_key(text))
 
 

@@ -1,4 +1,4 @@
-"""The conversations that an episode gives: one for each module and formulation, keyed by its source task."""
+"""Make the conversations of an episode: one for each module and formulation, keyed by its source task."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _FACTS_END = "We need to answer these questions:"  #: where the questions of a Q
 
 
 def join_key(task: Task) -> str:
-    """`BENCHMARK/ROW` of the source task: the same in planner and grounder rows."""
+    """Return `BENCHMARK/ROW` of the source task. Planner and grounder rows of a task have the same key."""
     return f"{task.benchmark}/{source_row(task)}"
 
 
 def conversations_of(candidate: BuildCandidate, name: str, sources: KnownBenchmarks) -> dict[str, Conversation]:
-    """File (`planner_iterative`, `solver_cot`, …) to conversation, of the formulation called `name`.
+    """Return file (`planner_iterative`, `solver_cot`, …) to conversation, for the formulation `name`.
 
-    A module with a rejecting verdict gets none; a solver that writes subgoals and actions needs both modules. Raises
-    SpecError when the episode cannot be written in this formulation, naming the reason.
+    A module with a rejecting verdict gets no conversation; a solver that writes subgoals and actions needs both
+    modules. Raises SpecError with the reason when the episode cannot be written in this formulation.
     """
     task, annotation = candidate.episode.task, candidate.annotation
     formulation = FORMULATIONS.load(name)
@@ -64,7 +64,7 @@ def _can_teach(candidate: BuildCandidate, role: str, formulation: Formulation) -
 
 
 def _rationale(candidate: BuildCandidate, sources: KnownBenchmarks) -> str:
-    """The gold rationale in words; of QA only the facts, as in the original's CoT data."""
+    """Return the gold rationale as text; for QA only its facts, as in the original's CoT data."""
     task = candidate.episode.task
     source = sources.to_teach(candidate.episode)
     try:
@@ -78,7 +78,7 @@ def _rationale(candidate: BuildCandidate, sources: KnownBenchmarks) -> str:
 
 
 def _gold_answer(candidate: BuildCandidate) -> str:
-    """The task's own answer; that of the episode, which is right, where the task has no `answer`."""
+    """Return the task's gold answer; where the task has no `answer`, the answer of the episode, which is right."""
     gold = candidate.episode.task.gold
     answer = gold.get("answer") if isinstance(gold, dict) else None
     return str(candidate.annotation.answer if answer is None else answer)

@@ -1,4 +1,4 @@
-"""What the database knows that a build's own episodes do not say: test splits, corrections, labels."""
+"""Facts that the database has beside the episodes of a build: test splits, corrections, labels."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ BATCH_SIZE = 1000  #: task texts read at once
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """Sets, and the files of datasets; empty for a build whose episodes do not come from a database."""
+    """Facts about tasks, episodes and datasets; empty for a build whose episodes do not come from a database."""
 
     tests: frozenset[bytes] = frozenset()  #: text_key of every task of a job with a test split
     tests_read: bool = False
-    corrected: frozenset[int] = frozenset()  #: episodes of which an accepted correction is stored
-    wrong: frozenset[int] = frozenset()  #: episodes that a person's newest label, of them or of a step, calls wrong
-    unverified: frozenset[str] = frozenset()  #: datasets under a benchmark's name whose rows may be others
-    stated_datasets: frozenset[str] = frozenset()  #: datasets whose rows are the published ones, as a person stated
+    corrected: frozenset[int] = frozenset()  #: episodes with a stored and accepted correction
+    wrong: frozenset[int] = frozenset()  #: episodes with a newest label 'wrong', on them or on a step
+    unverified: frozenset[str] = frozenset()  #: datasets whose rows may not be those of their benchmark
+    stated: frozenset[str] = frozenset()  #: datasets whose rows a person stated to be the published ones
     #: The sha256 of the file that a dataset's rows were read from, by the dataset's digest, where it is known.
     files: Mapping[str, str] = field(default_factory=dict)
 
     def report(self) -> dict[str, Any]:
-        """What a manifest says of the test splits, beside those that were given."""
+        """Return the part of a manifest about the stored test splits."""
         return {"stored here": {"rows": len(self.tests), "unreadable": 0} if self.tests_read else NOT_CHECKED}
 
 
 def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts:
-    """One pass over each: memory is one set entry of eight bytes for each test task, correction and wrong label.
+    """Read the facts. Each test task, correction and wrong label takes one set entry of eight bytes in memory.
 
-    Without `tests`, tasks of test splits are not read.
+    Without `tests`, the tasks of test splits are not read.
     """
     with reading(database) as connection:
         return DatabaseFacts(
@@ -55,7 +55,7 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
 
 
 def _test_texts(connection: Connection) -> frozenset[bytes]:
-    """By the split of the jobs: the same file may have been stored as another split first."""
+    """Select by the split of the jobs, because the same file may have been stored as another split first."""
     jobs = connection.execute(select(JobRow.benchmark, JobRow.split).distinct())
     tests = [pair for pair in jobs if is_test(*pair)]
     of_tests = or_(false(), *(and_(JobRow.benchmark == name, JobRow.split == split) for name, split in tests))
@@ -66,7 +66,7 @@ def _test_texts(connection: Connection) -> frozenset[bytes]:
 
 
 def _find_corrected_episodes(connection: Connection) -> frozenset[int]:
-    """By the jobs of corrections, which have an index: no pass over all episodes."""
+    """Select by the jobs of corrections, which have an index: a pass over all episodes would be slow."""
     jobs = select(JobRow.id).where(JobRow.origin == "corrected")
     conditions = (EpisodeRow.level != "", EpisodeRow.ending != "")
     parents = connection.execute(select(EpisodeRow.parent).where(EpisodeRow.job.in_(jobs), *conditions)).scalars()
@@ -74,7 +74,7 @@ def _find_corrected_episodes(connection: Connection) -> frozenset[int]:
 
 
 def _wrong_episodes(connection: Connection) -> frozenset[int]:
-    """One person's label is enough; a later label of the same person for the same thing replaces it."""
+    """Select episodes that any person labels wrong. A person's later label of the same step replaces the earlier."""
     later = aliased(Label)
     newer_label = exists().where(
         later.episode == Label.episode,

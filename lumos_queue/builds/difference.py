@@ -1,4 +1,4 @@
-"""What differs between two builds: rows by join key and file, and the options they were made with."""
+"""Compare two builds: their rows by join key and file, and their options."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ RowKey = tuple[str, str]  #: file without its ending, join key
 
 
 def compare_builds(first_folder: Path, second_folder: Path) -> dict[str, Any]:
-    """Rows only in `one` (`only_a`), only in `other` (`only_b`), and with the same key but other content (`changed`).
+    """Return rows only in the first (`only_a`), only in the second (`only_b`), and with other content (`changed`).
 
-    Each a list of {file, id, rows}. Raises SpecError for a folder that is not a build.
+    Each is a list of {file, id, rows}. Raises SpecError for a folder that is not a build.
     """
     manifests = read_manifest(first_folder), read_manifest(second_folder)
     first, second = _rows(first_folder), _rows(second_folder)

@@ -1,4 +1,4 @@
-"""Where builds are kept, and how one is published: whole, or not at all."""
+"""The folders of builds. A build is published in one step, so that its folder is always complete."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def folder_of(settings: Settings, name: str) -> Path:
-    """The folder of the build of that name. Raises SpecError for an invalid name."""
+    """Return the folder for a build of that name. Raises SpecError for an invalid name."""
     if not _NAME.fullmatch(name):
         raise SpecError(f"'{name}' is not a name for a build: expected letters, digits, '.', '_' and '-', at most 100.")
     return settings.home / "builds" / name
 
 
 def find_named_build(settings: Settings, name: str) -> Path:
-    """The folder of the build kept under that name. Raises SpecError when there is none."""
+    """Return the folder of the existing build of that name. Raises SpecError when there is none."""
     folder = settings.home / "builds" / name
     if not _NAME.fullmatch(name) or not (folder / MANIFEST).is_file():
         raise SpecError(f"There is no build '{name}'. List them with: lumos dataset list")
@@ -55,7 +55,7 @@ def find_named_build(settings: Settings, name: str) -> Path:
 
 
 def find_build(settings: Settings, text: str) -> Path:
-    """The folder of a build, by its name or its folder. Raises SpecError when there is none."""
+    """Return the folder of a build, by its name or its path. Raises SpecError when there is none."""
     for folder in (settings.home / "builds" / text if _NAME.fullmatch(text) else Path(text), Path(text)):
         if (folder / MANIFEST).is_file():
             return folder
@@ -63,7 +63,7 @@ def find_build(settings: Settings, text: str) -> Path:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """What a build says of itself. Raises SpecError when its manifest cannot be read."""
+    """Read the manifest of a build. Raises SpecError when it cannot be read or is no manifest."""
     try:
         manifest = read_json(read_regular_text(folder / MANIFEST, folder))
     except (OSError, ValueError) as error:
@@ -82,8 +82,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def find_changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
-    """What differs from the manifest, a line for each file of rows that is gone or has other bytes than when made."""
+def changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """Return a line for each file of rows that is missing, unreadable or differs from the manifest."""
     problems = []
     for file in manifest["files"]:
         try:
@@ -101,16 +101,15 @@ def find_changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
 
 
 def all_builds(settings: Settings) -> list[Path]:
-    """The folders of the builds kept under their names."""
+    """Return the folders of all named builds, sorted."""
     parent = settings.home / "builds"
     return sorted(path.parent for path in parent.glob(f"*/{MANIFEST}")) if parent.is_dir() else []
 
 
-def load_existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
-    """The manifest of the build that is already there, if it was made with the same options.
+def existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the manifest of the build in the folder, if it was made with the same options; None for no folder.
 
-    Raises SpecError when the folder holds anything else, a build whose files were changed included: a build never
-    changes.
+    Raises SpecError when the folder holds anything else, also a build whose files were changed: builds are immutable.
     """
     require_folders(target, "--out")
     if target.exists() and not target.is_dir():
@@ -130,11 +129,11 @@ def load_existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any]
 
 
 @contextmanager
-def open_staging_folder(target: Path) -> Iterator[Path]:
-    """A new folder beside the target, gone when the block is left; `publish` moves what is finished out of it.
+def staging_folder(target: Path) -> Iterator[Path]:
+    """Create a new folder beside the target and remove it at the end of the block; `publish` moves the build out of it.
 
-    Parent folders that it had to create are removed with it, unless they are no longer empty. What builds of the same
-    name left behind when their processes died is removed first. Raises OSError when the disk fails.
+    Parent folders that it creates are removed as well if they are empty. First, the folders of builds of the same name
+    whose processes died are removed. Raises OSError when the disk fails.
     """
     new_parents = [folder for folder in target.absolute().parents if not folder.exists()]
     try:
@@ -153,7 +152,7 @@ def open_staging_folder(target: Path) -> Iterator[Path]:
 
 
 def publish(folder: Path, target: Path) -> None:
-    """Make a finished folder the target, in one step, once all of it is on the disk."""
+    """Sync a complete folder to the disk and rename it to the target. Raises SpecError when the rename fails."""
     for path in sorted(folder.rglob("*"), reverse=True):
         _sync(path)
     _sync(folder)

@@ -1,4 +1,4 @@
-"""How a build's rows are written: what a row of each format says, and into which kind of file it goes."""
+"""The formats of a build: the content of a row in each format, and the writers of the files."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class RowWriter(Protocol):
     """A file that is being written."""
 
     def add(self, line: str) -> None:
-        """One row, as the JSON text of its columns."""
+        """Write one row, the JSON text of its columns."""
         ...
 
     def close(self) -> None: ...
 
 
 def rows_of(conversation: Conversation, candidate: BuildCandidate, format: str) -> Iterator[tuple[str, int]]:
-    """(JSON text, replies in it) of each row that a conversation gives in that format.
+    """Yield (JSON text, number of replies) of each row of a conversation in that format.
 
-    `lumos`: the released layout, whose `dataset` is the domain, one row. `parquet`: the same messages with what is
-    known of their task, one row.
-    `trl-sft`: one row for each reply, `prompt` as the model is sent it and `completion`; a trainer that learns
-    completions only then learns each reply once, in exactly the text of inference, whatever chat template it has.
+    `lumos`: one row in the released layout, whose `dataset` is the domain. `parquet`: one row with the same messages
+    and the facts about their task.
+    `trl-sft`: one row for each reply, with the `prompt` that is sent to the model and the `completion`. A trainer that
+    learns completions only learns each reply once, in exactly the text of inference, with any chat template.
     """
     replies = len(conversation.turns) // 2
     if format == "lumos":
@@ -64,7 +64,7 @@ def rows_of(conversation: Conversation, candidate: BuildCandidate, format: str) 
 
 
 def _columns(conversation: Conversation, candidate: BuildCandidate) -> dict[str, Any]:
-    """One fixed set of columns for every benchmark: what differs between them is JSON text."""
+    """Return the columns, which are the same for every benchmark: gold answers are JSON text."""
     episode = candidate.episode
     _, formulation, module = conversation.dataset.rsplit("/", 2)
     return {
@@ -89,12 +89,12 @@ def suffix(format: str) -> str:
 
 
 def open_writer(path: Path, format: str) -> RowWriter:
-    """Raises SpecError when the format needs a library that is not installed."""
+    """Open the writer of a format. Raises SpecError when the format needs a library that is not installed."""
     return ParquetWriter(path) if format == "parquet" else LinesWriter(path)
 
 
 def require_format(format: str) -> None:
-    """Raises SpecError, before anything is read, when what writes this format is not installed."""
+    """Raise SpecError, before any episode is read, when the library for this format is not installed."""
     if format == "parquet":
         try:
             import pyarrow.parquet  # noqa: F401
@@ -103,7 +103,7 @@ def require_format(format: str) -> None:
 
 
 class LinesWriter:
-    """Writes JSON lines."""
+    """A writer of JSON lines."""
 
     def __init__(self, path: Path):
         self._file = path.open("w", encoding="utf-8", newline="\n")
@@ -116,7 +116,7 @@ class LinesWriter:
 
 
 class ParquetWriter:
-    """Writes a Parquet file whose columns are fixed before the first row: no row can change them."""
+    """A writer of Parquet files. The columns are fixed before the first row, so that no row can change them."""
 
     def __init__(self, path: Path):
         import pyarrow as pa

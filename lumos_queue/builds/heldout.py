@@ -1,4 +1,4 @@
-"""Which texts must never be trained on: those that equal a held-out problem once numbers and names are masked."""
+"""Recognise texts that must never be trained on: they equal a held-out problem with numbers and names masked."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ KNOWN_NAMES = frozenset().union(FEMALE, MALE, *NAMES)
 
 
 def mask(text: str) -> str:
-    """The letters of a text in lower case, each number (also in words) as `#` and each name as `@`.
+    """Return the letters of a text in lower case, with each number (also as words) as `#` and each name as `@`.
 
-    Spacing and punctuation do not count: `did n't` is `didn't`.
+    Spaces and punctuation are removed: `did n't` equals `didn't`.
     """
     return "".join(mask_words(text))
 
 
 def mask_words(text: str) -> list[str]:
-    """The words of `mask`, one by one: none where a text has no Latin letter and no number."""
+    """Return the words of `mask`; an empty list for a text without Latin letters and numbers."""
     text = _APOSTROPHE.sub("", _NUMBER.sub(" # ", text))
     names = KNOWN_NAMES.union(_NAMED_INSIDE.findall(text))
     return [_mask_word(word, names) for word in _WORD.findall(text)]
@@ -59,7 +59,7 @@ class HeldOutTexts:
 
 
 def asdiv_texts(folder: Path) -> Iterator[str]:
-    """Every problem of the ASDiv files in the folder, including those that the reader cannot use."""
+    """Yield every problem of the ASDiv files in the folder, also those that the reader cannot use."""
     for file in sorted(folder.glob("*.xml")):
         with open_regular(file) as xml:
             for problem in ElementTree.parse(xml).iter("Problem"):
@@ -68,7 +68,7 @@ def asdiv_texts(folder: Path) -> Iterator[str]:
 
 
 def svamp_texts(folder: Path) -> Iterator[str]:
-    """Every problem of the SVAMP files in the folder."""
+    """Yield every problem of the SVAMP files in the folder."""
     for file in sorted(folder.glob("*.json")):
         for row in json.loads(read_regular_text(file)):
             yield f"{row['Body']} {row['Question']}"

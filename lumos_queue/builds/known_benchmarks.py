@@ -1,4 +1,4 @@
-"""The benchmarks that stored episodes may be of: those of this project, of users' modules, and of own files."""
+"""The benchmarks of stored episodes: those of this project, of users' modules, and of users' files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def user_modules(database: Database) -> list[str]:
-    """The users' modules (`mylab.travelplanner`) that stored conversions of before plug-ins were made with."""
+    """Return the users' modules (`mylab.travelplanner`) of stored conversions that are older than plug-ins."""
     with database.engine.connect() as connection:
         rows = connection.execute(select(JobRow.spec).where(JobRow.kind == "convert"))
         specs = [row.spec for row in sound_jobs(rows)]
@@ -39,24 +39,24 @@ def _is_module(source: str) -> bool:
     return find_registered_name(source) != source
 
 
-#: From the path of a person's own file to the benchmark that it makes, and the path of its rows. Raises SpecError.
+#: Opens the file of a user: takes its path, returns its benchmark and the path of its rows. Raises SpecError.
 OpenFile = Callable[[Path], tuple[Benchmark, Path]]
 
 
 class KnownBenchmarks:
-    """Those of this project, and those that the given modules hold."""
+    """The benchmarks of this project and of modules of users."""
 
     def __init__(self, modules: Iterable[str] = (), open_file: OpenFile | None = None):
-        """`open_file`: how own files are read that are named as test splits; None: none can be named.
+        """Open the modules. `open_file` reads users' files that are named as test splits; without it none can be named.
 
-        A module that this process may not import is left out; one that cannot be imported raises SpecError.
+        Modules that this process may not import are left out. Raises SpecError for a module that cannot be imported.
         """
         self.open_file = open_file
         user_benchmarks = [open_source(module) for module in modules if find_registered_name(module) in BENCHMARKS]
         self._of_users: Mapping[str, Benchmark] = {benchmark.name: benchmark for benchmark in user_benchmarks}
 
     def to_teach(self, episode: StoredEpisode) -> Benchmark | None:
-        """Return the benchmark of the episode's task, if there is one with rationales."""
+        """Return the benchmark of the episode's task if it has rationales, else None."""
         name = episode.task.benchmark
         if is_file_benchmark(name):
             return self._of_file(episode)
@@ -72,7 +72,7 @@ class KnownBenchmarks:
         return self.get(name)
 
     def get(self, name: str) -> Benchmark:
-        """The benchmark of that name. Raises SpecError for an unknown one, and for that of a file."""
+        """Return the benchmark of that name. Raises SpecError for an unknown name, and for the benchmark of a file."""
         if not is_file_benchmark(name) and name in BENCHMARKS:
             return BENCHMARKS.load(name)
         if name not in self._of_users:
@@ -80,7 +80,10 @@ class KnownBenchmarks:
         return self._of_users[name]
 
     def _of_file(self, episode: StoredEpisode) -> Benchmark | None:
-        """The benchmark of a file: jobs of one title may have different definitions. None where it is damaged."""
+        """Return the benchmark of a file by the episode's job: jobs of one title may have different definitions.
+
+        Return None for a damaged definition.
+        """
         try:
             definition = definition_of_episode(episode)
             return open_source(definition.name, definition) if definition else None
@@ -88,7 +91,7 @@ class KnownBenchmarks:
             return None
 
     def of_domain(self, domain: str) -> set[str]:
-        """The names of all benchmarks whose actions are of that domain and which have other splits than `train`."""
+        """Return the names of all benchmarks of a domain that have other splits than `train`."""
         benchmarks = {name: BENCHMARKS.load(name) for name in BENCHMARKS} | dict(self._of_users)
         return {
             name
@@ -97,7 +100,7 @@ class KnownBenchmarks:
         }
 
     def domain(self, episode: StoredEpisode) -> str:
-        """The domain of a task's actions. Raises LookupError when neither task nor benchmark names one."""
+        """Return the domain of a task's actions. Raises LookupError when neither task nor benchmark names a domain."""
         task, benchmark = episode.task, self.to_teach(episode)
         for name in (task.inputs.get("domain"), benchmark.domain if benchmark else "", task.benchmark):
             if isinstance(name, str) and name in DOMAINS:
@@ -105,8 +108,10 @@ class KnownBenchmarks:
         raise LookupError(task.benchmark)
 
     def domain_of_run(self, episode: StoredEpisode) -> str:
-        """The domain of a run that any benchmark may be of, also one that only tests. Raises as `domain`, and
-        SpecError for an unknown benchmark."""
+        """Return the domain of a run on any benchmark, also on one without training data.
+
+        Raises SpecError for an unknown benchmark.
+        """
         try:
             return self.domain(episode)
         except LookupError:

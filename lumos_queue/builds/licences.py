@@ -1,4 +1,4 @@
-"""What the licences of a build's rows allow."""
+"""The licences of a build's rows: names, counts and warnings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NON_COMMERCIAL = re.compile(r"(?<![A-Za-z])NC(?![A-Za-z])|non-?commercial", re.
 
 
 def name_rows(manifest: Mapping[str, Any], benchmark: str, licence: str) -> str:
-    """Return what a build's rows of a benchmark under a licence are called: where they may be others, that is said."""
+    """Return the label of a build's rows of a benchmark under a licence, with a remark where they are not verified."""
     if licence.startswith(UNKNOWN):
         return f"{benchmark} (rows not verified)" if benchmark in manifest.get("not_verified", ()) else benchmark
     return f"{benchmark} ({STATED_REMARK})" if benchmark in manifest.get("stated_published", ()) else benchmark
@@ -26,15 +26,15 @@ def is_non_commercial(licence: str) -> bool:
 
 
 def licence_of_unverified(licence: str) -> str:
-    """Return what is known of the licence of rows that were read under a benchmark's name and may be others.
+    """Return the licence of unverified rows, which were read under a benchmark's name and may be other rows.
 
-    Where the benchmark's licence allows non-commercial use only, that is said: the rows may be the published ones.
+    It names the benchmark's licence if this allows non-commercial use only, as the rows may be the published ones.
     """
     return f"{UNKNOWN} (that of the published rows: {licence})" if is_non_commercial(licence) else UNKNOWN
 
 
 class RowFilter:
-    """Admits rows to a file, unless they are of a test split, and counts them by licence."""
+    """A filter that keeps rows of test splits out of a file, and counts the other rows by licence."""
 
     def __init__(self, allow_test: bool):
         self._allow_test = allow_test
@@ -42,7 +42,7 @@ class RowFilter:
         self._refusals = 0
 
     def admit(self, split: str, licence: str, benchmark: str) -> bool:
-        """Whether to write a row of that split; it is counted as written or as refused."""
+        """Whether to write a row of that split. The row is counted as written or as refused."""
         if is_test(benchmark, split) and not self._allow_test:
             self._refusals += 1
             return False
@@ -51,19 +51,19 @@ class RowFilter:
         return True
 
     def report(self) -> dict[str, Any]:
-        """For a command's result: the number of refused rows, and the warning about the licences of the others."""
+        """Return the number of refused rows, and the warning about the licences of the written rows."""
         return {"of_test_split": self._refusals, "warning": warning(self._licences)}
 
 
 def strictness(licence: str) -> int:
-    """2 for non-commercial use only, 1 for an unknown licence, 0 for every other."""
+    """Return 2 for non-commercial use only, 1 for an unknown licence, 0 for every other licence."""
     return 2 if is_non_commercial(licence) else int(licence in ("", UNKNOWN))
 
 
 def warning(licences: Mapping[str, Mapping[str, int]]) -> str:
-    """What must be known before the rows are used: '' when every licence is known and none is non-commercial.
+    """Return the warning for users of the rows; '' when every licence is known and allows commercial use.
 
-    `licences` is licence to benchmark to rows.
+    `licences`: licence to benchmark to number of rows.
     """
     total = sum(sum(rows.values()) for rows in licences.values())
     bad = {name: rows for name, rows in licences.items() if is_non_commercial(name)}

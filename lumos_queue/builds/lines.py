@@ -1,4 +1,4 @@
-"""A file of JSON lines that appears whole or not at all, and never replaces another."""
+"""Write a file of JSON lines that appears complete or not at all, and never replaces another file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Write = Callable[[dict[str, Any]], None]
 
 @contextmanager
 def new_lines(path: Path | None) -> Iterator[Write]:
-    """A function that writes one row to the file; without a path, it does nothing.
+    """Yield a function that writes one row to the file; without a path, the function does nothing.
 
-    Raises SpecError when the file exists already.
+    Raises SpecError when the file exists, or when its folder does not.
     """
     if path is None:
         yield lambda row: None

@@ -1,8 +1,8 @@
-"""Near-duplicates: texts that share most of their shingles (runs of three words), found by MinHash and then compared.
+"""Find near-duplicates by MinHash: texts that share most of their shingles (runs of three words).
 
-One hash of each shingle fills one of 64 bins with its smallest value (one-permutation MinHash); a bin that stays empty
-borrows from another. Bands of bins say which earlier texts to compare with; their similarity is then worked out
-exactly, so nothing dissimilar is dropped, and a pair at the threshold is missed in fewer than 1 % of cases.
+One hash of each shingle fills one of 64 bins with its smallest value (one-permutation MinHash); an empty bin copies
+another bin. Texts that share a band of bins are compared, and their similarity is computed exactly: no dissimilar text
+is dropped, and a pair at the threshold is missed in fewer than 1 % of cases.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EMPTY = 2**64 - 1
 
 
 def shingles(text: str) -> frozenset[int]:
-    """A hash of each shingle; of the whole text when it is shorter."""
+    """Return the hash of each shingle; the hash of the whole text when it is shorter than a shingle."""
     words = _WORD.findall(text.casefold())
     if len(words) < SHINGLE_WORDS:
         return frozenset((_hash(" ".join(words)),))
@@ -29,12 +29,12 @@ def shingles(text: str) -> frozenset[int]:
 
 
 def similarity(first: frozenset[int], second: frozenset[int]) -> float:
-    """Jaccard similarity: shingles in both over shingles in either."""
+    """Return the Jaccard similarity of two sets of shingles, from 0 to 1."""
     return len(first & second) / len(first | second)
 
 
 def bands(hashes: frozenset[int], threshold: float) -> list[bytes]:
-    """Keys of which two texts as similar as `threshold` share at least one, in all but 1 % of cases."""
+    """Return keys. Two texts as similar as `threshold` share at least one key in 99 % of cases."""
     smallest = _signature(hashes)
     width = _width(threshold)
     return [struct.pack(f"<{1 + width}Q", start, *smallest[start : start + width]) for start in range(0, BINS, width)]
@@ -54,13 +54,13 @@ def _signature(hashes: frozenset[int]) -> list[int]:
 
 
 def _borrow(smallest: list[int], index: int) -> int:
-    """The value of another bin, which depends on the empty bin alone, so that equal texts borrow alike."""
+    """Return the value of another bin, which depends on the empty bin alone, so that equal texts get equal values."""
     return next(smallest[donor] for donor in _donors(index) if smallest[donor] != _EMPTY)
 
 
 @cache
 def _donors(index: int) -> tuple[int, ...]:
-    """The bins in the order in which an empty one tries them."""
+    """Return the bins in the order in which an empty bin tries them."""
     return tuple(sorted(range(BINS), key=lambda donor: _hash(f"{index} {donor}")))
 
 

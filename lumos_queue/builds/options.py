@@ -1,4 +1,4 @@
-"""What a build is asked for."""
+"""The options of a build."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ SELECTIONS = ("all", "best", "shortest", "newest")
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """Everything that decides the rows of a build, besides what is stored; its JSON form is part of the digest."""
+    """All options that affect the rows of a build. Their JSON form is part of the digest."""
 
-    where: str = ""  #: which episodes: see db/filters.py
+    where: str = ""  #: filter of the episodes: see db/filters.py
     format: str = "lumos"
     formulations: tuple[str, ...] = ("iterative",)
-    select: str = "all"  #: which of a task's episodes come first
+    select: str = "all"  #: order of the episodes of a task, one of SELECTIONS
     per_task: int = 0  #: at most this many of a task's episodes; 0: all
     level: str = ""  #: only rows checked at least at this level (records.LEVELS); empty: any
     mix: Mapping[str, float] = field(default_factory=dict)  #: benchmark or domain to its part of the episodes
     rows: int = 0  #: at most this many episodes in all; 0: all
     near: float = 0.0  #: similarity from which a solution is a near-duplicate; 0: not checked
     dev_share: float = 0.0  #: part of the source tasks that goes into `dev/`
-    seed: int = 0  #: of what a mix or a number of rows leaves out; the split does not depend on it
+    seed: int = 0  #: for the random choice of a mix or a number of rows; the split does not depend on it
     against: tuple[str, ...] = ()  #: test splits to check the task texts against: see contamination.py
-    allow_test: bool = False  #: whether episodes of test splits, and tasks stored here as such, may be built from
-    allow_contaminated: bool = False  #: whether tasks found in a test split may be
-    reexecute: bool = False  #: run the actions again and exclude what gives other results
+    allow_test: bool = False  #: whether to accept episodes of test splits, and tasks that are stored as tests
+    allow_contaminated: bool = False  #: whether to accept tasks whose text is in a test split
+    reexecute: bool = False  #: run the actions again and exclude episodes with other results
     perturbed: bool = False  #: exclude solutions that fail with other numbers in the question
 
     def __post_init__(self) -> None:
-        """Raises SpecError naming the first invalid option."""
+        """Check the options. Raises SpecError naming the first invalid option."""
         for kind, value, choices in (("format", self.format, FORMATS), ("selection", self.select, SELECTIONS)):
             if value not in choices:
                 raise unknown(kind, value, choices)
@@ -73,13 +73,13 @@ class BuildOptions:
 
     def as_json(self) -> dict[str, Any]:
         values = asdict(self)
-        if not self.rows:  # as builds were made before there was this option
+        if not self.rows:  # earlier builds, made without this option, keep their digest
             del values["rows"]
         return values
 
 
 def read_mix(text: str) -> dict[str, float]:
-    """`gsm8k=0.7,svamp=0.3` as shares that add up to 1. Raises SpecError naming the part that cannot be read."""
+    """Read `gsm8k=0.7,svamp=0.3` as shares that add up to 1. Raises SpecError naming the part that cannot be read."""
     shares: dict[str, float] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, share = part.partition("=")

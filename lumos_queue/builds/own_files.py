@@ -1,4 +1,4 @@
-"""What a build states of rows that come from people's own files, which are no published benchmark."""
+"""Count and describe the rows of a build that come from users' files, which are no published benchmark."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ROWS = (
 
 
 def count_own_rows(database: StagingDatabase, files: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return how many rows each benchmark of a file has in a build, and how many of them each dataset of its name has.
+    """Return the number of rows of each benchmark of a file in a build, in total and by dataset.
 
-    Files of one title are different datasets. `files`: the sha256 of the file of each dataset, by the dataset's digest;
-    rows that a program gave have none.
+    Files with the same title are different datasets. `files`: digest of a dataset to the sha256 of its file; rows from
+    a program have no file.
     """
     counts: dict[str, dict[str, Any]] = {}
     for benchmark, dataset, rows in database.read(_ROWS):
@@ -30,7 +30,7 @@ def count_own_rows(database: StagingDatabase, files: Mapping[str, str]) -> dict[
 
 
 def describe_own_files(manifest: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each own file of a build; none for a build of earlier code."""
+    """Return a sentence for each user's file of a build; an empty list for a build of earlier code."""
     return [
         f"{name} is your own file '{name.removeprefix(PREFIX)}', and no published benchmark; "
         f"{_describe_datasets(own_file)}"

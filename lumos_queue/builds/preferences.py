@@ -1,4 +1,4 @@
-"""Preference pairs: at the first prompt where a failed try says what no successful one says, the two replies."""
+"""Make preference pairs: the replies at the first prompt where a failed try differs from every successful try."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAILED = (
     "unreadable",
     "gave_up",
     "infeasible",
-)  #: endings that the models themselves caused
+)  #: endings that the models caused
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Try:
 
 
 def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, bool] | str:
-    """The episode and whether it succeeded, or why it cannot be compared with others.
+    """Return the candidate and whether it succeeded, or the reason why it cannot be compared with other tries.
 
-    A success that a person labelled wrong or corrected does not count as one; a failed try is still a rejected one.
+    A success that a person labelled wrong or corrected is excluded; a failed try is used with such labels, too.
     """
     if reason := task_exclusion(episode, rules):
         return reason
@@ -71,7 +71,7 @@ def keep_try(database: StagingDatabase, candidate: BuildCandidate, good: bool) -
 
 
 def make_pairs(database: StagingDatabase) -> None:
-    """Write the pairs of every task as rows of the successful episode that says the chosen reply."""
+    """Write the pairs of every task as rows of the successful episode with the chosen reply."""
     for tries in _by_task(database):
         for role, pair, good, bad in pairs(tries):
             name = database.one("SELECT name FROM candidate WHERE id = ?", bad)
@@ -92,9 +92,10 @@ def make_pairs(database: StagingDatabase) -> None:
 
 
 def pairs(tries: list[Try]) -> Iterator[tuple[str, dict[str, str], int, int]]:
-    """(role, pair, candidate of the chosen reply, of the rejected one) for tries at one task.
+    """Yield (role, pair, candidate of the chosen reply, candidate of the rejected reply) for the tries at one task.
 
-    A reply that a successful try gave to the same prompt is never rejected; chosen is what most successful ones say.
+    A reply that a successful try gave to the same prompt is never rejected. The most frequent reply of the successful
+    tries is chosen.
     """
     replies_by_prompt: dict[tuple[str, str], Counter[str]] = {}
     who: dict[tuple[str, str, str], int] = {}
@@ -119,7 +120,7 @@ def pairs(tries: list[Try]) -> Iterator[tuple[str, dict[str, str], int, int]]:
 
 
 def _by_task(database: StagingDatabase) -> Iterator[list[Try]]:
-    """The tries at each task that has some of both kinds, in the order of their content."""
+    """Yield the tries at each task that has successful and failed tries, in the order of their content."""
     tasks = database.read(
         "SELECT benchmark, task FROM candidate GROUP BY benchmark, task "
         "HAVING max(good) = 1 AND min(good) = 0 ORDER BY benchmark, task"

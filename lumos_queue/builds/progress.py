@@ -1,4 +1,4 @@
-"""How far a build is: what it does, and how many it has done of what it counts."""
+"""The progress of a build: its stage, and a count within the stage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class BuildStage(StrEnum):
-    """What a build does, in this order."""
+    """The stages of a build, in their order."""
 
     TEST_SPLITS = "reading test splits"
     EPISODES = "reading episodes"  #: counted
@@ -18,10 +18,10 @@ class BuildStage(StrEnum):
     PUBLISHING = "publishing"
 
 
-#: Called with the stage and how many are done of it. What it raises ends the build, and nothing is left behind.
+#: Called with the stage and the count within it. An exception from it ends the build, and its files are removed.
 Tell = Callable[[BuildStage, int], None]
-EVERY = 100  #: of what is counted
+EVERY = 100  #: counted units between two calls of Tell
 
 
-def ignore_progress(_stage: BuildStage, _count: int) -> None:
-    """For those who only want the result."""
+def tell_nobody(_stage: BuildStage, _count: int) -> None:
+    """Ignore the progress."""

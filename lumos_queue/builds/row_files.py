@@ -1,4 +1,4 @@
-"""From the staging database to the files of a build: rows in order, the lineage of each, the digest over all."""
+"""Write the files of a build from the staging database: the rows in order, their lineage and the digest."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ class WrittenFile:
 def write_rows(
     database: StagingDatabase, format: str, folder: Path, options: dict[str, Any]
 ) -> tuple[str, list[WrittenFile]]:
-    """Write every file and `lineage.jsonl`; returns the build's digest and the files.
+    """Write every file and `lineage.jsonl`. Return the build's digest and the files.
 
-    The digest covers the options and every row in order, as JSON text: not the code version, the date or the episodes.
+    The digest covers the options and every row in order, as JSON text. It does not cover code version, date and
+    episodes.
     """
     hasher = hashlib.sha256(json.dumps(options, sort_keys=True, ensure_ascii=False).encode())
     files = []

@@ -1,7 +1,7 @@
-"""The hidden folders beside a build in which it is made.
+"""Hidden folders beside a build, in which the build is made.
 
-A killed process cannot clean up. The next build of the same name does: a lock on a file in the folder, which the system
-releases when the process dies, tells a folder that was left behind from one in use.
+A killed process cannot remove its folder, so the next build of the same name does. A folder in use has a lock on a file
+in it; the system releases the lock when the process dies.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import tempfile
 from pathlib import Path
 
 _LOCK = "in-use"
-_RANDOM = "[a-z0-9_]{8}"  # what mkdtemp adds to a name
+_RANDOM = "[a-z0-9_]{8}"  # the suffix that mkdtemp adds to a name
 
 
-def lock_new_folder(target: Path) -> tuple[Path, int]:
-    """A new hidden folder and the handle that keeps it locked."""
+def locked_folder(target: Path) -> tuple[Path, int]:
+    """Create a hidden folder. Return its path and the file descriptor that holds its lock."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
@@ -37,11 +37,11 @@ def sweep(target: Path) -> None:
         try:
             lock = os.open(folder / _LOCK, os.O_RDWR)
         except OSError:
-            continue  # not ours: a folder of ours has this file from its beginning
+            continue  # another program made it: the folder of a build always has this file
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
         except BlockingIOError:
-            pass  # it is being made
+            pass  # another process is using it
         finally:
             os.close(lock)

@@ -1,4 +1,4 @@
-"""Which candidates stay: no duplicate solutions, the best of each task, the shares of a mix; and which go into dev."""
+"""Select candidates: remove duplicate solutions, take the best of each task, apply a mix, and divide train and dev."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lumos_queue.builds.progress import EVERY, BuildStage, Tell, ignore_progress
 from lumos_queue.builds.staging_database import CONTENT_ORDER, StagingDatabase
 from lumos_queue.errors import SpecError
 
-#: What comes first among the episodes of one task.
+#: The order of the episodes of one task.
 RANKS = {
     "all": CONTENT_ORDER,
     "best": f"score DESC, checked DESC, subgoals, length(solution), {CONTENT_ORDER}",
@@ -19,8 +19,8 @@ RANKS = {
 }
 
 
-def choose(database: StagingDatabase, options: BuildOptions, tell: Tell = ignore_progress) -> None:
-    """Exclude candidates, each with a reason, and put those that stay in order and in parts."""
+def choose(database: StagingDatabase, options: BuildOptions, tell: Tell = tell_nobody) -> None:
+    """Exclude candidates, each with a reason, and arrange the others. Raises SpecError for an empty group of a mix."""
     tell(BuildStage.DUPLICATES, 0)
     _exclude_corrected(database)
     _exclude_repeated(database)
@@ -37,10 +37,10 @@ def choose(database: StagingDatabase, options: BuildOptions, tell: Tell = ignore
 
 
 def arrange(database: StagingDatabase, options: BuildOptions) -> None:
-    """Give every candidate that stays its position and its part: a source task is wholly in train or wholly in dev.
+    """Give every remaining candidate its position and its part. All candidates of a source task are in the same part.
 
-    Which of them depends on the task alone: it is the same in every build with the same share, and a task in dev stays
-    in dev with a larger share.
+    The part depends on the task alone: it is the same in every build with the same share, and a task in dev stays in
+    dev with a larger share.
     """
     if options.dev_share:
         database.run("UPDATE candidate SET part = 'dev' WHERE share('dev', source) < ?", options.dev_share)
@@ -51,7 +51,7 @@ def arrange(database: StagingDatabase, options: BuildOptions) -> None:
 
 
 def drop_repeated_rows(database: StagingDatabase) -> int:
-    """Keep each row once in its file and return how many were dropped: two episodes may begin alike."""
+    """Keep each row once in its file and return the number of dropped rows: two episodes may begin alike."""
     return database.run(
         "DELETE FROM line WHERE rowid IN (SELECT rowid FROM (SELECT line.rowid, row_number() OVER "
         "(PARTITION BY kept.part, line.file, hash(line.json) ORDER BY kept.place, line.rowid) AS place "
@@ -71,7 +71,7 @@ def _exclude_corrected(database: StagingDatabase) -> None:
 
 
 def _exclude_repeated(database: StagingDatabase) -> None:
-    """Of equal solutions the one under the strictest licence stays: its terms apply to the text in any case."""
+    """Keep one of equal solutions: the one under the strictest licence, whose terms apply to the text in any case."""
     order = f"strict DESC, licence, completeness DESC, checked DESC, origin, {CONTENT_ORDER}"
     database.run(
         "UPDATE candidate SET why = 'duplicate' WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER "
@@ -120,7 +120,7 @@ def _limit_per_task(database: StagingDatabase, options: BuildOptions) -> None:
 
 
 def _apply_mix(database: StagingDatabase, options: BuildOptions) -> None:
-    """The largest mix for which every group can fill its share. Raises SpecError for an empty group."""
+    """Keep the largest mix in which every group fills its share. Raises SpecError for an empty group."""
     groups = ", ".join("?" * len(options.mix))
     group = f"CASE WHEN benchmark IN ({groups}) THEN benchmark ELSE domain END"
     names = list(options.mix)
@@ -143,7 +143,7 @@ def _apply_mix(database: StagingDatabase, options: BuildOptions) -> None:
 
 
 def _limit_rows(database: StagingDatabase, options: BuildOptions) -> None:
-    """Which stay depends on their source task and the seed: builds of other annotations of it have the same ones."""
+    """Select by source task and seed, so that builds with other annotations of the same tasks have the same tasks."""
     database.run(
         "UPDATE candidate SET why = 'beyond the number of rows' WHERE id IN (SELECT id FROM candidate "
         f"WHERE why IS NULL ORDER BY share(?, source), {CONTENT_ORDER} LIMIT -1 OFFSET ?)",

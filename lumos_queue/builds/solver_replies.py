@@ -1,4 +1,4 @@
-"""Rows of runs in which one model answered alone (`cot`, `direct`): its own reply to the question."""
+"""Rows of runs in which one model answered alone (`cot`, `direct`): its reply to the question."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SOLVERS = ("cot", "direct")
 
 
 def read_reply(episode: StoredEpisode, domain: str) -> str:
-    """Return what a model says in a row of its own run, on one line; '' where the run has no reply.
+    """Return the model's reply for a row, on one line; '' where the run has no reply.
 
-    A model that was instructed may name the answer otherwise than the formulation reads it without an instruction: then
-    the domain's ending is added, which states the answer that was read.
+    With an instruction, a model may state the answer in a form that the formulation does not read without the
+    instruction. Then the domain's ending with the answer is added.
     """
     replies = [step.result.text for step in episode.steps if isinstance(step.result, Completion)]
     answer = " ".join((episode.answer or "").split())
@@ -35,5 +35,5 @@ def read_reply(episode: StoredEpisode, domain: str) -> str:
 
 
 def has_marks_of_turns(text: str) -> bool:
-    """Whether a text has what begins or ends a turn: a trainer would read more than one reply in it."""
+    """Whether a text has marks that begin or end a turn, so that a trainer would read several replies in it."""
     return without_roles(text) != text or "</s>" in text

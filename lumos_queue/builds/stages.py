@@ -1,7 +1,7 @@
-"""An episode divided at its subgoals: each with the replies and actions that belong to it.
+"""Divide an episode at its subgoals, each with its replies and actions.
 
-A reply that a model gave in another form than LUMOS's notation, as instruct models do, is written anew from what was
-read of it: whoever is given the reply reads the same of it, whatever model it is.
+Instruct models may reply in another form than LUMOS's notation. Such a reply is written anew from the subgoals or
+actions that were read in it, so that every model reads the same in it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lumos_queue.scoring.numeric import same_number
 
 @dataclass(slots=True)
 class Stage:
-    """One subgoal, what the planner and the grounder replied, and what the actions gave."""
+    """One subgoal with the replies of planner and grounder, and the results of the actions."""
 
     subgoal: Subgoal
     plan: str
@@ -39,11 +39,11 @@ class Stage:
 
     @property
     def value(self) -> str | None:
-        """What its last action gave; None when that failed or there is no action."""
-        return self.executions[-1][1].result if self.executions and self.executions[-1][1].ok else None
+        """The result of its last action; None when that action failed or there is no action."""
+        return self.done[-1][1].result if self.done and self.done[-1][1].ok else None
 
     def lines(self) -> str:
-        """The subgoal, and below it each action with its result: what a judge of the step is shown."""
+        """Return the subgoal and below it each action with its result, as a judge of the step sees them."""
         lines = [
             f"{write_action(action)}{f' = {execution.result}' if execution.ok else ''}"
             for action, execution in self.executions
@@ -52,7 +52,7 @@ class Stage:
 
 
 def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
-    """The stages of an iterative episode, or of an annotated one, whose replies are written from what it notes."""
+    """Return the stages of an iterative or annotated episode. Replies of annotated ones are written from the steps."""
     stages: list[Stage] = []
     plan = ""
     for step in select_annotated_steps(steps):
@@ -74,9 +74,9 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
 
 
 def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
-    """What the role replied, in order; of an annotated episode, what it would have replied.
+    """Return the replies of the role, in order; for an annotated episode, the replies that its steps correspond to.
 
-    A planner's reply without a subgoal, after which it was asked again, is left out.
+    A planner's reply without a subgoal is left out, because the planner was asked again.
     """
     replies: list[tuple[str, list[Subgoal], list[Action]]] = []
     for step in select_annotated_steps(steps):
@@ -101,7 +101,7 @@ def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
 
 
 def _write_plan(reply: str, subgoals: Sequence[Subgoal]) -> str:
-    """A planner's reply that reads as these subgoals: its own where it does."""
+    """Return a planner's reply that reads as these subgoals: the original reply if it does."""
     first, *rest = subgoals
     if reply and (tuple(subgoals) == read_plan(reply) if rest else read_subgoal(reply, first.number) == first):
         return reply
@@ -109,14 +109,14 @@ def _write_plan(reply: str, subgoals: Sequence[Subgoal]) -> str:
 
 
 def _write_end(reply: str, number: int) -> str:
-    """A planner's last reply, of which no subgoal was read: its own, or what reads as it was read."""
+    """Return a planner's last reply, without a subgoal: the original reply, or one with the same reading."""
     if says_stop(reply) or read_subgoal(reply, number) is None:
         return reply
     return STOP_PLANNING if read_next_subgoal(reply, number).stops else ""
 
 
 def _write_grounding(reply: str, actions: Sequence[Action]) -> str:
-    """A grounder's reply that reads as these actions: its own where it does, also behind an `R1 = ` that began it."""
+    """Return a grounder's reply that reads as these actions: the original if it does, also after a prefix `R1 = `."""
     essences = [_essence(action) for action in actions if action.name != TOO_MANY]
     for text in (reply, f"R1 = {reply.strip()}"):
         for calls in (True, False):
@@ -130,13 +130,13 @@ def _essence(action: Action) -> tuple[tuple[str, ...], str, str]:
 
 
 def whole_plan(steps: Sequence[RecordedStep]) -> list[str]:
-    """The planner's replies up to the one that stops, which is added where the limit of subgoals came first."""
+    """Return the planner's replies up to the stop; the stop is added where the limit of subgoals came first."""
     replies = replies_of(steps, "planner")
     return replies if replies and says_stop(replies[-1]) else [*replies, STOP_PLANNING]
 
 
 def matches_gold_step(stage: Stage, gold: AnnotatedSubgoal) -> bool:
-    """Whether a stage did what a gold step does: the same value last, in the same variables, so either may go on."""
+    """Whether a stage equals a gold step: the same last value in the same variables, so that either can continue."""
     if stage.value is None or not gold.results:
         return False
     variables = [action.variables for action, _ in stage.executions]
@@ -144,5 +144,5 @@ def matches_gold_step(stage: Stage, gold: AnnotatedSubgoal) -> bool:
 
 
 def same_value(first: str, second: str) -> bool:
-    """The same number however written, or the same text but for capitals and spaces."""
+    """Whether two texts are the same number in any notation, or the same text apart from capitals and spaces."""
     return same_number(first, second) or first.casefold().split() == second.casefold().split()

@@ -1,6 +1,6 @@
 """The database in which a build is made: a file, so that memory does not grow with the number of rows.
 
-SQLite without a journal: if the process dies, the file goes with the unfinished build.
+SQLite runs without a journal: if the process dies, the file is removed with the incomplete build.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ CREATE TABLE corrected (episode INTEGER PRIMARY KEY);
 CREATE TABLE kept (place INTEGER PRIMARY KEY, candidate INTEGER, part TEXT);
 """
 #: The order of rows depends on their content alone, not on which episode was stored first.
-#: Two that differ in their ids alone make the same rows.
+#: Candidates that differ in their ids alone make the same rows.
 CONTENT_ORDER = (
     "benchmark, length(row), row, completeness DESC, checked DESC, text, strict DESC, licence, origin, content, id"
 )
 
 
 def share_of(seed: int | str, text: str) -> float:
-    """A number from 0 to 1 that depends on seed and text alone, evenly spread. `share` in the statements."""
+    """Return a uniform number from 0 to 1 that depends on seed and text alone. SQL calls it `share`."""
     return int.from_bytes(hashlib.sha256(f"{seed} {text}".encode()).digest()[:8], "big") / 2**64
 
 
 def hash_of(text: str) -> str:
-    """Identifies a text where the text itself is not kept. `hash` in the statements."""
+    """Return a hash that identifies a text. SQL calls it `hash`."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 class StagingDatabase:
-    """The tables above, in one file."""
+    """The tables of a build in one SQLite file."""
 
     def __init__(self, path: Path):
         self._file = sqlite3.connect(path, isolation_level=None)
@@ -63,7 +63,7 @@ class StagingDatabase:
         self._file.close()
 
     def insert(self, table: str, values: Sequence[dict[str, Any]]) -> int:
-        """Add rows that have the same columns; returns the number of the last one."""
+        """Add rows with the same columns. Return the id of a single row; 0 for none or several."""
         if not values:
             return 0
         names = list(values[0])
@@ -74,14 +74,14 @@ class StagingDatabase:
         return 0
 
     def run(self, statement: str, *values: Any) -> int:
-        """Change rows; returns how many."""
+        """Change rows. Return their number."""
         return self._file.execute(statement, values).rowcount
 
     def read(self, statement: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         return iter(self._file.execute(statement, values))
 
     def one(self, statement: str, *values: Any) -> Any:
-        """The first column of the first row; None when there is none."""
+        """Return the first column of the first row; None when there is no row."""
         row = self._file.execute(statement, values).fetchone()
         return row[0] if row else None
 
@@ -92,6 +92,6 @@ class StagingDatabase:
         )
 
     def exclusions(self) -> dict[str, int]:
-        """How many candidates are excluded, by reason."""
+        """Return the number of excluded candidates by reason."""
         statement = "SELECT why, count(*) FROM candidate WHERE why IS NOT NULL GROUP BY why ORDER BY why"
         return dict(self._file.execute(statement).fetchall())

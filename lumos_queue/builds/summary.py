@@ -1,4 +1,4 @@
-"""A manifest in the words and the order in which people read it: for the terminal and for the card."""
+"""Describe a manifest for people: in the terminal and on the card."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SWITCHES = {
 
 
 def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the build was made from and how: (name, text); unused options are omitted."""
+    """Return (name, text) of the sources and options of a build; unused options are omitted."""
     options = manifest["options"]
     pairs = [
         ("episodes where", options["where"] or "any"),
@@ -48,7 +48,7 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def test_sets(manifest: Mapping[str, Any]) -> str:
-    """Which test sets the task texts were compared with, and which not."""
+    """Return the test sets that the task texts were compared with, and those that they were not."""
     checked_splits, other_splits = [], []
     for key, check in manifest["contamination"].items():
         name = f"test splits {key}" if key == "stored here" else key
@@ -61,14 +61,14 @@ def test_sets(manifest: Mapping[str, Any]) -> str:
     return f"{text}; {NOT_CHECKED}: {', '.join(other_splits)}" if other_splits else text
 
 
-def list_test_overlaps(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """(in which test split and how, episodes) of those left out because their tasks are in one."""
+def found_in_tests(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Return (reason, episodes) for episodes that were left out because their tasks are in a test split."""
     counts = manifest["episodes"]["left_out"]
     return [(why, count) for why, count in sorted(counts.items()) if why.startswith(("stands in ", "of a test split"))]
 
 
 def with_flag(why: str) -> str:
-    """Return the reason of an exclusion with the option that would take such episodes, where there is one."""
+    """Return the reason for an exclusion, with the option that includes such episodes, if there is one."""
     if why.startswith("of a test split"):
         return f"{why} (--allow-test uses them)"
     if why.startswith("stands in "):
@@ -79,7 +79,7 @@ def with_flag(why: str) -> str:
 
 
 def licences(manifest: Mapping[str, Any]) -> str:
-    """Each licence with the rows of each benchmark under it."""
+    """Return each licence with the rows of each benchmark under it."""
     return "; ".join(
         f"{name}: "
         + ", ".join(f"{name_rows(manifest, benchmark, name)} {rows:,} rows" for benchmark, rows in counts.items())
@@ -88,20 +88,20 @@ def licences(manifest: Mapping[str, Any]) -> str:
 
 
 def levels(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """(check level, rows), the weakest first; rows without any check are 'not checked'."""
+    """Return (check level, rows), the weakest level first; rows without any check are 'not checked'."""
     counts = manifest["levels"]
     return [(level or "not checked", counts[level]) for level in ("", *LEVELS) if level in counts]
 
 
 def has_turns(manifest: Mapping[str, Any]) -> bool:
-    """Whether its rows are conversations; those for TRL are a prompt and a reply each."""
+    """Whether the rows are conversations; rows for TRL are a prompt and a reply each."""
     return not manifest["options"]["format"].startswith("trl-")
 
 
 def exclusions(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """(reason, episodes), the most frequent first; with the episodes used they add up to those read.
+    """Return (reason, episodes), the most frequent first; with the used episodes they add up to those read.
 
-    Episodes that filters rejected are one line: the filters have their own counts.
+    Episodes that filters rejected are one line, because `rejections` has the counts of each filter.
     """
     counts: dict[str, int] = {}
     for why, count in manifest["episodes"]["left_out"].items():
@@ -110,15 +110,15 @@ def exclusions(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def list_unwritten_formulations(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """(formulation and reason, episodes) of those used for other formulations."""
+def unwritten_formulations(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Return (formulation and reason, episodes) for episodes that were used for other formulations."""
     episodes = manifest["episodes"]
     counts = {why: count - episodes["left_out"].get(why, 0) for why, count in episodes["not_written"].items()}
     return [(why, count) for why, count in counts.items() if count > 0]
 
 
 def rejections(manifest: Mapping[str, Any]) -> list[tuple[str, int, int]]:
-    """(filter, rejected planner rows, rejected grounder rows) among the episodes read, the most frequent first."""
+    """Return (filter, rejected planner rows, rejected grounder rows) of the read episodes, the most frequent first."""
     planner, grounder = manifest["verdicts"].get("planner", {}), manifest["verdicts"].get("grounder", {})
     rows = [(name, planner.get(name, 0), grounder.get(name, 0)) for name in planner.keys() | grounder.keys()]
     return sorted(rows, key=lambda row: (-max(row[1:]), row[0]))

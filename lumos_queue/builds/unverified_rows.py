@@ -1,4 +1,4 @@
-"""Datasets under the name of a benchmark whose rows may be others than the published ones: their licence is unknown."""
+"""Find datasets whose rows may differ from the published rows of their benchmark: their licence is unknown."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _AT_ONCE = 1000  #: tasks that are read at once
 
 
 def find_unverified(connection: Connection) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the digests of two kinds of datasets: it is not known whether their rows are the published ones; or a
-    person stated it.
+    """Return two sets of digests of datasets: with unverified rows, and with rows that a person stated as published.
 
-    What a person stated of one job (--published) holds for its dataset. The licence of imported rows was given with
-    them. Tasks that were made of stored episodes are what the rows of these episodes are.
+    A person's statement for one job (--published) holds for its dataset. Imported rows are left out, because the import
+    stated their licence. Tasks made of stored episodes are as verified as the rows of these episodes.
     """
     query = select(JobRow.__table__).where(JobRow.kind.in_(KINDS), JobRow.dataset.is_not(None))
     jobs = [job for job in sound_jobs(connection.execute(query)) if job.origin not in STORED]
@@ -39,7 +38,7 @@ def find_unverified(connection: Connection) -> tuple[frozenset[str], frozenset[s
 def _select_derived(
     connection: Connection, derived_datasets: Iterable[str], unverified_datasets: Iterable[str], jobs: Iterable[Any]
 ) -> set[str]:
-    """Return those of the `derived` datasets that have a task made of an episode on `unverified` rows."""
+    """Return the derived datasets that have a task made of an episode on unverified rows."""
     dataset_of = {job.id: job.dataset for job in jobs}
     sources = {digest: _source_datasets(connection, digest, dataset_of) for digest in derived_datasets}
     results, bases = set[str](), set(unverified_datasets)
@@ -51,7 +50,7 @@ def _select_derived(
 
 
 def _source_datasets(connection: Connection, digest: str, dataset_of: dict[str, str]) -> set[str]:
-    """Return the datasets of the jobs whose episodes the tasks of a dataset were made of."""
+    """Return the datasets whose episodes became the tasks of this dataset."""
     inputs: Any = TaskRow.inputs
     names = select(inputs["from"]["episode"].as_string()).where(TaskRow.dataset == digest).distinct()
     episodes = connection.execute(names.execution_options(yield_per=_AT_ONCE)).scalars()

@@ -1,4 +1,4 @@
-"""Released files → stored episodes.
+"""Import released files as stored episodes.
 
 The files give a result for the last action of each subgoal only; the results of the other actions are stored empty.
 """
@@ -37,14 +37,14 @@ from lumos_queue.records import (
 from lumos_queue.settings import Settings
 from lumos_queue.util.version import code_version
 
-#: The files' formulation to ours. An iterative row becomes an `annotation` episode, since no model was called for it.
+#: Formulation of the files to that of this project. Iterative rows become `annotation` episodes: no model was called.
 FORMULATIONS = {"iterative": "annotation", "onetime": "one-pass"}
 _OPERAND = re.compile(r"R[0-9]+(?:\(.*\))?|Output|-?[0-9][0-9.,/%]*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedAnnotation:
-    """One annotation, with what is wrong with it. Onetime: every action belongs to the last subgoal."""
+    """One annotation and the verdicts on it. In a onetime annotation every action belongs to the last subgoal."""
 
     task: Task
     annotation: Annotation
@@ -57,8 +57,8 @@ class JoinedAnnotation:
         return "" if modules.issuperset(MODULES) else "format"
 
 
-def read_joined_annotations(join: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
-    """The annotations of two joined files. A task's row is the id of its planner's row."""
+def joined_annotations(join: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
+    """Yield the annotations of two joined files. A task's row is the id of its planner's row."""
     for plan, ground in join.pairs():
         inputs = {"domain": ground.domain, "plan_id": plan.id, "ground_id": ground.id}
         task = Task(benchmark, dataset, plan.id, plan.task, inputs)
@@ -81,7 +81,7 @@ def _steps(plan: ReleasedRow, ground: ReleasedRow) -> Iterator[AnnotatedSubgoal]
 
 
 def _verdicts(plan: ReleasedRow, steps: Sequence[AnnotatedSubgoal]) -> Iterator[Verdict]:
-    """What is wrong with the steps: each verdict at most once."""
+    """Yield the verdicts on the steps, each at most once."""
     actions = [action for step in steps for action in step.actions]
     unreadable = [action.raw for action in actions if not action.variables or _is_remnant(action)]
     silent = [step.subgoal.text for step in steps if not step.actions]
@@ -96,7 +96,7 @@ def _verdicts(plan: ReleasedRow, steps: Sequence[AnnotatedSubgoal]) -> Iterator[
 
 
 def _is_remnant(action: Action) -> bool:
-    """Whether the text is neither a call nor an operand: what the original leaves of `R1 = 5`, or of no action."""
+    """Whether the action is neither a call nor an operand, as the original writes for `R1 = 5` or for no action."""
     return not action.name and not _OPERAND.fullmatch(action.arguments)
 
 
@@ -114,7 +114,7 @@ def import_job(
     licence: str,
     name_and_tags: NameAndTags = UNNAMED,
 ) -> NewJob:
-    """The job that stored files belong to; `identity` is its digest, by which the same import is found again."""
+    """Return the job of an import. `identity`: its digest, by which a repeated import is recognised."""
     return NewJob(
         kind="import",
         pool="cpu",
@@ -145,7 +145,7 @@ def store_released(
     again: bool = False,
     name_and_tags: NameAndTags = UNNAMED,
 ) -> tuple[str, bool, Counter[str]]:
-    """Store every pair as an episode of an import job; returns its id, whether it is new, and the verdicts counted.
+    """Store every pair as an episode of an import job. Return the job's id, whether it is new, and counts of verdicts.
 
     Raises SpecError when there is no pair.
     """
@@ -179,7 +179,7 @@ def store_released(
 
 
 def _as_steps(annotation: Annotation) -> Iterator[Step]:
-    """The annotation as recorded steps: each subgoal before its actions. In one-pass ones all subgoals come first."""
+    """Yield the annotation as steps, each subgoal before its actions; in one-pass ones all subgoals come first."""
     commands: list[tuple[Note | Do, Execution | None]] = []
     for step in annotation.steps:
         commands.append((Note(step.subgoal), None))
@@ -191,7 +191,7 @@ def _as_steps(annotation: Annotation) -> Iterator[Step]:
 
 
 def _execution(action: Action, result: str) -> Execution:
-    """The result split over several variables where it has as many parts; else each variable gets the whole of it."""
+    """Return the result, split over the variables if it has as many parts; else each variable gets the whole result."""
     parts = result.split(", ")
     if len(parts) != len(action.variables):
         parts = [result] * len(action.variables)

@@ -1,4 +1,4 @@
-"""A raw annotation file → a folder with the training files made from it, in the released layout."""
+"""Export a raw annotation file as a folder of training files in the released layout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_LISTED = 5  #: bad rows quoted in one message
 
 @dataclass(frozen=True, slots=True)
 class ExportSummary:
-    """How much was written, and how much was left out."""
+    """Counts of written and omitted rows."""
 
     rows: dict[str, int]  #: by file name
     dropped: dict[str, int]  #: annotations that the original leaves out of its iterative file, by module
@@ -59,7 +59,7 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
 
 
 def _modules(domain: str) -> tuple[str, ...]:
-    """The modules whose instruction was published: some domains have a planner's only."""
+    """Return the modules with a published instruction: some domains have that of the planner only."""
     is_published = DOMAINS.load(domain).verified_ground_head is not None
     return tuple(module for module in MODULES if module == "plan" or is_published)
 
@@ -85,7 +85,7 @@ def _write(path: Path, lines: Iterator[str]) -> int:
 
 
 def _check(raw: Path, skip_bad_rows: bool) -> tuple[int, str]:
-    """How many rows cannot be read, and the first of them. Raises SpecError when they are not to be skipped."""
+    """Return the number of unreadable rows and the first of them. Raises SpecError unless they are to be skipped."""
     bad: list[BadRow] = []
     count = readable = 0
     for row in read_raw(raw):

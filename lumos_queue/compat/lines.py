@@ -1,4 +1,4 @@
-"""JSON lines from outside the project: each line gives an object or a BadRow, and only one is in memory at a time."""
+"""Read JSON lines from outside the project, one line at a time: each line gives an object or a BadRow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARK = b"\xef\xbb\xbf"  # a byte order mark in UTF-8
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
-    """A line that holds a JSON object."""
+    """A line with a JSON object."""
 
     number: int  #: counted from 1, empty lines too
     start: int  #: byte at which it begins
@@ -26,10 +26,10 @@ class JsonLine:
 
 
 class JsonLines:
-    """The lines of a file. Once all are read, `sha256` is the digest of the file's bytes."""
+    """The lines of a file. After all lines are read, `sha256` is the digest of the file's bytes."""
 
     def __init__(self, path: Path):
-        """Raises SpecError when the file does not exist, is empty, looks like UTF-16 or is a single JSON array."""
+        """Check the file. Raises SpecError when it does not exist, is empty, looks like UTF-16 or is one JSON array."""
         if not path.is_file():
             raise SpecError(f"No file '{path}'. Expected JSON lines.")
         if problem := _file_problem(path):
@@ -42,13 +42,15 @@ class JsonLines:
         return self._hasher.hexdigest()
 
     def __iter__(self) -> Iterator[JsonLine | BadRow]:
-        """Empty lines are skipped; a line that cannot be read is a BadRow."""
+        """Yield the lines. Empty lines are skipped; a line that cannot be read is a BadRow."""
         start = 0
         with open_regular(self.path) as file:
             for number, data in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), 1):
                 size, whole = len(data), True
                 self._hasher.update(data)
-                while len(data) == MAX_LINE_BYTES and not data.endswith(b"\n"):  # the rest of a line that is too long
+                while len(data) == MAX_LINE_BYTES and not data.endswith(
+                    b"\n"
+                ):  # skip the rest of a line that is too long
                     data, whole = file.readline(MAX_LINE_BYTES), False
                     self._hasher.update(data)
                     size += len(data)
@@ -60,7 +62,7 @@ class JsonLines:
 
 
 def read_line(data: bytes, number: int, start: int = 0) -> JsonLine | BadRow:
-    """One line's JSON object. A byte order mark before it is ignored."""
+    """Read the JSON object of one line, without a byte order mark. Return a BadRow when it cannot be read."""
     try:
         row = read_json(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -73,12 +75,12 @@ def read_line(data: bytes, number: int, start: int = 0) -> JsonLine | BadRow:
 
 
 def _file_problem(path: Path) -> str:
-    """Why the file cannot be JSON lines, and how to convert it; '' when its first line may be one."""
+    """Return why the file cannot be JSON lines and how to convert it; '' when its first line may be JSON."""
     with open_regular(path) as file:
         first = next((line for line in iter(lambda: file.readline(MAX_LINE_BYTES), b"") if line.strip()), b"")
     if not first.removeprefix(_MARK).strip():
         return "is empty: expected JSON lines in UTF-8, one object per line."
-    if b"\0" in first[:4]:  # of UTF-8 text that begins a JSON object, no byte is zero
+    if b"\0" in first[:4]:  # UTF-8 text at the beginning of a JSON object has no zero byte
         return "looks like UTF-16: expected JSON lines in UTF-8. Make them with: iconv -f UTF-16 -t UTF-8"
     if first.removeprefix(_MARK).lstrip().startswith(b"[") and _begins_array(first):
         return "is one JSON array: expected JSON lines, one object per line. Make them with: jq -c '.[]'"
@@ -86,7 +88,7 @@ def _file_problem(path: Path) -> str:
 
 
 def _begins_array(line: bytes) -> bool:
-    """Whether it is an array of objects, or the first line of a longer array; `[1]` is only a bad row."""
+    """Whether the line is an array of objects, or the first line of a longer array; `[1]` is only a bad row."""
     try:
         value = read_json(line)
     except ValueError:
@@ -95,7 +97,7 @@ def _begins_array(line: bytes) -> bool:
 
 
 def text_field(line: JsonLine, name: str) -> str:
-    """The text in a field. Raises BadRow when the field is missing or not a text."""
+    """Return the text of a field. Raises BadRow when the field is missing or is not a text."""
     value = line.row.get(name)
     if not isinstance(value, str):
         raise BadRow(line.number, name, "is missing" if value is None else f"expected a text, found {_kind(value)}")

@@ -1,7 +1,7 @@
-"""How the original splits an annotation's text (spec/lumos.md 2.3, 2.4); used by the exports of this package only.
+"""Split an annotation's text as the original does (spec/lumos.md 2.3, 2.4); only the exports of this package use it.
 
-The index -1 of a mark that is missing is used like any other index, because its effects are in the released files.
-`notation.read_annotation` is the reader that says what is wrong with a text.
+The index -1 of a missing mark is used like any other index, because its effects are in the released files.
+`notation.read_annotation` is the reader that reports the errors of a text.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A subgoal and its action lines, nothing stripped."""
+    """A subgoal and its action lines, with their spaces."""
 
     subgoal: str
     lines: tuple[str, ...]
 
 
 def split_plan(text: str) -> list[Block]:
-    """Blocks between blank lines, from the first `Subgoal 1` on; in a text without it, the last character only.
+    """Return the blocks between blank lines, from the first `Subgoal 1` on; without it, from the last character on.
 
     Subgoals without a blank line between them are one block: the later ones are among its action lines.
     """
@@ -41,7 +41,7 @@ class ParsedAction:
 
 
 def parse_line(line: str, has_result: bool = True) -> ParsedAction:
-    """`Action 1-1: R1 = F(x) = 3` → (R1), F, x, 3. `has_result` is False in the web domain."""
+    """Parse `Action 1-1: R1 = F(x) = 3` to (R1), F, x, 3. `has_result` is False in the web domain."""
     first, last, start = line.find(" = "), line.rfind(" = "), line.find("(")
     variables = tuple(line[line.find(":") + 2 : first].split(", "))
     name = line[first + 3 : start]
@@ -59,7 +59,7 @@ def parse_line(line: str, has_result: bool = True) -> ParsedAction:
 
 
 def _find_end(line: str, start: int) -> int:
-    """Where the parenthesis at `opening` closes; the line's length where it does not."""
+    """Return the index at which the parenthesis at `start` closes; the line's length when it does not."""
     depth = 0
     for position in range(start, len(line)):
         depth += {"(": 1, ")": -1}.get(line[position], 0)
@@ -68,12 +68,12 @@ def _find_end(line: str, start: int) -> int:
     return len(line)
 
 
-def read_reported_result(line: str) -> str:
-    """The result of a subgoal that the planner sees, from its last action line: the text after the last `=`."""
+def reported_result(line: str) -> str:
+    """Return the result of a subgoal that the planner sees: the text after the last `=` of its last action line."""
     return line[line.rfind("=") + 2 :].strip().strip(".")
 
 
-def read_reported_variable(line: str) -> str:
-    """The last variable of an action line as the export of planner rows reads it; '' where there is none."""
+def reported_variable(line: str) -> str:
+    """Return the last variable of an action line, as the export of planner rows reads it; '' when there is none."""
     parts = line.partition(" = ")[0].split(":")
     return parts[1].strip().rpartition(", ")[2] if len(parts) > 1 else ""

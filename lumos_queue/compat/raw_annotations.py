@@ -1,4 +1,4 @@
-"""Raw annotations: what the original's conversion writes, and training files are made from (spec/lumos.md 2.1)."""
+"""Raw annotations: the output of the original's conversion and source of training files (spec/lumos.md 2.1)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RawAnnotation:
 
 
 def read_raw(path: Path) -> Iterator[RawAnnotation | BadRow]:
-    """The rows of a raw annotation file in order, those that cannot be read as BadRow.
+    """Yield the rows of a raw annotation file in order; a row that cannot be read is a BadRow.
 
     Raises SpecError when the file does not exist.
     """

@@ -1,6 +1,6 @@
-"""Reads a row of the released training files, with all its quirks (spec/lumos.md 3.1, 3.2).
+"""Read a row of the released training files, with all its quirks (spec/lumos.md 3.1, 3.2).
 
-Whether a row is a planner's or a grounder's, iterative or onetime, and what its task is, follows from its text alone.
+Module, formulation and task of a row follow from its text alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DONE_MESSAGE = re.compile(r"We have already .*Should we stop planning\?", re.DO
 
 @dataclass(frozen=True, slots=True)
 class ReleasedRow:
-    """One conversation, read. Texts are stripped."""
+    """The parts of one conversation. Texts are stripped."""
 
     id: str
     domain: str
@@ -34,12 +34,12 @@ class ReleasedRow:
     formulation: str  #: 'iterative' or 'onetime'
     task: str
     subgoals: tuple[str, ...]
-    results: tuple[str, ...] = ()  #: in a planner's row, of each subgoal, '' in the web domain; onetime: none
-    groundings: tuple[str, ...] = ()  #: in a grounder's row, the actions of each subgoal; onetime: of all in one text
+    results: tuple[str, ...] = ()  #: of each subgoal in a planner's row, '' in the web domain; onetime: none
+    groundings: tuple[str, ...] = ()  #: actions of each subgoal in a grounder's row; onetime: all in one text
 
 
 def read_row(line: JsonLine) -> ReleasedRow:
-    """The conversation in a line. Raises BadRow naming the field that is wrong."""
+    """Read the conversation in a line. Raises BadRow naming the field that is wrong."""
     dataset, identifier, contents = text_field(line, "dataset"), text_field(line, "id"), _contents(line)
     first = contents[0]
     if first.startswith(PLAN_HEAD):
@@ -79,7 +79,7 @@ def read_row(line: JsonLine) -> ReleasedRow:
 
 
 def _contents(line: JsonLine) -> list[str]:
-    """The contents of the messages. Raises BadRow unless user and assistant take turns, the assistant last."""
+    """Return the contents of the messages. Raises BadRow unless user and assistant alternate, the assistant last."""
     messages = line.row.get("messages")
     if not isinstance(messages, list) or not messages or len(messages) % 2:
         problem = "is missing" if messages is None else "expected user and assistant in turn, the assistant last"
@@ -94,7 +94,7 @@ def _contents(line: JsonLine) -> list[str]:
 
 
 def _read_domain(line: JsonLine, dataset: str, head: str = "") -> str:
-    """The domain that the grounder's instruction belongs to; for a row without one, the dataset's name."""
+    """Return the domain of the grounder's instruction; for a row without it, the dataset's name."""
     if head or dataset in DOMAINS:
         return head or dataset
     raise BadRow(line.number, "dataset", f"'{dataset}' is not one of {', '.join(DOMAINS)}")
@@ -105,7 +105,7 @@ def _begins(text: str, head: str | None) -> bool:
 
 
 def _subgoals_and_results(line: JsonLine, contents: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The subgoals of an iterative plan, and the result that the planner sees of each."""
+    """Return the subgoals of an iterative plan, and the result of each that the planner sees."""
     if not says_stop(contents[-1]):
         raise BadRow(line.number, "messages", "the planner's last message does not stop planning")
     results = []
@@ -121,7 +121,7 @@ def _subgoals_and_results(line: JsonLine, contents: list[str]) -> tuple[tuple[st
 
 
 def _later_subgoals(line: JsonLine, contents: list[str]) -> list[str]:
-    """The subgoals after the first that a grounder is to ground."""
+    """Return the subgoals of a grounder's row after the first."""
     subgoals, start = [], _ONE.strip() + " "
     for position in range(2, len(contents), 2):
         if not contents[position].startswith(start):

@@ -1,8 +1,8 @@
-"""Which planner row and which grounder row were made from the same annotation.
+"""Join planner rows with the grounder rows that were made from the same annotation.
 
-The ids do not say so: each file numbers its rows separately. Rows belong together when their tasks and subgoals are
-equal; of several such rows the first of one file is paired with the first of the other. The index is on disk, so files
-larger than the memory can be joined.
+The ids do not match, because each file numbers its rows separately. Rows belong together when their tasks and subgoals
+are equal; of several such rows, the first of one file is paired with the first of the other. The index is on disk, so
+that files larger than the memory can be joined.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lumos_queue.errors import BadRow
 from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.sanitize import storable_json
 
-MAX_BAD_ROWS_KEPT = 100  #: bad rows kept for messages; further ones are only counted
+MAX_BAD_ROWS_KEPT = 100  #: bad rows stored for messages; further bad rows are only counted
 
 _TABLE = """CREATE TABLE row (module TEXT, start INTEGER, number INTEGER, id TEXT, task TEXT, plan TEXT, content TEXT,
             UNIQUE (module, id))"""
@@ -39,7 +39,7 @@ _TASK_KNOWN = """SELECT count(*) FROM ranked WHERE module = ?
 
 @dataclass
 class JoinSummary:
-    """What was found in the two files."""
+    """Counts and problems of the two files."""
 
     rows: dict[str, int] = field(default_factory=dict)  #: readable rows by module, each once
     duplicates: int = 0  #: rows that repeat an earlier row of their file
@@ -58,7 +58,7 @@ class JoinSummary:
 
 
 class Join:
-    """The two files, indexed. Made by `open_join`. `found`: what they hold."""
+    """The index of two files; `open_join` makes it. `found`: the counts and problems of the files."""
 
     def __init__(self, index: sqlite3.Connection, paths: dict[str, Path]):
         self._index, self._paths, self.summary = index, paths, JoinSummary()
@@ -72,11 +72,11 @@ class Join:
             self.summary.other_plan[module] = self._count(_TASK_KNOWN, module, other_module) - self.summary.pairs
 
     def tasks(self) -> Iterator[tuple[str, str]]:
-        """(id of the planner's row, digest of the task) of each pair, in order."""
+        """Yield (id of the planner's row, digest of the task) of each pair, in order."""
         yield from self._index.execute("SELECT id, task FROM pair ORDER BY rowid")
 
     def pairs(self) -> Iterator[tuple[ReleasedRow, ReleasedRow]]:
-        """(planner's row, grounder's row), in the order of the planner's file."""
+        """Yield (planner's row, grounder's row), in the order of the planner's file."""
         with open_regular(self._paths["plan"]) as plans, open_regular(self._paths["ground"]) as groundings:
             query = "SELECT plan_start, plan_number, ground_start, ground_number FROM pair ORDER BY rowid"
             for plan_start, plan_number, ground_start, ground_number in self._index.execute(query):
@@ -118,7 +118,7 @@ class Join:
 @contextmanager
 def open_join(plan: Path, ground: Path) -> Iterator[Join]:
     """Read both files and index them. Raises SpecError when a file does not exist."""
-    index = sqlite3.connect("", isolation_level=None)  # no name: a temporary file, deleted when the connection closes
+    index = sqlite3.connect("", isolation_level=None)  # without a name it is a temporary file, deleted at the end
     try:
         for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16384"):
             index.execute(f"PRAGMA {setting}")
@@ -135,7 +135,7 @@ def _read(line: JsonLine) -> ReleasedRow:
 
 
 def _read_at(file: BinaryIO, start: int, number: int) -> ReleasedRow:
-    """A row at a known position. Raises BadRow when the file has changed since it was indexed."""
+    """Read the row at a position. Raises BadRow when the file has changed since it was indexed."""
     file.seek(start)
     line = read_line(file.readline(), number, start)
     if isinstance(line, BadRow):

@@ -1,9 +1,9 @@
-"""Raw annotations → training files as the original writes them, byte for byte (spec/lumos.md 2.3 to 3.2).
+"""Write training files from raw annotations as the original does, byte for byte (spec/lumos.md 2.3 to 3.2).
 
-Its quirks are kept, because files made here are used together with released ones. For other training sets, see builds.
-Planner and grounder rows read a subgoal's last variable in different ways, so the two files drop different rows. Where
-the specification is silent: JSON as Python writes it by default, one object per line; rows counted from 0; the task
-unchanged. A web subgoal without text, on which the original fails, gives an empty description of what was done.
+The original's quirks stay, because these files are used together with released files. For other training sets, see
+builds. Planner and grounder rows read a subgoal's last variable in different ways, so the two files drop different
+rows. Where the specification is silent, JSON is as Python writes it by default, one object per line; rows are counted
+from 0; the task is unchanged. A web subgoal without text, on which the original fails, gives an empty description.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lumos_queue.errors import SpecError, unknown
 from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
 from lumos_queue.prompts.dialogue import PLAN_HEAD
 
-RELEASED = ("maths", "complex_qa", "web_agent", "multimodal")  #: those with released training files
+RELEASED = ("maths", "complex_qa", "web_agent", "multimodal")  #: domains with released training files
 MODULES = ("plan", "ground")
 FORMULATIONS = ("iterative", "onetime")
 
@@ -36,19 +36,19 @@ class _Omitted(Exception):
 
 
 class _Numbering:
-    """The number that `Output` gets: one more than that of the last `R<int>` that ended an earlier subgoal.
+    """The number for `Output`: one more than the number of the last `R<int>` that ended an earlier subgoal.
 
-    The original does not start again with each row, so that subgoal may belong to another row.
+    The original does not reset the number between rows, so the earlier subgoal may belong to another row.
     """
 
     def __init__(self):
         self._last: int | None = None
 
     def name_output(self, variable: str, text: str) -> str:
-        """The text of a subgoal whose last variable is `variable`, with each `Output` replaced by a numbered variable.
+        """Replace each `Output` in the text of a subgoal, whose last variable is `variable`, by a numbered variable.
 
-        In a subgoal that ends in `R<int>`, `Output` stays. Raises _Omitted when there is no variable, when it begins
-        with R and is not `R<int>`, and for any other where no number is known yet.
+        In a subgoal that ends in `R<int>`, `Output` stays. Raises _Omitted without a variable, for a variable that
+        begins with R and is not `R<int>`, and for any other variable before the first number.
         """
         if variable.startswith("R"):
             try:
@@ -62,7 +62,7 @@ class _Numbering:
 
 
 def export_rows(raws: Iterable[RawAnnotation], domain: str, module: str, formulation: str) -> Iterator[str]:
-    """The lines of `lumos_{domain}_{module}_{formulation}`, without line breaks.
+    """Yield the lines of `lumos_{domain}_{module}_{formulation}`, without line breaks.
 
     Raises SpecError, before the first line, for an unknown name, and for the grounder of a domain whose grounding
     instruction was never published.

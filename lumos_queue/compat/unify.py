@@ -1,5 +1,5 @@
-"""Several training files → one unified file: those of several domains, one after the other (spec/lumos.md 3.3), and
-instructions with direct answers, as arXiv v3 adds Alpaca's."""
+"""Unify training files of several domains in one file (spec/lumos.md 3.3), with instructions and direct answers, as
+arXiv v3 adds those of Alpaca."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lumos_queue.util.regular_file import open_regular
 
 
 def unify(files: Sequence[Path], out: Path, direct: Sequence[Path] = ()) -> dict[str, int]:
-    """Write the rows of all files to `out`, byte for byte and in order; returns rows by file.
+    """Write the rows of all files to `out`, byte for byte and in order. Return the number of rows by file.
 
     The rows of `direct`, files in Alpaca's format, follow as conversations with one answer; rows with an empty answer
-    are left out. Rows are neither sampled nor shuffled and keep their ids: the training that uses the file shuffles it.
+    are left out. Rows are neither sampled nor shuffled and keep their ids; the training shuffles them.
     The file appears complete or not at all. Raises SpecError when `out` exists, and for a row that cannot be read or
     whose id another row of its dataset has; the message names the file, the row and the field.
     """

@@ -1,18 +1,18 @@
 """ToolBench's answer files: `{query number}_{method}.json`, one search or some chains for one query.
 
-What a file says is taken apart: the decisions, the functions, the wording, and the few values that are the file's own.
-From these the file is made again; where it says something else than they make, `changes` name it. The six files at hand
-need none. Their quirks, which are made again:
+A file is divided into its decisions, functions, wording, and a few further values. The file is written again from these
+parts; `changes` lists the values that differ. The six published files need no changes. Their quirks, which are written
+again:
 
-- `is_terminal` is false of answers too (ours is true of them: `NodeStyle.terminals`);
+- `is_terminal` is false for answers, too (in files of this project it is true: `NodeStyle.terminals`);
 - `Elo` is 1000 or 0, and some nodes have a `matching_time`: two versions of a ranking that these searches do not make;
-- `io_state` is empty, and only inputs have one;
-- names of functions that there are not stay in the tree, and are a sentinel in the messages;
-- `finish_type` is 'give_answer' where there is no answer, too, and 'give_up' only where one of those is the end: one
-  version never took them, so that `final_answer` is empty there;
+- `io_state` is empty, and only inputs have it;
+- names of unknown functions stay in the tree, and are a sentinel in the messages;
+- `finish_type` is 'give_answer' also without an answer, and 'give_up' only where giving up is the end. One version
+  never chose such an end, so that its `final_answer` is empty;
 - `train_messages` is missing in a search without an end; `query_count` counts replies, `size` and `depth` nodes.
 
-What cannot be stored (NUL, lone surrogates) is replaced when a file is read.
+Characters that cannot be stored (NUL, lone surrogates) are replaced when a file is read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FINISH = "Finish"
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
-    """What a file is made of."""
+    """The parts of an answer file."""
 
     name: str  #: of the file, as in `57_ChatGPT_DFS_woFilter_w2.json`
     kind: str  #: TREE or CHAINS
@@ -50,7 +50,7 @@ class AnswerFile:
     style: NodeStyle = field(default_factory=NodeStyle)
     forward_args: Mapping[str, Any] = field(default_factory=dict)  #: the limits of the search
     total_tokens: int = 0
-    changes: Sequence[Change] = ()  #: where the file says something else
+    changes: Sequence[Change] = ()  #: values of the file that its parts do not give
 
     @property
     def query_id(self) -> str:
@@ -61,11 +61,11 @@ class AnswerFile:
         return self.name.removesuffix(".json").partition("_")[2]
 
     def content(self) -> dict[str, Any]:
-        """The file, as JSON."""
+        """Return the content of the file, as JSON."""
         return make_changes(_write(self), self.changes)
 
     def messages(self) -> list[list[Message]]:
-        """`train_messages`: none without a chosen decision."""
+        """Return `train_messages`; an empty list without a chosen decision."""
         if self.chosen is None:
             return []
         if self.kind == TREE:
@@ -75,7 +75,7 @@ class AnswerFile:
 
 
 def _write(file: AnswerFile) -> dict[str, Any]:
-    """The file as its parts make it."""
+    """Return the content that the parts of the file give."""
     end = file.decisions[file.chosen] if file.chosen is not None else None
     is_answered = end is not None and end.code == ANSWERED
     generation: dict[str, Any] = {
@@ -110,7 +110,7 @@ def _write(file: AnswerFile) -> dict[str, Any]:
 
 
 def header_of(file: AnswerFile) -> dict[str, Any]:
-    """Everything but the decisions, as JSON: with them `with_decisions` gives the file back."""
+    """Return everything but the decisions, as JSON; `with_decisions` adds the decisions to it."""
     return {
         "name": file.name,
         "kind": file.kind,
@@ -127,7 +127,7 @@ def header_of(file: AnswerFile) -> dict[str, Any]:
 
 
 def with_decisions(header: Mapping[str, Any], query: str, decisions: Iterable[RecordedDecision]) -> AnswerFile:
-    """The file of a header that `header_of` has made, and of these decisions."""
+    """Return the file of a header from `header_of` and of these decisions."""
     return AnswerFile(
         header["name"],
         header["kind"],
@@ -144,6 +144,6 @@ def with_decisions(header: Mapping[str, Any], query: str, decisions: Iterable[Re
 
 
 def final_path(file: AnswerFile) -> list[RecordedDecision]:
-    """The decisions of the path to the chosen one; without one, to the last that was made."""
+    """Return the decisions of the path to the chosen decision; without it, to the last decision."""
     last = file.chosen if file.chosen is not None else len(file.decisions) - 1
     return [file.decisions[number] for number in path_to(file.decisions, last)]

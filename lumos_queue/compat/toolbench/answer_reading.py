@@ -1,4 +1,4 @@
-"""Reading answer files of ToolBench, or refusing them whole. What a file is made of: answer_file.py."""
+"""Read answer files of ToolBench. A file with an error is refused as a whole. The parts of a file: answer_file.py."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_PATH = (MAX_DEPTH - 4) // 2  #: nodes of a path: each is an object in a list
 
 
 def read_answer_file(path: Path) -> AnswerFile:
-    """Raises SpecError for a file that is something else, as a whole: nothing of it is taken."""
+    """Read an answer file. Raises SpecError for a file in another format."""
     try:
         with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
@@ -46,7 +46,7 @@ def read_answer_file(path: Path) -> AnswerFile:
 
 
 def answer_file_of(name: str, content: Any) -> AnswerFile:
-    """The file with this content. Raises BadRow for content that is something else."""
+    """Return the file with this content. Raises BadRow for content in another format."""
     content = storable_json(content)
     node = Node(1, "", content)
     generation = node["answer_generation"]
@@ -74,7 +74,7 @@ def answer_file_of(name: str, content: Any) -> AnswerFile:
 
 
 def _read_nodes(node: Node) -> tuple[str, list[RecordedDecision], list[Mapping[str, Any]]]:
-    """Kind, decisions and nodes: of a tree its root. Raises BadRow for a file without nodes."""
+    """Return kind, decisions and nodes; of a tree only its root. Raises BadRow for a file without decisions."""
     decisions: list[RecordedDecision] = []
     if TREE in node:
         check_tree(root := node[TREE]["tree"])
@@ -102,7 +102,7 @@ def _read_lists(generation: Node) -> list[list[Message]]:
 def _find_chosen(
     decisions: Sequence[RecordedDecision], generation: Node, lists: Sequence[Sequence[Message]]
 ) -> int | None:
-    """The decision whose arguments are the file's final answer: the first answer, else the one the lists lead to."""
+    """Return the index of the decision with the final answer: the first answer, else the end that the lists lead to."""
     final = generation["final_answer"].value if "final_answer" in generation else ""
     ends = [
         number

@@ -1,6 +1,6 @@
-"""What one JSON value has otherwise than another, as changes that make the other of it.
+"""Compare two JSON values, and apply the changes that turn the first into the second.
 
-A change is `[path, value]`, or `[path]` where the value is to be left out; a path is a list of names and places.
+A change is `[path, value]`, or `[path]` to remove a value; a path is a list of names and indexes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Change = Sequence[Any]  #: [path, value] or [path]; JSON
 
 
 def find_changes(source: Any, target: Any) -> list[list[Any]]:
-    """The changes that make `wanted` of `made`. Lists of other lengths, and values of other types, are named whole."""
+    """Return the changes from `source` to `target`. Lists of other lengths and values of other types change wholly."""
     changes: list[list[Any]] = []
     pending: list[tuple[list[str | int], Any, Any]] = [([], source, target)]
     while pending:
@@ -31,8 +31,8 @@ def find_changes(source: Any, target: Any) -> list[list[Any]]:
 
 
 def make_changes(source: Any, changes: Iterable[Change]) -> Any:
-    """A copy with the changes made. Raises LookupError and TypeError for changes of another value."""
-    whole = {"": json.loads(json.dumps(source))}  # as JSON: a part that occurs twice is changed where it is named alone
+    """Return a copy with the changes. Raises LookupError or TypeError for the changes of another value."""
+    whole = {"": json.loads(json.dumps(source))}  # a copy by JSON: an object that occurs twice changes once only
     for path, *value in changes:
         *way, last = ("", *path)
         container: Any = whole

@@ -1,8 +1,9 @@
-"""The messages of a path through a search, as ToolBench's files keep them for training (`train_messages`).
+"""The messages of a path through a search, as ToolBench's files have them for training (`train_messages`).
 
-One list for each decision of the path: what the model was told, and its reply last. From the second decision at a
-point on, a message tells what was tried there before. It was sent only then, but the last one of a path stays in all
-later lists: lists are as the files have them, not as they were sent. Its wording comes from the file.
+There is one list for each decision of the path: the messages to the model, and its reply last. From the second decision
+at a point on, a message lists the earlier decisions at this point. It was sent only once, but the last such message of
+a path stays in all later lists: the lists are those of the files, not those that were sent. Its wording comes from the
+file.
 """
 
 from __future__ import annotations
@@ -13,24 +14,24 @@ from typing import Any
 
 from lumos_queue.compat.toolbench.trees import RecordedDecision, path_to
 
-UNKNOWN_FUNCTION = 1  #: ToolBench's number of a call of a function that there is not
-SENTINEL = "invalid_hallucination_function_name"  #: what stands in messages for the name of such a function
+UNKNOWN_FUNCTION = 1  #: ToolBench's code of a call of an unknown function
+SENTINEL = "invalid_hallucination_function_name"  #: replaces the name of such a function in messages
 Message = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a file says in words of its own."""
+    """The texts of a file that do not follow from its decisions."""
 
     system: str = ""
     user: str = ""
-    messages: Mapping[int, str] = field(
+    told: Mapping[int, str] = field(
         default_factory=dict
-    )  #: number of a decision to what it was told of earlier ones
+    )  #: number of a decision to its message about earlier decisions
 
 
 def messages_of(decisions: Sequence[RecordedDecision], last: int, wording: Wording) -> list[list[Message]]:
-    """The lists of the path to the decision `last`."""
+    """Return the lists of the path to the decision `last`."""
     history: list[Message] = [_say("system", wording.system), _say("user", wording.user)]
     lists: list[list[Message]] = []
     for number in path_to(decisions, last):
@@ -50,7 +51,7 @@ def messages_of(decisions: Sequence[RecordedDecision], last: int, wording: Wordi
 def read_wording(
     decisions: Sequence[RecordedDecision], last: int | None, lists: Sequence[Sequence[Message]]
 ) -> Wording:
-    """What the lists of a file say that cannot be known from its decisions."""
+    """Read the texts in the lists of a file that do not follow from its decisions."""
     if last is None or not lists or len(lists[0]) < 2:
         return Wording()
     texts: dict[int, str] = {}
@@ -62,18 +63,18 @@ def read_wording(
 
 
 def was_tried(decisions: Sequence[RecordedDecision], number: int) -> bool:
-    """Whether an earlier decision at the same point has led to a call, so that the model was told of it."""
+    """Whether an earlier decision at the same point led to a call, so that the model was sent a message about it."""
     siblings = (index for index in range(number) if decisions[index].before == decisions[number].before)
     return any(_leads_to_call(decisions, index) for index in siblings)
 
 
 def alone(decisions: Sequence[RecordedDecision], last: int) -> list[RecordedDecision]:
-    """The decisions of a path without those beside it: of a try, which is told nothing of other tries."""
+    """Return the decisions of a path only: the messages of a try do not mention other tries."""
     return [replace(decisions[number], before=index) for index, number in enumerate(path_to(decisions, last), start=-1)]
 
 
 def _leads_to_call(decisions: Sequence[RecordedDecision], number: int) -> bool:
-    """Whether there is a call on the way from a decision along the first ones that follow."""
+    """Whether the path from a decision along the first successors contains a call."""
     while not decisions[number].name:
         successor = next((index for index in range(number + 1, len(decisions)) if decisions[index].before == number), 0)
         if not successor:
@@ -83,7 +84,7 @@ def _leads_to_call(decisions: Sequence[RecordedDecision], number: int) -> bool:
 
 
 def _visible_messages(history: Sequence[Message]) -> list[Message]:
-    """The messages with the last of those that were sent once alone."""
+    """Return the messages, with only the last of the messages that were sent once."""
     once = [index for index, message in enumerate(history) if message.get("valid") is False]
     return [dict(message) for index, message in enumerate(history) if index not in once[:-1]]
 

@@ -1,4 +1,4 @@
-"""Whether a tree or a chain of an answer file is one, before anything is read from it."""
+"""Check the tree or the chains of an answer file before they are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _AFTER = {THOUGHT: (THOUGHT, ACTION, INPUT), ACTION: (INPUT,), INPUT: (THOUGHT, 
 
 
 def check_tree(root: Node) -> None:
-    """Raises BadRow for a node that is none, or that cannot follow its parent."""
+    """Raise BadRow for an invalid node, or for a node that cannot follow its parent."""
     root["description"]
     pending, count = [(child, INPUT) for child in root["children"].items()], 0
     while pending:
@@ -28,7 +28,7 @@ def check_tree(root: Node) -> None:
 
 
 def check_chain(chain: Node) -> None:
-    """Raises BadRow for a chain that is none."""
+    """Raise BadRow for an invalid chain."""
     nodes, before = chain.items(), INPUT
     if len(nodes) > MAX_NODES:
         raise chain.bad(f"more than {MAX_NODES:,} nodes")
@@ -39,7 +39,7 @@ def check_chain(chain: Node) -> None:
 
 
 def _check_node(node: Node, before: str) -> str:
-    """The kind of a node that follows one of the kind `before`. Raises BadRow."""
+    """Return the kind of a node whose predecessor has the kind `before`. Raises BadRow for an invalid node."""
     kind = node["node_type"].value
     if kind not in (THOUGHT, ACTION, INPUT):
         raise node["node_type"].bad(f"expected {THOUGHT}, {ACTION} or {INPUT}")

@@ -1,7 +1,7 @@
-"""The answers that a recorded search got, as entries for `task.inputs["answers"]` (actions/tools/records.py).
+"""The answers to the calls of a recorded search, as entries for `task.inputs["answers"]` (actions/tools/records.py).
 
-An observation is the text of an envelope, cut at some length. Of a cut one the response up to there is read: as long
-as it was, so that it is cut again at the same place.
+An observation is the text of an envelope, cut at some length. The response of a cut envelope is read up to the cut with
+its length unchanged, so that it is cut again at the same position.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
 
 
 def answers_of(decisions: Iterable[RecordedDecision], functions: Sequence[Function]) -> list[dict[str, Any]]:
-    """An entry for each call of one of the functions, in the order of the search: that of equal requests, too."""
+    """Return an entry for each call of one of the functions, in the order of the search, also for equal requests."""
     functions_by_name = {function.name: function for function in functions}
     answers = []
     for decision in decisions:
@@ -34,7 +34,7 @@ def answers_of(decisions: Iterable[RecordedDecision], functions: Sequence[Functi
         try:
             arguments = read_object(decision.arguments)
         except ActionError:
-            continue  # a request that is refused before it is made
+            continue  # such a call is refused before a request is made
         error, response = read_observation(decision.observation)
         names = {"category": function.category, "tool": function.tool, "api": function.api}
         answer_fields = {"error": error, "response": response, "code": decision.code, "provenance": "recorded"}
@@ -43,7 +43,7 @@ def answers_of(decisions: Iterable[RecordedDecision], functions: Sequence[Functi
 
 
 def read_observation(text: str) -> tuple[str, Any]:
-    """The error and the response of an envelope; a text that is none is a response itself."""
+    """Return the error and the response of an envelope; any other text is a response itself."""
     try:
         envelope = json.loads(text)
     except (ValueError, RecursionError):

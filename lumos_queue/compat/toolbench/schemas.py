@@ -1,6 +1,6 @@
-"""Function schemas of answer files → API entries, as a task has them: shown and called by the same names.
+"""Convert function schemas of answer files to API entries of a task, with the same names.
 
-A file says neither category nor, in so many words, tool and API: their names are read from `API_for_TOOL`.
+A file has no category, tool and API fields: the names of tool and API are read from `API_for_TOOL`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _TYPES = {"number": "NUMBER", "integer": "NUMBER", "boolean": "BOOLEAN"}
 
 
 def entries_of(schemas: Iterable[Any]) -> list[dict[str, Any]]:
-    """An entry for each schema but that of Finish; what is no schema is passed over."""
+    """Return an entry for each schema except Finish; other values are skipped."""
     valid_schemas = [
         schema for schema in schemas if isinstance(schema, Mapping) and isinstance(schema.get("name"), str)
     ]
     return [_entry(schema) for schema in valid_schemas if schema["name"] != FINISH_NAME]
 
 
-def find_differing_names(schemas: Iterable[Any]) -> list[str]:
-    """The names that functions would not keep: there should be none."""
+def differing_names(schemas: Iterable[Any]) -> list[str]:
+    """Return the names that the functions of the task would not have unchanged; normally there are none."""
     entries = entries_of(schemas)
     function_names = {function.name for function in functions_of(entries)}
     return [name for api in entries if (name := api["function_name"]) not in function_names]
@@ -49,7 +49,7 @@ def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_description(text: str) -> str:
-    """Return what is quoted at the end of a description; "" where it has another form."""
+    """Return the quotation at the end of a description; "" for a description of another form."""
     text = text.rstrip()
     begin = _DESCRIPTION.search(text)
     quotation = text[begin.end() :] if begin else ""
@@ -57,7 +57,7 @@ def _read_description(text: str) -> str:
 
 
 def _parameters(schema: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The required ones and the others."""
+    """Return the required and the optional parameters."""
     properties, requirement = schema.get("properties"), schema.get("required")
     required_names = [name for name in requirement if isinstance(name, str)] if isinstance(requirement, list) else []
     both: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])

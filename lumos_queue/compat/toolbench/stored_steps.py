@@ -1,8 +1,8 @@
-"""The steps of a stored episode → decisions, as answer files have them.
+"""Convert the steps of a stored episode to decisions of answer files.
 
-ReAct and DFSDT: a decision follows the one that its command names as parent. Sum2Act and ReWOO have no trees: their
-calls are one chain. Of Sum2Act the router's decisions are taken. Of ReWOO each planned call is one, with its purpose
-as the thought, and the solver's answer is a Finish at the end.
+In ReAct and DFSDT a decision follows the parent of its command. Sum2Act and ReWOO have no trees: their calls are one
+chain. In Sum2Act the router's replies are the decisions. In ReWOO each planned call is a decision with its purpose as
+the thought, and the solver's answer is a Finish at the end.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from lumos_queue.text_calls.three_lines import Reply, read_reply
 
 
 def decisions_of(formulation: str, steps: Sequence[RecordedStep], version: int) -> list[RecordedDecision]:
-    """The decisions of an episode of react, dfsdt, sum2act or rewoo, in the order in which they were made.
+    """Return the decisions of an episode of react, dfsdt, sum2act or rewoo, in their order.
 
-    `version`: of the formulation of the episode's job, which decides how replies are read.
+    `version`: the version of the formulation of the episode's job, on which the reading of replies depends.
     """
     own_steps = [step for step in steps if step.branch < WITHIN]
     if formulation == "rewoo":
@@ -52,9 +52,7 @@ def _read_search(steps: Iterable[RecordedStep], version: int) -> list[RecordedDe
         elif isinstance(step.detail, Action) and isinstance(step.result, Execution):
             decision_indexes[step.position], has_open_call = before, False
             decisions[before] = _with_call(decisions[before], step.detail, step.result)
-    return (
-        decisions[:-1] if has_open_call else decisions
-    )  # ToolBench, too, leaves out the reply to the last call that is allowed
+    return decisions[:-1] if has_open_call else decisions  # ToolBench, too, leaves out the reply after the last call
 
 
 def _read_route(steps: Iterable[RecordedStep], version: int) -> list[RecordedDecision]:

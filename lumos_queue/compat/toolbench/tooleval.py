@@ -1,7 +1,8 @@
-"""ToolEval's format: the query, the functions, and the one path of a search that is judged, as a chain of nodes.
+"""ToolEval's format: the query, the functions, and the judged path of a search as a chain of nodes.
 
-As ToolBench's converter makes it of an answer file with an answer: a thought that comes with a call is left out. Of a
-file without one it draws a path; here that is the last one of the search, with its thoughts, as there.
+The format is that of ToolBench's converter. For an answer file with an answer, a thought that comes with a call is left
+out. For a file without an answer, the converter samples a path with its thoughts; here it is the last path of the
+search.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Node = dict[str, Any]
 
 
 def tooleval_of(file: AnswerFile) -> dict[str, Any]:
-    """The entry of one file. `total_steps` counts all nodes, those of the system and the user included."""
+    """Return the entry of one file. `total_steps` counts all nodes, including those of the system and the user."""
     nodes = [_node("system", ""), _node("user", file.query), *_nodes(file)]
     for node, next_node in pairwise(nodes):
         node["next"].append(next_node)

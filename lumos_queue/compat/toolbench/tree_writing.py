@@ -1,4 +1,4 @@
-"""Decisions → ToolBench's nodes: the tree of a search, or chains of nodes one after the other."""
+"""Write decisions as ToolBench's nodes: the tree of a search, or chains of nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from lumos_queue.compat.toolbench.trees import ACTION, INPUT, ROOT, THOUGHT, RecordedDecision
 
-ANSWERED, GAVE_UP = 3, 4  #: ToolBench's numbers of a Finish
+ANSWERED, GAVE_UP = 3, 4  #: ToolBench's codes of a Finish
 FINISHED_LEVELS = 2  #: actions above an answer that are marked as finished
 
 Node = dict[str, Any]
@@ -16,18 +16,18 @@ Node = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class NodeStyle:
-    """What nodes say beside what was decided; it differs between the versions that wrote files."""
+    """The fields of nodes that do not follow from decisions; they differ between the versions that wrote files."""
 
     elo: float = 1000.0  #: of a ranking that this search does not make
-    matching_time: bool = False  #: whether it is written, as 0
-    terminals: bool = True  #: whether `is_terminal` is true of answers: in the published files it is always false
-    #: Whether `expand_num` numbers the decisions of chains, too. ToolBench's do not: there a thought without a call
-    #: that a call without a thought follows cannot be told from one decision.
+    matching_time: bool = False  #: whether the field is written, as 0
+    terminals: bool = True  #: whether `is_terminal` is true for answers; it is always false in the published files
+    #: Whether `expand_num` numbers the decisions of chains, too. ToolBench's files do not: there, a thought without a
+    #: call and a following call without a thought look like one decision.
     numbered: bool = True
 
 
 def write_tree(decisions: Sequence[RecordedDecision], style: NodeStyle) -> dict[str, Any]:
-    """The tree of a search, with its size (nodes) and its length (nodes of the longest path)."""
+    """Return the tree of a search with its size (nodes) and its length (nodes of the longest path)."""
     root = _node(INPUT, "", 0, style, io_state={})
     lasts: list[Node] = []
     parents: dict[int, Node | None] = {id(root): None}
@@ -50,7 +50,7 @@ def write_tree(decisions: Sequence[RecordedDecision], style: NodeStyle) -> dict[
 
 
 def write_chains(decisions: Sequence[RecordedDecision], style: NodeStyle) -> list[dict[str, Any]]:
-    """The chains of tries, each from a decision that follows none up to the next such one."""
+    """Return the chains of tries. A decision without predecessor begins a new chain."""
     attempts: list[dict[str, Any]] = []
     for number, decision in enumerate(decisions, start=1):
         if decision.before == ROOT or not attempts:
@@ -67,8 +67,8 @@ def write_chains(decisions: Sequence[RecordedDecision], style: NodeStyle) -> lis
     return attempts
 
 
-def list_answered_chains(root: Node) -> list[list[Node]]:
-    """The nodes of each path of a tree that ends with an answer, without their children."""
+def answered_chains(root: Node) -> list[list[Node]]:
+    """Return the nodes of each path of a tree that ends with an answer, without their children."""
     chains: list[list[Node]] = []
     pending: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while pending:
@@ -82,7 +82,7 @@ def list_answered_chains(root: Node) -> list[list[Node]]:
 
 
 def mark_pruned(decisions: Sequence[RecordedDecision]) -> list[RecordedDecision]:
-    """The decisions, those as pruned at which a path ends without an answer."""
+    """Return the decisions; those at which a path ends without an answer are marked as pruned."""
     parents = {decision.before for decision in decisions}
     return [
         replace(decision, pruned=number not in parents and decision.code != ANSWERED)
@@ -91,7 +91,7 @@ def mark_pruned(decisions: Sequence[RecordedDecision]) -> list[RecordedDecision]
 
 
 def _nodes_of(decision: RecordedDecision, depth: int, style: NodeStyle) -> Iterator[Node]:
-    """One to three nodes; one that decides nothing at all is an empty thought."""
+    """Yield one to three nodes; a decision without thought and call is an empty thought."""
     if decision.thought or not decision.name:
         yield _node(THOUGHT, decision.thought, depth, style)
         depth += 1
@@ -122,7 +122,7 @@ def _node(kind: str, description: str, depth: int, style: NodeStyle, **extra_fie
 
 
 def _finish(last: Node, parents: dict[int, Node | None]) -> None:
-    """Mark an answer, and what is above it up to FINISHED_LEVELS actions, as finished."""
+    """Mark an answer and the nodes above it, up to FINISHED_LEVELS actions, as finished."""
     node: Node | None = last
     remaining_levels = FINISHED_LEVELS
     while node is not None and remaining_levels >= 0:

@@ -1,7 +1,7 @@
-"""ToolBench's trees ↔ decisions. A decision is up to three nodes in a row: Thought, Action, Action Input.
+"""Read decisions from ToolBench's trees. A decision is up to three nodes in a row: Thought, Action, Action Input.
 
-A reply without a call is a Thought of its own: one that was expanded itself, or that no Action follows. Nodes are in
-the order of the search, so a walk from the root gives the decisions in the order in which the model was asked.
+A reply without a call is a separate Thought: it was expanded itself, or no Action follows it. Nodes are in the order of
+the search, so a walk from the root gives the decisions in the order of the requests to the model.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 THOUGHT, ACTION, INPUT = "Thought", "Action", "Action Input"
-ROOT = -1  #: the `before` of the decisions that a tree begins with
+ROOT = -1  #: the `before` of the first decisions of a tree
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
-    """One reply of a recorded search, and what came of it."""
+    """One reply of a recorded search, with the outcome of its call."""
 
-    before: int  #: which decision it follows, counted from 0; ROOT for none
+    before: int  #: the decision that it follows, counted from 0; ROOT for none
     thought: str
     name: str = ""  #: of the function; '' where none was called
     arguments: str = ""
     observation: str = ""
-    code: int | None = None  #: ToolBench's number of what came of it
+    code: int | None = None  #: ToolBench's code of the outcome
     pruned: bool = False
 
 
 def read_decisions(tree: Mapping[str, Any]) -> list[RecordedDecision]:
-    """The decisions below a tree's root, in the order in which they were made."""
+    """Return the decisions below a tree's root, in the order of the search."""
     decisions: list[RecordedDecision] = []
     pending: list[tuple[Mapping[str, Any], int]] = [(child, ROOT) for child in reversed(tree["children"])]
     while pending:
@@ -40,7 +40,7 @@ def read_decisions(tree: Mapping[str, Any]) -> list[RecordedDecision]:
 
 
 def read_chain(chain: Sequence[Mapping[str, Any]], first: int = 0) -> list[RecordedDecision]:
-    """The decisions of a chain, whose nodes come one after the other. `first`: number of the first of them."""
+    """Return the decisions of a chain of nodes. `first`: number of the first decision."""
     tree: dict[str, Any] = {"children": []}
     for node in reversed(chain):
         tree = {"children": [{**node, **tree}]}
@@ -51,7 +51,7 @@ def read_chain(chain: Sequence[Mapping[str, Any]], first: int = 0) -> list[Recor
 
 
 def path_to(decisions: Sequence[RecordedDecision], last: int) -> list[int]:
-    """The numbers of the decisions from the first one to this one."""
+    """Return the numbers of the decisions on the path from the first decision to `last`."""
     path = []
     while last != ROOT:
         path.append(last)
@@ -60,7 +60,7 @@ def path_to(decisions: Sequence[RecordedDecision], last: int) -> list[int]:
 
 
 def _read_decision(node: Mapping[str, Any], before: int) -> tuple[Mapping[str, Any], RecordedDecision]:
-    """The decision that begins with a node, and its last node."""
+    """Return the last node of the decision that begins with this node, and the decision."""
     thought = ""
     if node["node_type"] == THOUGHT:
         thought = node["description"]
@@ -73,12 +73,12 @@ def _read_decision(node: Mapping[str, Any], before: int) -> tuple[Mapping[str, A
 
 
 def count_nodes(tree: Mapping[str, Any]) -> int:
-    """The nodes of a tree, its root included."""
+    """Count the nodes of a tree, including its root."""
     return sum(1 for _ in walk(tree))
 
 
 def walk(tree: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Every node, parents before their children, children in order."""
+    """Yield every node, parents before their children, children in order."""
     pending = [tree]
     while pending:
         node = pending.pop()
