@@ -220,7 +220,7 @@ def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
 
 
 def label_exclusion(episode: StoredEpisode, rules: Rules) -> str:
-    """Return the reason when a person's label excludes the episode; '' otherwise or when the query selects by labels."""
+    """Return the reason when a person's label excludes the episode; '' otherwise, or if the query selects by labels."""
     wrong = episode.id in rules.facts.wrong and not rules.labels_asked
     return "labelled wrong by a person" if wrong else ""
 

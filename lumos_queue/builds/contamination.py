@@ -56,7 +56,7 @@ class TestSplits:
     __test__ = False
 
     def __init__(self, split_names: Iterable[str], sources: KnownBenchmarks):
-        """Read the splits. A name is BENCHMARK:PATH, file:PATH of a user's file, or BENCHMARK[:SPLIT] of a generated one.
+        """Read the splits. A name is BENCHMARK:PATH, file:PATH of a user's file, or a generated BENCHMARK[:SPLIT].
 
         Raises SpecError for an unknown benchmark, a missing file or a file of another kind.
         """

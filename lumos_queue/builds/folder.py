@@ -107,7 +107,7 @@ def all_builds(settings: Settings) -> list[Path]:
 
 
 def existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the manifest of the build in the folder, if it was made with the same options; None for no folder.
+    """Return the manifest of the build in the folder, if its options are equal; None for a missing or empty folder.
 
     Raises SpecError when the folder holds anything else, also a build whose files were changed: builds are immutable.
     """

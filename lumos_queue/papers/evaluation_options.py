@@ -1,4 +1,4 @@
-"""From a published row to the evaluation that reproduces its figures, with exactly its configuration."""
+"""Find a published row, and the options of the evaluation that reproduces its figures."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from lumos_queue.submission.store import Rows
 
 
 def find_row(text: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
-    """The row and benchmark meant by `1b/LUMOS-I/gsm8k`; the benchmark may be left out if the row has only one.
+    """Return table, row and column of `1b/LUMOS-I/gsm8k`; the benchmark may be left out if the row has only one.
 
-    Raises SpecError, listing the choices, if there is no such row, or if it cannot be run.
+    Raises SpecError with the choices for an unknown row, and for a row that cannot be run.
     """
     key, _, rest = text.partition("/")
     if key in TOOL_TABLES:
@@ -68,9 +68,9 @@ def options_of(
     skip_bad_rows: bool,
     published: bool = False,
 ) -> Any:
-    """The options of `lumos evaluate` for this figure. `roles` maps each role to an address.
+    """Return the options of `lumos evaluate` for this figure. `roles` maps each role to an address.
 
-    Greedy, 512 tokens, the train framing, the reader `phrase` and every task of the papers' protocol.
+    They are those of the papers: greedy, 512 tokens, the train framing, the reader `phrase` and every task.
     """
     from lumos_queue.submission.agents import ROLE_OPTIONS
     from lumos_queue.submission.inference_options import InferenceOptions
@@ -109,9 +109,9 @@ def options_of(
 
 
 def check_rows(row: PaperRow, rows: Rows, is_stated: bool) -> None:
-    """Raises SpecError for rows of which neither a file nor a person says that they are the published ones.
+    """Raise SpecError for rows that neither a file nor a person identifies as the published rows.
 
-    `published`: whether a person states it.
+    `is_stated`: whether a person states it.
     """
     origin = StoredOrigin(rows.split, rows.published, len(rows.tasks), rows.file_sha256)
     if is_stated or find_published_rows(rows.digest, rows.split, origin):
@@ -127,7 +127,7 @@ def check_rows(row: PaperRow, rows: Rows, is_stated: bool) -> None:
 
 
 def check_weights(row: PaperRow, column: PaperColumn, models: Mapping[str, str]) -> None:
-    """Raises SpecError if a role has other weights than the row's, or if a judge is given that is not the papers'.
+    """Raise SpecError if a role has other weights than the row, or if there is another judge than the papers'.
 
     `models` maps each role to a model's name.
     """

@@ -14,7 +14,7 @@ class Converted:
     sources: Mapping[str, int]  #: name of a benchmark with rationales to rows
     plan: int
     ground: int
-    turns: float  #: on average, App. B
+    turns: float  #: average of an annotation, App. B
     note: str = ""
 
 
@@ -45,7 +45,7 @@ TABLE_6 = {
     ("LUMOS-I", "iterative", "complex_qa", "hotpotqa"): 1007,
 }
 
-#: Domain to the papers' actions and what carried them out.
+#: Domain to the papers' actions and the tools that executed them.
 TABLE_8 = {
     "complex_qa": {
         "KnowledgeQuery": "Wikipedia, Google Search",

@@ -1,4 +1,4 @@
-"""Table 8: each domain's actions, the papers' and ours. Ours are read from the code that executes them."""
+"""Table 8: the actions of each domain in the papers and in this project, read from the code that executes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lumos_queue.papers.figures import TABLE_8
 
 
 def actions_of(domain: str) -> dict[str, str]:
-    """The actions that a domain offers here: name to a description in one line."""
+    """Return the actions of a domain in this project: name to a description in one line."""
     definition = DOMAINS.load(domain)
     if definition.session:
         session = definition.session_class
@@ -29,8 +29,10 @@ def _first_line(method: Callable) -> str:
 
 
 def interfaces() -> list[dict[str, Any]]:
-    """A row for each action that the papers or this project offer; functions that tasks bring along are no actions,
-    nor are runs of expert models, which are of another paper."""
+    """Return a row for each action of the papers or this project.
+
+    Functions of tasks are not actions. Runs of expert models are left out, because they are of another paper.
+    """
     rows = []
     domains = {name: DOMAINS.load(name) for name in sorted(DOMAINS) if name not in TABLE_8}
     other_domains = (

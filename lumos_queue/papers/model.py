@@ -14,7 +14,7 @@ RELEASED = frozenset(
     | {(domain, "iterative", "-13B") for domain in ("complex_qa", "web_agent", "unified", "multimodal")}
     | {("maths", "onetime", ""), ("complex_qa", "onetime", ""), ("maths", "onetime", "-13B")}
 )
-#: A formulation's name in the name of a checkpoint.
+#: Formulation to its name in the names of checkpoints.
 _NAMED = {"iterative": "iterative", "teacher-forced": "iterative", "one-pass": "onetime"}
 
 QUOTED = "quoted from its paper"
@@ -22,7 +22,7 @@ QUOTED = "quoted from its paper"
 
 @dataclass(frozen=True, slots=True)
 class PaperColumn:
-    """A benchmark as the papers measured it. `n` is their number of tasks; 0 if they do not say."""
+    """A benchmark as the papers measured it. `n`: their number of tasks; 0 if they do not state it."""
 
     key: str
     label: str
@@ -33,15 +33,15 @@ class PaperColumn:
     draw: int = 0  #: tasks of a sample set; 0: all tasks
     sets: int = 0  #: sample sets
     max_subgoals: int = 8
-    options: Mapping[str, str] = field(default_factory=dict)  #: how the benchmark reads its rows
+    options: Mapping[str, str] = field(default_factory=dict)  #: options of the benchmark's reader
     judge: str = ""  #: the model whose votes the metric counts
-    tools: tuple[str, ...] = ()  #: settings of the actions without which it would be another benchmark
-    data: str = ""  #: the file that it is measured on, if no other row needs it
+    tools: tuple[str, ...] = ()  #: settings of the actions that the benchmark requires
+    data: str = ""  #: the file of the benchmark, if no other row needs it
     note: str = ""
 
     @property
     def size(self) -> str:
-        """The number of tasks as text; empty if the papers do not say."""
+        """The number of tasks as text; empty if the papers do not state it."""
         return f"{self.draw:,} × {self.sets}" if self.draw else f"{self.n:,}" if self.n else ""
 
 
@@ -54,7 +54,7 @@ class PaperRow:
 
     name: str
     figures: Mapping[str, str]
-    formulation: str = ""  #: of this project; empty for a quoted row
+    formulation: str = ""  #: formulation of this project; empty for a quoted row
     domain: str = ""  #: in the name of the weights
     size: str = ""  #: '' for 7B or '-13B'
     weights: Mapping[str, str] = field(
@@ -74,8 +74,8 @@ class PaperRow:
     def handle(self) -> str:
         return self.slug or re.sub(r"[^A-Za-z0-9.+-]+", "-", self.name).strip("-")
 
-    def list_needed_weights(self) -> dict[str, str]:
-        """Role to the name of its weights. Empty if the weights have no name."""
+    def needed_weights(self) -> dict[str, str]:
+        """Return role to the name of its weights; empty if the weights have no name."""
         if self.weights or not self.domain or self.formulation not in _NAMED:
             return dict(self.weights)
         end = f"{_NAMED[self.formulation]}{self.size}"
@@ -87,8 +87,8 @@ class PaperRow:
         return (self.domain, _NAMED.get(self.formulation, ""), self.size) in RELEASED and not self.weights
 
     def needs(self, column: PaperColumn) -> str:
-        """What is needed to run the row on a benchmark, as text."""
-        weights, tools = self.list_needed_weights(), [f"{model} as {role}" for role, model in self.tools.items()]
+        """Return the requirements to run the row on a benchmark, as text."""
+        weights, tools = self.needed_weights(), [f"{model} as {role}" for role, model in self.tools.items()]
         tools += [f"{column.judge} as judge"] if column.judge else []
         tools += [f"--tool {name}=…" for name in column.tools]
         tools += [column.data] if column.data else []
@@ -112,6 +112,6 @@ class PaperTable:
 
 
 def number(figure: str) -> float | None:
-    """The figure's number; None for a dash."""
+    """Return the number of a figure; None for a dash."""
     match = re.search(r"[0-9]+(?:\.[0-9]+)?", figure)
     return float(match[0]) if match else None

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 METRICS = {"CLIP": "clip_score", "BERT": "bert_score", "ViT": "vit_score"}
 OVERALL = "overall"
 FINE_TUNED, RLTF = "fine-tuned", "RLTF"
-TUNED = (FINE_TUNED, RLTF)  #: planners with weights of their own, which were not released
+TUNED = (FINE_TUNED, RLTF)  #: planners with their own weights, which were not released
 
 
 @dataclass(frozen=True, slots=True)
 class PlannerRow:
-    """A planner with one way of asking it. `printed`: CLIP, BERT, ViT and overall."""
+    """A planner with one prompt schema. `printed`: CLIP, BERT, ViT and overall."""
 
     model: str
     schema: str  #: of the formulation model-synthesis, or one of TUNED
@@ -26,7 +26,7 @@ class PlannerRow:
 
     @property
     def slug(self) -> str:
-        """Its name on the command line."""
+        """The row's name on the command line."""
         return re.sub(r"[^A-Za-z0-9.]+", "-", self.name)
 
     @property

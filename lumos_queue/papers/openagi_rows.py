@@ -1,4 +1,4 @@
-"""The rows of OpenAGI's tables: each published figure with ours, or what it needs, as JSON."""
+"""The rows of OpenAGI's tables: each published figure with our figure or its requirements, as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class PlannerFigures:
-    """The stored evaluations of plans on the published rows, the newest first, and what is read of those shown."""
+    """The stored evaluations of plans on the published rows, the newest first, and their measurements."""
 
     connection: Connection | None
     evaluations: Sequence[StoredEvaluation] = ()
@@ -38,7 +38,7 @@ class PlannerFigures:
     _measurements: dict[str, _Measurement] = field(default_factory=dict)
 
     def find_best(self, row: PlannerRow) -> StoredEvaluation | None:
-        """The newest evaluation with the row's schema; one by the row's planner goes before others."""
+        """Return the newest evaluation with the row's schema. Evaluations by the row's planner come first."""
         candidates = [
             evaluation
             for evaluation in self.evaluations
@@ -53,14 +53,14 @@ class PlannerFigures:
         )
 
     def _is_as(self, row: PlannerRow, evaluation: StoredEvaluation) -> bool:
-        """Whether the planner was asked as in the row and, where weights of its own are needed, was fitted as there."""
+        """Whether the planner had the row's schema and, if the row has its own weights, was fitted likewise."""
         if row.schema not in TUNED:
             return _schema(evaluation) == row.schema
         tuned_planner = self.tuned.find(evaluation, PLANNER)
         return _schema(evaluation) == FINE_TUNING and tuned_planner is not None and tuned_planner.way == row.schema
 
     def other_planner(self, row: PlannerRow, evaluation: StoredEvaluation) -> list[str]:
-        """Which other planner it was, as text; of one that was fitted here, what it was fitted from counts."""
+        """Return the other planner as text, if it was not the row's. A planner fitted here counts as its base model."""
         planner = self.tuned.find(evaluation, PLANNER) if row.schema in TUNED else None
         model = planner.base if planner else evaluation.models.get(PLANNER, "")
         if is_tool(model, row.model):
@@ -84,12 +84,12 @@ class PlannerFigures:
 class _Measurement:
     metrics: dict[str, Any]  #: as in the report
     overall: dict[str, Any]  #: of the paper's metrics, as in the report
-    versions: Mapping[str, Mapping[str, int]]  #: of each metric's scorer, which names its weights: scored episodes
+    versions: Mapping[str, Mapping[str, int]]  #: metric to version of its scorer (with its weights) to scored episodes
     generated: bool  #: whether the tasks are about generated data
 
 
 def planner_rows(table: PlannerTable, figures: PlannerFigures) -> list[Row]:
-    """A row for each figure of a table: those of the three metrics, and their mean."""
+    """Return a row for each figure of a table: the three metrics and their mean."""
     return [_figure(table, row, column, figures) for row in table.rows for column in row.figures]
 
 

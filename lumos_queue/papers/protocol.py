@@ -1,4 +1,4 @@
-"""The settings of the papers' evaluations, and the departures of a stored job from them."""
+"""The settings of the papers' evaluations, and the differences of a stored job from them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from lumos_queue.scoring.limit import AtLimit
 SAMPLES = 1
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.0, 1.0, 512  #: greedy
 FRAMING = "train"
-#: Version 1 of `one-pass` asked the QA tool once more than the original, the later versions do not.
+#: Version 1 of `one-pass` called the QA tool once more than the original; later versions do not.
 FIRST_ONE_PASS = 2
 
 
 def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_ONE_PASS) -> dict[str, Any]:
     """Return each setting and its value in the evaluation that reproduces a column's figures.
 
-    `version`: of the formulation.
+    `version`: the version of the formulation.
     """
     from lumos_queue.submission.agents import answer_by
 
@@ -48,7 +48,7 @@ def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_O
 
 
 def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) -> list[str]:
-    """The settings in which a job (its `spec["infer"]`) differs from the papers, as text."""
+    """Return the settings in which a job (its `spec["infer"]`) differs from the papers, as text."""
     agent = infer["agent"]
     settings = {"at_limit": AtLimit.WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
     settings["reader"] = find_stored_reader(infer)
@@ -62,7 +62,7 @@ def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) 
 
 
 def _is_chosen(name: str) -> bool:
-    """Whether only a person sets it; stop strings follow from an address, too."""
+    """Whether only a person sets this request field; stop strings may follow from an address."""
     return not name.startswith("stop")
 
 

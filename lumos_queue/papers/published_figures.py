@@ -1,4 +1,4 @@
-"""The published figures that stand beside given jobs: of their benchmark and split, whoever made them."""
+"""The published figures to display beside jobs: those of the same benchmark and split, by any agent."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from lumos_queue.row_origins.origins import RowOrigin, read_row_origins
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """A figure of a paper's table. None of the papers prints an interval."""
+    """A figure of a paper's table. The papers print no intervals."""
 
-    table: str  #: its key, or several
+    table: str  #: the key of the table, or several keys
     row: str
     metric: str
     published: str  #: as printed
-    value: float  #: on the scale of the job's scores, where 1 is all
-    n: str  #: the papers' number of tasks; '' where they do not say
-    status: str  #: which of the jobs is a run of the row and how it differs, or why none is
+    value: float  #: on the scale of the job's scores, from 0 to 1
+    n: str  #: the papers' number of tasks; '' where they do not state it
+    status: str  #: the job that is a run of the row and its differences, or why there is none
     note: str
 
 
-def list_published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple[str, str], list[PublishedFigure]]:
-    """(benchmark, split) to the figures beside these evaluations (rows of jobs), in the order of the tables.
+def published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple[str, str], list[PublishedFigure]]:
+    """Return (benchmark, split) to the figures for these evaluations (rows of jobs), in the order of the tables.
 
-    None stand beside evaluations of which one is on other rows than the published ones.
+    There are no figures where one of the evaluations is on other rows than the published rows.
     """
     evaluations = [job for job in jobs if job.kind == "evaluate"]
     endpoints = [endpoint for job in evaluations for endpoint in endpoints_of(connection, job.id)]
@@ -66,11 +66,11 @@ def list_published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[
 
 
 def _may_stand_beside(origin: RowOrigin | None, job: Any) -> bool:
-    """Whether figures may stand beside an evaluation; of a judge's job that is asked of the runs that it judged."""
+    """Whether figures may be displayed beside an evaluation. For a judge's job this depends on the judged runs."""
     return job.benchmark == VERDICTS or (origin is not None and origin.counts)
 
 
-_Row = tuple[str, dict[str, Any], float]  #: table, row, and what of its figures is all
+_Row = tuple[str, dict[str, Any], float]  #: table, row, and the figure that corresponds to a score of 1
 
 
 def _results(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_Row]:
@@ -82,7 +82,7 @@ def _results(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[
 
 
 def _tools(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_Row]:
-    """Of an evaluation of tool agents those of its subset; of a judge's job those that it gives a figure for."""
+    """Yield the figures of the subset of an evaluation, or those that a judge's job has a figure for."""
     benchmark, split = group
     if benchmark not in (RUNS, VERDICTS):
         return
@@ -114,7 +114,7 @@ def _describe(table: str, row: dict[str, Any], scale: float) -> PublishedFigure:
 
 
 def _merge(figures: Iterator[PublishedFigure]) -> list[PublishedFigure]:
-    """Each once, with all the tables that print it."""
+    """Return each figure once, with all tables that print it."""
     groups: dict[tuple[str, str, str], list[PublishedFigure]] = {}
     for figure in figures:
         groups.setdefault((figure.row, figure.metric, figure.published), []).append(figure)

@@ -13,7 +13,7 @@ _VISION = {"vqa": LLAVA, "qa": LLAMA_CHAT}
 
 
 def _quote(columns: tuple[str, ...], rows: Mapping[str, str], source: str = "[P]") -> tuple[PaperRow, ...]:
-    """Rows that the papers quote. Figures are separated by slashes; a dash means no figure."""
+    """Return rows that the papers quote. Slashes separate figures; a dash means no figure."""
     return tuple(PaperRow(name, _figures(columns, figures), source=source) for name, figures in rows.items())
 
 
@@ -220,7 +220,7 @@ TABLE_2 = PaperTable(
 
 
 def _by_domain(name: str, formulation: str, source: str, **figures: str) -> tuple[PaperRow, ...]:
-    """A row of Table 3 for each domain that has a figure in it: their agents are different models."""
+    """Return a row of Table 3 for each domain with a figure, because the agents of domains are different models."""
     web = "teacher-forced" if formulation == "iterative" else formulation
     parts = (
         ("web_agent", _WEB, web, {}),
@@ -300,7 +300,7 @@ _SEVEN = ("mind2web", "strategyqa", "hotpotqa", "hotpotqa_em", "aokvqa", "scienc
 
 
 def _thirteen(name: str, is_unified: bool, **figures: str) -> tuple[PaperRow, ...]:
-    """A row of Table 7 for each domain: one agent each for LUMOS-I_X, the same for all of LUMOS-I_All."""
+    """Return a row of Table 7 for each domain. LUMOS-I_X has an agent for each domain, LUMOS-I_All one for all."""
     parts = (
         ("web_agent", _WEB, "teacher-forced", {}),
         ("complex_qa", _QUESTIONS, "iterative", _QA),

@@ -1,8 +1,8 @@
-"""Which stored evaluation is shown for a published figure: one of the same benchmark and formulation and weights.
+"""Find the stored evaluation to display beside a published figure, with the same benchmark, formulation and weights.
 
-Weights, and the models behind tools, are compared by the last part of the model name that an endpoint reports. If no
-evaluation by the named weights is stored, one by other weights, of the same benchmark, split and formulation, is shown
-instead and marked as such.
+Weights, and the models behind tools, are compared by the last part of the model name that an endpoint reports. If there
+is no stored evaluation by the named weights, an evaluation by other weights, of the same benchmark, split and
+formulation, is displayed with a remark.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _SUFFIX = re.compile(r"(?:-(?:\d{4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}))?(?:-hf)?")
 
 @dataclass(frozen=True, slots=True)
 class StoredEvaluation:
-    """A stored job and the models that its endpoints reported, by role."""
+    """A stored job with the models that its endpoints reported, by role."""
 
     job: Any  #: its row
     models: Mapping[str, str]
-    rows: RowOrigin = UNVERIFIED  #: where its rows are from
+    rows: RowOrigin = UNVERIFIED  #: the origin of its rows
 
     @property
     def infer(self) -> Mapping[str, Any]:
@@ -43,7 +43,7 @@ class StoredEvaluation:
 
     @property
     def size(self) -> str:
-        """The number of tasks as text, as in PaperColumn.size: as sample sets only if all of their tasks were run."""
+        """The number of tasks as text, like PaperColumn.size; as sample sets only if all of their tasks were run."""
         tasks, limit = self.job.items // self.infer.get("samples", 1), self.infer.get("limit", 0)
         whole = not 0 < limit <= tasks
         draw = self.infer.get("draw", 0)
@@ -51,22 +51,22 @@ class StoredEvaluation:
 
     @property
     def remarks_on_rows(self) -> list[str]:
-        """What must be said of its rows beside a published figure, as text."""
+        """The remarks on its rows to display beside a published figure."""
         return [STATED_REMARK] if self.rows.state == RowState.STATED else []
 
     def departures(self, column: PaperColumn) -> list[str]:
-        """The settings in which the job departs from the papers', as text."""
+        """Return the settings in which the job differs from the papers, as text."""
         return departures(column, self.job.formulation, self.infer)
 
 
 def load_stored_evaluations(
     jobs: Iterable[Any], endpoints: Iterable[Any], origins: Mapping[str, RowOrigin] = MappingProxyType({})
 ) -> list[StoredEvaluation]:
-    """The jobs, in their order, with the latest models of their endpoints (rows of job_endpoint, in order).
+    """Return the jobs in their order, with the latest models of their endpoints (rows of job_endpoint, in order).
 
-    `origins`: where the rows of each job are from (row_origins/origins.py); nothing is known of those of other jobs.
-    Jobs on chosen tasks of another job are left out: their mean is no accuracy of the benchmark. So are jobs whose
-    stored request is damaged.
+    `origins`: the origin of the rows of each job (row_origins/origins.py); rows of other jobs count as unverified.
+    Jobs on selected tasks of another job are left out, because their mean is no accuracy of the benchmark. Jobs with a
+    damaged request are left out, too.
     """
     models: dict[str, dict[str, str]] = {}
     for endpoint in endpoints:
@@ -79,18 +79,18 @@ def load_stored_evaluations(
 
 
 def model_of(identity: Mapping[str, Any]) -> str:
-    """The model that an endpoint reports; several if replicas differ, empty if it reports none."""
+    """Return the model that an endpoint reports; several names if replicas differ, '' if it reports none."""
     names = identity.get("model_id") or identity.get("model") or ""
     return ", ".join(map(str, names)) if isinstance(names, list) else str(names)
 
 
 def is_weights(model: str, name: str) -> bool:
-    """Whether a model's name is that of the weights, with or without an owner or folder before it."""
+    """Whether a model has the name of the weights, with or without an owner or folder before it."""
     return all(model_name.lower() == name.lower() for model_name in _names(model))
 
 
 def is_tool(model: str, name: str) -> bool:
-    """Whether a model's name is the paper's, or a dated version: `gpt-4-0613` is `gpt-4`, but not `gpt-4o-mini`."""
+    """Whether a model is the paper's, or a dated version of it: `gpt-4-0613` is `gpt-4`, but `gpt-4o-mini` is not."""
     plain = _normalize(name)
     return all(
         model_name.startswith(plain) and _SUFFIX.fullmatch(model_name, len(plain))
@@ -99,18 +99,18 @@ def is_tool(model: str, name: str) -> bool:
 
 
 def _names(model: str) -> list[str]:
-    """The name without owner or folder; several if replicas differ."""
+    """Return the names of a model without owner or folder; several if replicas differ."""
     return [re.split(r"[/\\]", path)[-1] for path in model.split(", ")]
 
 
 def _normalize(name: str) -> str:
-    """The name without regard to punctuation: `LLaVA-v1.5-7B` is `llava-1.5-7b`, `gpt-35-turbo` is `gpt-3.5-turbo`."""
+    """Return the name with normalised punctuation: `LLaVA-v1.5-7B` is `llava-1.5-7b`, `gpt-35-turbo` is `gpt-3.5-turbo`."""
     return re.sub(r"[^a-z0-9]+", "-", re.sub(r"\.|(?<![a-z0-9])v(?=\d)", "", name.lower()))
 
 
 def weight_mismatches(row: PaperRow, models: Mapping[str, str]) -> list[str]:
-    """The roles whose model is not the row's, as text. One entry for all, if the row's weights have no name."""
-    weights = row.list_needed_weights()
+    """Return the roles with another model than the row, as text; one text if the row's weights have no name."""
+    weights = row.needed_weights()
     if not weights:
         return ["weights that were never released"]
     wrong = [
@@ -127,19 +127,19 @@ def weight_mismatches(row: PaperRow, models: Mapping[str, str]) -> list[str]:
 
 
 def other_judge(column: PaperColumn, models: Mapping[str, str]) -> list[str]:
-    """If votes are counted: the judge, if it is not the papers', as text."""
+    """Return the judge as text if the metric counts votes and the judge is not the papers'."""
     if not column.judge or is_tool(models.get(JUDGE, ""), column.judge):
         return []
     return [f"judge is {models.get(JUDGE) or 'unknown'}, not {column.judge}"]
 
 
 def on_published_rows(evaluations: Iterable[StoredEvaluation]) -> list[StoredEvaluation]:
-    """Return the evaluations on the published rows: only their figures may stand beside a paper's."""
+    """Return the evaluations on the published rows. Only their figures are comparable to those of papers."""
     return [evaluation for evaluation in evaluations if evaluation.rows.counts]
 
 
 def remark_on_unverified(row: PaperRow, column: PaperColumn, evaluations: Iterable[StoredEvaluation]) -> str:
-    """Return what is said of the evaluation that would be shown if its rows were the published ones; '' for none."""
+    """Return a remark on the best evaluation with unverified rows; '' when there is none."""
     unverified_evaluations = [evaluation for evaluation in evaluations if evaluation.rows.state == RowState.UNVERIFIED]
     best = _find_closest(row, column, unverified_evaluations)
     if best is None:
@@ -148,10 +148,11 @@ def remark_on_unverified(row: PaperRow, column: PaperColumn, evaluations: Iterab
 
 
 def find_best(row: PaperRow, column: PaperColumn, evaluations: Iterable[StoredEvaluation]) -> StoredEvaluation | None:
-    """The best evaluation for the figure, among those given from the newest to the oldest.
+    """Return the best evaluation for the figure. `evaluations`: from the newest to the oldest.
 
-    Only those on the published rows are considered. Preferred are, in this order: the named weights, votes of a judge
-    if they are counted, as many tasks as the papers', the fewest departures from their settings and judge, the newest.
+    Only evaluations on the published rows are considered. The order of preference is: the named weights, votes of a
+    judge if the metric counts them, the papers' number of tasks, the fewest differences in settings and judge, the
+    newest.
     """
     return None if row.quoted else _find_closest(row, column, on_published_rows(evaluations))
 
@@ -165,7 +166,7 @@ def _find_closest(
         if evaluation.job.benchmark == column.benchmark
         and evaluation.job.split == column.split
         and evaluation.job.formulation == row.formulation
-        # The rows' options are not stored with a job: the same number of rows is taken as evidence of the same options.
+        # A job does not store the options of its rows: the same number of rows is evidence of the same options.
         and (not column.options or evaluation.size == column.size)
         and set(column.tools) <= set(evaluation.tools)
     ]

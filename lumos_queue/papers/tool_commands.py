@@ -1,4 +1,4 @@
-"""What a figure of tool agents needs to be run: the commands, with the ids of what is stored already."""
+"""The commands that a figure of tool agents needs, with the ids of stored jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lumos_queue.papers.tool_results import ToolMethod, ToolRow, ToolTable
 
 
 def needs(table: ToolTable, row: ToolRow, subset: str, jobs: ToolJobs) -> tuple[str, list[str]]:
-    """What is needed as text, and the commands in their order."""
+    """Return the requirements as text, and the commands in their order."""
     if row.against is None:
         words, commands = _own_words(table, row.method, subset, jobs.find_evaluation(table, row.method, subset))
     else:
@@ -21,7 +21,7 @@ def needs(table: ToolTable, row: ToolRow, subset: str, jobs: ToolJobs) -> tuple[
 def _own_words(
     table: ToolTable, method: ToolMethod, subset: str, evaluation: ToolEvaluation | None
 ) -> tuple[list[str], list[str]]:
-    """What is to be waited for, as text, and the commands."""
+    """Return the jobs to wait for, as text, and the commands."""
     if evaluation is None:
         return [], [_evaluate(table, method, subset), _judge(table, "JOB")]
     return _waits(evaluation), [_judge(table, evaluation.job.id)]
@@ -30,7 +30,7 @@ def _own_words(
 def _pair_words(
     table: ToolTable, method: ToolMethod, against: ToolMethod, subset: str, jobs: ToolJobs
 ) -> tuple[list[str], list[str]]:
-    """The same for two evaluations that are compared."""
+    """Return the same as `_own_words` for two evaluations that are compared."""
     if pair := jobs.find_pair(table, method, against, subset):
         first, second = pair
         return [*_waits(first), *_waits(second)], [_judge(table, first.job.id, second.job.id)]
@@ -44,7 +44,7 @@ def _pair_words(
         name if evaluation is None else evaluation.job.id
         for evaluation, name in zip(evaluations, ("JOB", "OTHER_JOB"), strict=True)
     ]
-    if not missing_methods:  # both are there, of other rows
+    if not missing_methods:  # both are stored, but on different rows
         missing_methods, names = [method, against], ["JOB", "OTHER_JOB"]
         words = [
             "the same rows in both, which jobs "
@@ -56,7 +56,7 @@ def _pair_words(
 
 
 def _waits(evaluation: ToolEvaluation) -> list[str]:
-    """What an evaluation that has not ended needs, as text."""
+    """Return the wait for an evaluation that has not ended, as text."""
     if evaluation.job.state == JobState.DONE:
         return []
     return [f"the end of job {evaluation.job.id}, which is {evaluation.job.state}"]

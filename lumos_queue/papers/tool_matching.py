@@ -1,7 +1,7 @@
-"""Which stored jobs are shown for a published figure of tool agents: an evaluation, and a judge's job on its runs.
+"""Find the stored jobs for a published figure of tool agents: an evaluation, and a judge's job on its runs.
 
-An evaluation fits a method by formulation and by the settings that tell methods apart. What else departs from the
-published measurement is said beside the figure: the model, the judge, limits, settings, tools, where answers came from.
+An evaluation fits a method by formulation and by the settings that distinguish methods. Other differences from the
+published measurement are listed beside the figure: model, judge, limits, settings, tools, origin of answers.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from lumos_queue.papers.tool_results import ToolMethod, ToolRow, ToolTable
 from lumos_queue.prompts.agent import Agent
 
 RUNS, VERDICTS = "toolbench", "tooleval"  #: the benchmarks of evaluations and of judges' jobs
-REAL_MODES = ("strict", "live")  #: of the option `answers`, those that make nothing up
+REAL_MODES = ("strict", "live")  #: values of the option `answers` without invented answers
 JUDGE_TEMPERATURE = 0.2
 
 
 @dataclass(frozen=True)
 class ToolEvaluation:
-    """A stored evaluation of a tool agent. `retrieved`: tools that were found for each row; 0: those it lists."""
+    """A stored evaluation of a tool agent. `retrieved`: number of tools retrieved for each row; 0: its listed tools."""
 
     stored: StoredEvaluation
     retrieved: int
@@ -49,13 +49,13 @@ class ToolEvaluation:
 
     @cached_property
     def settings(self) -> dict[str, str]:
-        """The formulation's own, as written, defaults included."""
+        """The settings of the formulation as text, including defaults."""
         defaults = {name: setting.default for name, setting in self.formulation.settings.items()}
         return defaults | dict(self.agent.settings)
 
     @property
     def tools(self) -> dict[str, str]:
-        """How tools answered and what was shown of it, defaults included."""
+        """The settings of tools and observations, including defaults."""
         tools = dict(DOMAINS.load(self.agent.domain).default_tools) | self.stored.tools
         if "observation" in self.settings:
             tools["state manager's observation"] = self.settings["observation"]
@@ -67,7 +67,7 @@ class ToolEvaluation:
         return all(self.settings.get(name) == value for name, value in method.settings.items())
 
     def other_models(self, table: ToolTable) -> list[str]:
-        """The roles whose model is not the published one, as text."""
+        """Return the roles with another model than the published one, as text."""
         models = {role: self.stored.models.get(role, "") for role in self.formulation.roles}
         return [
             f"{role} is {model or 'unknown'}, not {table.models[0]}"
@@ -76,7 +76,7 @@ class ToolEvaluation:
         ]
 
     def departures(self, method: ToolMethod) -> list[str]:
-        """The settings in which it departs from the method as it was published, as text."""
+        """Return the settings in which it differs from the published method, as text."""
         lines = _differences(asdict(self.agent.limits), asdict(self.formulation.limits))
         defaults = {
             name: setting.default for name, setting in self.formulation.settings.items() if name not in method.settings
@@ -97,12 +97,12 @@ class ToolEvaluation:
         return lines + ([f"tools is retrieved:{self.retrieved}, not oracle"] if self.retrieved else [])
 
     def other_size(self, table: ToolTable) -> bool:
-        """Whether other than the published number of queries was taken, where that is known."""
+        """Whether its number of queries differs from the published number; False where this is unknown."""
         published_size = table.queries.get(self.job.split)
         return published_size is not None and self.stored.size != f"{published_size:,}"
 
     def rank(self, table: ToolTable, method: ToolMethod) -> tuple[bool, bool, bool, bool, int]:
-        """The smaller the closer to what was published."""
+        """Return a rank; the smallest rank is the closest to the published measurement."""
         is_made_up = self.agent.tools.get("answers", REAL_MODES[0]) not in REAL_MODES
         departures = len(self.departures(method))
         is_unfinished = self.job.state != JobState.DONE
@@ -117,7 +117,7 @@ def _differences(settings: Mapping[str, Any], expectation: Mapping[str, Any]) ->
 
 @dataclass(frozen=True, slots=True)
 class JudgedEvaluation:
-    """A judge's job, the evaluation whose runs it judges, and the one that these are compared with."""
+    """A judge's job, the evaluation whose runs it judges, and the evaluation that it compares them with."""
 
     judge: StoredEvaluation
     evaluation: ToolEvaluation
@@ -128,7 +128,7 @@ class JudgedEvaluation:
         return [] if is_tool(model, table.judge) else [f"judge is {model or 'unknown'}, not {table.judge}"]
 
     def departures(self, table: ToolTable) -> list[str]:
-        """The judge's settings that differ from the published, as text."""
+        """Return the settings of the judge that differ from the published ones, as text."""
         agent = Agent.from_json(self.judge.infer["agent"])
         votes = FORMULATIONS.load(VERDICTS).read_settings(agent)["votes"]
         temperature = (agent.samplings.get(JUDGE) or agent.sampling).temperature
@@ -178,14 +178,14 @@ class ToolJobs:
         return cls(tuple(runs), tuple(judged_evaluations))
 
     def find_evaluation(self, table: ToolTable, method: ToolMethod, subset: str) -> ToolEvaluation | None:
-        """The evaluation that is closest to what was published, the newest of several."""
+        """Return the evaluation that is closest to the published measurement, the newest of several."""
         candidates = [evaluation for evaluation in self.evaluations if evaluation.fits(method, subset)]
         return min(candidates, key=lambda evaluation: evaluation.rank(table, method), default=None)
 
     def find_pair(
         self, table: ToolTable, method: ToolMethod, against: ToolMethod, subset: str
     ) -> tuple[ToolEvaluation, ToolEvaluation] | None:
-        """The closest evaluations that a judge can compare: of the same rows, as many times."""
+        """Return the closest evaluations that a judge can compare: with the same rows and number of samples."""
         pairs = [
             (first, second)
             for first in self.evaluations

@@ -14,7 +14,7 @@ MEAN = "mean"  #: the column of the unweighted mean of the six
 
 @dataclass(frozen=True, slots=True)
 class ToolMethod:
-    """A formulation as it was published. `settings` tell it from others of that formulation."""
+    """A formulation as it was published. `settings` distinguish it from other methods of that formulation."""
 
     formulation: str
     settings: Mapping[str, str]
@@ -28,23 +28,23 @@ DECOMPOSED = ToolMethod("sum2act", {"decompose": "yes"})
 
 @dataclass(frozen=True, slots=True)
 class ToolRow:
-    """A method with its published figures: those of the six subsets in their order, and their average."""
+    """A method with its published figures: the six subsets in their order, and their average."""
 
     name: str
     slug: str  #: its name on the command line
     method: ToolMethod
     printed: str
-    against: ToolMethod | None = None  #: that it is compared with
+    against: ToolMethod | None = None  #: the method that it is compared with
 
     @property
     def figures(self) -> dict[str, str]:
-        """Column to the figure as printed."""
+        """The columns with their figures as printed."""
         return dict(zip((*SUBSETS, MEAN), self.printed.split(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class ToolTable:
-    """A published table, and how its figures were measured."""
+    """A published table with the settings of its measurement."""
 
     key: str
     title: str
@@ -54,7 +54,7 @@ class ToolTable:
     models: tuple[str, ...] = ("gpt-3.5-turbo", "gpt-3.5-turbo-16k")  #: names of the agents' model, any of them
     judge: str = "gpt-3.5-turbo-16k"
     votes: int = 4  #: at least
-    queries: Mapping[str, int] = field(default_factory=dict)  #: subset to how many were taken, where that is stated
+    queries: Mapping[str, int] = field(default_factory=dict)  #: subset to number of queries, where it is stated
     data: str = "test_instruction"  #: the folder of its queries
     answers: tuple[str, ...] = ("recorded", "live")  #: provenances of tool answers that are as good as the published
     note: str = ""

@@ -1,4 +1,4 @@
-"""The rows of the tables of tool agents: each published figure with ours, what ours cost, or what it needs, as JSON."""
+"""The rows of the tables of tool agents: each published figure with ours and its costs or requirements, as JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """What a judge's job says of its runs."""
+    """The scores that a judge's job gives its runs."""
 
     metrics: dict[str, Any]  #: as in the report
     values: dict[str, list[tuple[str, float]]]  #: metric to (row of the task, value), one for each judged run
@@ -34,7 +34,7 @@ class Judgements:
 
 @dataclass(slots=True)
 class ToolFigures:
-    """The stored jobs of tool agents, and what is read of those that are shown: once for each."""
+    """The stored jobs of tool agents, and the scores and calls of displayed jobs, which are read once."""
 
     connection: Connection | None
     jobs: ToolJobs
@@ -59,7 +59,7 @@ class ToolFigures:
         return self._calls[job.id]
 
     def sum_costs(self, evaluation: JudgedEvaluation, metric: str) -> Row:
-        """What all runs of the evaluation used together, and how many of them passed (ties count 1/2)."""
+        """Return the total usage of all runs of the evaluation, and the number that passed (ties count 1/2)."""
         assert self.connection is not None
         usage = costs(self.connection, evaluation.evaluation.job.id, evaluation.evaluation.formulation.roles)
         pass_count = sum(value for _, value in self.judgements(evaluation.judge.job).values.get(metric, ()))
@@ -72,7 +72,7 @@ class ToolFigures:
 
 
 def tool_rows(table: ToolTable, figures: ToolFigures) -> list[Row]:
-    """A row for each figure of a table: those of the six subsets, and their mean."""
+    """Return a row for each figure of a table: the six subsets and their mean."""
     return [figure for row in table.rows for figure in _method_rows(table, row, figures)]
 
 
@@ -150,8 +150,8 @@ def _status(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, metric
 
 
 def _departures(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, figures: ToolFigures) -> list[str]:
-    """What differs from the published measurement: weights, judge, settings, where answers came from."""
-    sides = [("", evaluation.evaluation, row.method)]
+    """Return the differences from the published measurement: weights, judge, settings, origin of answers."""
+    sides = [("", evaluation.own, row.method)]
     if row.against is not None and evaluation.against is not None:
         sides.append(("against: ", evaluation.against, row.against))
     weights = [f"{who}{line}" for who, side, _ in sides for line in side.other_models(table)]
@@ -169,7 +169,7 @@ def _departures(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, fi
 
 
 def _other_answers(table: ToolTable, run: ToolEvaluation, figures: ToolFigures) -> list[str]:
-    """How many calls were answered otherwise than in the published measurement, as text."""
+    """Return the numbers of calls with answers of another origin than the published ones, as text."""
     calls = figures.calls(run.job)
     total = sum(count for _, _, count in calls)
     by_provenance: dict[str, int] = {}
@@ -187,7 +187,7 @@ def _mean(
     evaluations: Sequence[JudgedEvaluation],
     figures: ToolFigures,
 ) -> Row:
-    """The unweighted mean of the six subsets, if all are there, complete, and by the same models."""
+    """Return the unweighted mean of the six subsets, if all are stored, complete, and by the same models."""
     blank = _blank(table, row, MEAN)
     missing_subsets = [
         subset_row["split"]

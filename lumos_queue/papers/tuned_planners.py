@@ -1,7 +1,7 @@
-"""Planners that were fitted here: by which recipe, and from which weights in the end.
+"""Planners that were fitted here, with their recipe and the weights of their first fit.
 
-The planner of an evaluation is a stored model where its weights have that model's digest, or, as an adapter is merged
-with its base before it is asked, where its URL names that model's folder.
+The planner of an evaluation is a stored model if its weights have that model's digest. An adapter is merged with its
+base before it is used, so its planner is recognised by the model's folder in the URL.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from db.training_steps import list_models
 from lumos_queue.papers.openagi_results import FINE_TUNED, RLTF
 from lumos_queue.papers.stored_evaluations import StoredEvaluation
 
-WAYS = {"sft": FINE_TUNED, "rltf": RLTF}  #: recipe to what the paper's tables call it
+WAYS = {"sft": FINE_TUNED, "rltf": RLTF}  #: recipe to its name in the paper's tables
 SCRATCH = "random weights"
 
 
 @dataclass(frozen=True, slots=True)
 class TunedPlanner:
-    """How the planner of an evaluation came about."""
+    """The recipe and the base of a planner that was fitted here."""
 
     way: str  #: one of WAYS
     base: str  #: the name of the folder that the first of its fits began with, or SCRATCH
 
 
 class TunedPlanners:
-    """The models that training jobs wrote, as planners."""
+    """The models of training jobs, as planners."""
 
     def __init__(self, models: Iterable[Any] = (), specs: Mapping[str, Mapping[str, Any]] | None = None):
-        """`models`: rows of the table model, the newest first; `specs`: of the training jobs, by id."""
+        """`models`: rows of the table model, the newest first; `specs`: id to spec of the training jobs."""
         self._specs = specs or {}
         self._by_digest: dict[str, Any] = {}
         self._by_path: dict[str, Any] = {}
@@ -45,13 +45,13 @@ class TunedPlanners:
 
     @classmethod
     def of(cls, connection: Connection | None) -> TunedPlanners:
-        """`connection`: None if there is no database yet."""
+        """Read the stored models. `connection`: None if there is no database yet."""
         if connection is None:
             return cls()
         return cls(list_models(connection), {job.id: job.spec for job in jobs_of_kind(connection, "train")})
 
     def find(self, evaluation: StoredEvaluation, role: str) -> TunedPlanner | None:
-        """How the model in that role was fitted; None where it was not, or by another recipe, or elsewhere."""
+        """Return recipe and base of the model in that role; None if it was not fitted here by one of WAYS."""
         agent = evaluation.infer["agent"]
         model = self._by_digest.get(agent.get("weights", {}).get(role, ""))
         if model is None:

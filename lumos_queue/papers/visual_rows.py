@@ -1,6 +1,6 @@
-"""The rows of Sum2Act's cases with image experts: what the newest evaluation has of each, or what it needs, as JSON.
+"""The rows of Sum2Act's cases with image experts: the newest evaluation of each, or its requirements, as JSON.
 
-The paper shows the cases and measures nothing: nothing here is compared with a figure.
+The paper shows the cases without figures, so these rows have no comparison.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Row = dict[str, Any]
 
 
 def visual_rows(connection: Connection | None, evaluations: Sequence[StoredEvaluation]) -> list[Row]:
-    """A row for each case.
+    """Return a row for each case.
 
-    `found`: the stored evaluations on the published rows, the newest first; one that has ended goes before others.
+    `evaluations`: those on the published rows, the newest first. Completed evaluations come first.
     """
     candidates = [
         evaluation
@@ -53,8 +53,8 @@ def visual_rows(connection: Connection | None, evaluations: Sequence[StoredEvalu
 
 
 def _values_by_case(connection: Connection, job: str) -> dict[str, list[tuple[int, float, float]]]:
-    """Case to (task, value, weight) of each judged episode."""
-    tasks = load_keyed_tasks(connection, job)
+    """Return case to (task, value, weight) of each judged episode."""
+    tasks = keyed_tasks(connection, job)
     by_case: dict[str, list[tuple[int, float, float]]] = {}
     for task, value, _ in values_by_metric(connection, job).get(METRIC, ()):
         by_case.setdefault(tasks[task].gold["case"], []).append((task, value, 1.0))
@@ -90,7 +90,7 @@ def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, f
 
 
 def _format_experts(tools: Mapping[str, str]) -> str:
-    """What ran the experts, and that none of it is the paper's: 'own (substitute)'."""
+    """Return the backends of the experts, marked as other than the paper's: 'own (substitute)'."""
     experts = [tools.get(ALL, DEFAULT)]
     experts += [f"{name}={value}" for name, value in tools.items() if name != ALL and ":" in value]
     oracle = any(expert.rpartition("=")[2].rstrip(":") == Fidelity.ORACLE for expert in experts)

@@ -1,11 +1,11 @@
 """Table 4: annotations made by conversions of the papers' sources, by the papers and by stored jobs.
 
-All comparable conversions of a source are added up: of its published train rows, with high-level subgoals, the papers'
-limit of tokens, and images shown if there are any; by rule, or by any teacher. Others are listed and left out.
+All comparable conversions of a source are added up, by rule or by any teacher: conversions of its published train rows,
+with high-level subgoals, the papers' limit of tokens, and images if there are any. Others are listed and left out.
 
 Each row counts once. A row is identified by its id, or, if rows are only numbered, by number and question. Of several
-jobs, the newest that has judged the row counts, whatever the result; a row that none has judged is still in the
-denominator. If the rows of a file without ids were renumbered, they count as other rows.
+jobs, the newest that has judged the row counts, with any result. A row without judgement is still in the denominator.
+If the rows of a file without ids were renumbered, they count as other rows.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class Yield:
     jobs: list[Any] = field(default_factory=list)  #: the jobs added up, newest first
     left_out: list[str] = field(default_factory=list)  #: other jobs, and the reasons, as text
     rows: list[ConvertedRow] = field(default_factory=list)  #: each row once
-    origins: set[RowState] = field(default_factory=set)  #: of the rows of these jobs
+    origins: set[RowState] = field(default_factory=set)  #: origins of the rows of these jobs
 
     @property
     def remarks(self) -> list[str]:
-        """What must be said of the rows beside the published figure, as text."""
+        """The remarks on the rows to display beside the published figure."""
         return [STATED_REMARK] if RowState.STATED in self.origins else []
 
     def count_accepted(self, *modules: str) -> int:
-        """Number of rows that are accepted for each of these modules."""
+        """Return the number of rows that are accepted for all of these modules."""
         return sum(row.judged and row.rejected.isdisjoint(modules) for row in self.rows)
 
     def figures(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Yield:
 
 
 def conversions(connection: Connection | None) -> list[dict[str, Any]]:
-    """A row for each source, and one for each domain's annotations."""
+    """Return a row for each source, and a row for the annotations of each domain."""
     jobs = jobs_of_kind(connection, "convert") if connection else []
     origins = read_row_origins(connection, jobs) if connection else {}
     return [row for domain in TABLE_4 for row in _rows(connection, jobs, origins, domain)]
@@ -92,7 +92,7 @@ def _rows(
 
 
 def _command(source: str) -> str:
-    """The command that converts a source, as far as it is the same for everybody."""
+    """Return the command that converts a source, with a placeholder for the file of the user."""
     return f"lumos convert {source}{'' if can_verify(source, SPLIT) else ' --data FILE --published'}"
 
 
@@ -116,7 +116,7 @@ def _yield(connection: Connection | None, jobs: Sequence[Any], origins: Mapping[
 
 
 def _departures(job: Any, origin: RowOrigin) -> list[str]:
-    """Why a conversion is not comparable to the papers' table, as text."""
+    """Return why a conversion is not comparable to the papers' table, as text."""
     reasons = [f"split is {job.split}, not {SPLIT}"] if job.split != SPLIT else []
     if not origin.counts:
         reasons.append(f"rows are {origin.text}")
@@ -145,5 +145,5 @@ def _total(domain: Converted, yields: Mapping[str, Yield]) -> dict[str, Any]:
 
 
 def _status(rows: int, published_rows: int) -> str:
-    """The papers count a source's rows after leaving out some: the source as published has at least as many."""
+    """Return the status. The papers left out some rows of a source, so the published source has at least as many."""
     return "run" if rows >= published_rows else f"n differs: {rows:,} of {published_rows:,}"

@@ -1,1 +1,1 @@
-"""Recorded searches of tool agents: ToolBench's answer files as stored episodes, and stored episodes as such files."""
+"""Recorded searches of tool agents: import ToolBench's answer files as episodes, and export episodes as such files."""

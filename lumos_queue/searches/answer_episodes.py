@@ -1,8 +1,8 @@
-"""An answer file as a task and as the steps of an episode: what a job would have stored of the same search.
+"""Convert an answer file to a task and the steps of an episode, as a job would have stored the same search.
 
-The replies are those of the file, written as three lines, and so are the observations. The prompts are those that this
-project's policy would have been sent: in its own wording, with the same content. What the file said in its own words
-stays with the task (`inputs["answer_file"]`), so that the file can be written again.
+Replies and observations are those of the file; replies are written as three lines. The prompts are those of this
+project's policy: the same content in its own wording. The texts of the file stay with the task
+(`inputs["answer_file"]`), so that the file can be written again.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from lumos_queue.records import Action, Completion, Ending, Execution, FinishRea
 from lumos_queue.text_calls.three_lines import Reply, write_reply
 from lumos_queue.util.exchange import Exchange
 
-KEPT = "answer_file"  #: the task's input that holds what a file says beside its decisions
+KEPT = "answer_file"  #: the task's input with everything of a file but its decisions
 DOMAIN = "tools"
-VERSION = 1  #: of the formulation whose replies these are: jobs of imports name no other
+VERSION = 1  #: version of the formulation of these replies: jobs of imports state no other
 NOTE = "the reply of a recorded search; the prompt is this project's wording of it"
 
 
@@ -48,9 +48,11 @@ def formulation_of(file: AnswerFile) -> str:
 
 
 def task_of(file: AnswerFile, dataset: str, **inputs: Any) -> Task:
-    """The file's query with its functions and the answers that they gave. Raises SpecError for a name of a function
-    that could not be shown as it is."""
-    if invalid_names := find_differing_names(file.functions):
+    """Return the task of the file's query, with its functions and their recorded answers.
+
+    Raises SpecError for a function whose name would have to be changed.
+    """
+    if invalid_names := differing_names(file.functions):
         raise SpecError(
             f"'{file.name}': the function's name '{invalid_names[0][:80]}' is no name, or not the only one: expected "
             "different names of at most 64 letters, digits and underscores."
@@ -64,12 +66,12 @@ def task_of(file: AnswerFile, dataset: str, **inputs: Any) -> Task:
 
 
 def replies_of(file: AnswerFile) -> list[str]:
-    """The replies in the order of the search, as three lines: for `inputs["given"]`."""
+    """Return the replies in the order of the search, as three lines, for `inputs["given"]`."""
     return [_write(decision) for decision in file.decisions]
 
 
-def build_recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], Outcome]:
-    """The file as an episode. Raises SpecError where its replies cannot be told from each other as three lines."""
+def recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], Outcome]:
+    """Return the file as an episode. Raises SpecError for a reply that cannot be written as three lines."""
     task = task_of(file, dataset)
     steps = list(_steps(file, task))
     decisions = decisions_of(formulation_of(file), [_as_stored(step) for step in steps], VERSION)
@@ -79,7 +81,7 @@ def build_recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[S
 
 
 def _steps(file: AnswerFile, task: Task) -> Iterator[Step]:
-    """The steps, each with its parent: positions are those that the formulation would have."""
+    """Yield the steps, each with its parent, at the positions of the formulation."""
     functions = functions_of_task(task)
     exchange = Exchange(_walk(file, task))
     number = -1
@@ -98,7 +100,7 @@ def _steps(file: AnswerFile, task: Task) -> Iterator[Step]:
 
 
 def _walk(file: AnswerFile, task: Task) -> Commands[None]:
-    """The commands of the search. Chains begin anew at each try, and are told nothing of the tries before."""
+    """Run the commands of the search. In chains each try begins anew, without a message about earlier tries."""
     policy = Policy(task, Agent({}, DOMAIN), History(), version=VERSION)
     root, nodes = Decision(), []
     for number, decision in enumerate(file.decisions):
@@ -118,7 +120,7 @@ def _write(decision: RecordedDecision) -> str:
 
 
 def execution_of(decision: RecordedDecision) -> Execution:
-    """What a recorded call gave, with ToolBench's number kept."""
+    """Return the execution of a recorded call, with ToolBench's code."""
     text, code = decision.observation, decision.code
     if code == ANSWERED and decision.name == FINISH:
         return Execution("ok", text, ({"kind": "answer", "text": _answer(decision), "ends": True, "code": code},))
@@ -135,7 +137,7 @@ def _answer(decision: RecordedDecision) -> str:
 
 
 def _call(decision: RecordedDecision, execution: Execution, function: Function | None, position: int) -> Step:
-    """The request that the call made. One that this project would refuse is kept as it was written."""
+    """Return the request of the call. A request that this project would refuse stays as it was written."""
     try:
         raw_arguments = read_object(decision.arguments)
         arguments = read_arguments(function, decision.arguments) if function else raw_arguments
@@ -143,7 +145,7 @@ def _call(decision: RecordedDecision, execution: Execution, function: Function |
         arguments = {"text": decision.arguments}
     names = ("", "", decision.name) if function is None else (function.category, function.tool, function.api)
     request = dict(zip(("category", "tool", "api"), names, strict=True)) | {"arguments": arguments}
-    call = Call(API, request)  # which of equal requests it is can be seen from the steps: it is not stored
+    call = Call(API, request)  # the number among equal requests follows from the steps, so it is not stored
     value = {"kind": "response", "text": decision.observation, "code": decision.code}
     result = Execution(execution.status, execution.result[:SHOWN], (value,), execution.message, provenance="recorded")
     return Step(position, WITHIN, call, result)
@@ -166,8 +168,8 @@ def _outcome(file: AnswerFile) -> Outcome:
     return Outcome(None, Ending.LIMIT, "the recorded search ends without an answer")
 
 
-def collect_messages(decisions: Sequence[RecordedDecision]) -> dict[int, str]:
-    """What this project's search tells at each decision of the earlier ones at the same point."""
+def told_of(decisions: Sequence[RecordedDecision]) -> dict[int, str]:
+    """Return number of a decision to the message of this project's search about earlier decisions at the same point."""
     root, nodes, texts = Decision(), [], {}
     for number, decision in enumerate(decisions):
         above = nodes[decision.before] if decision.before != ROOT else root

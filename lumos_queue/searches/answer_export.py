@@ -1,4 +1,4 @@
-"""Stored episodes of tool agents → answer files, or ToolEval's format. Imported ones give back their file."""
+"""Export stored episodes of tool agents as answer files, or in ToolEval's format. Imports give their original file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OTHERS = re.compile(r"[^A-Za-z0-9.-]")  # no underscore: the query's number end
 
 
 def export_answer_files(database: Database, job: str, folder: Path, kind: str = "answers") -> int:
-    """Write a file for each finished episode of a job, or one for all of them; returns how many episodes there were.
+    """Write a file for each finished episode of a job, or one for all of them. Return the number of episodes.
 
     The folder appears complete or not at all. Raises SpecError for a job of another formulation or without finished
     episodes, an unknown format, and a folder that is not empty.
@@ -68,7 +68,7 @@ def export_answer_files(database: Database, job: str, folder: Path, kind: str = 
 
 
 def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> AnswerFile:
-    """The file of an episode; `spec`: its job's."""
+    """Return the file of an episode. `spec`: that of its job."""
     decisions = decisions_of(episode.formulation, episode.steps, version_of(spec))
     if (header := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
         return with_decisions(header, episode.task.question, decisions)
@@ -91,7 +91,7 @@ def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> A
 
 
 def _arguments(formulation: str, agent: Agent) -> dict[str, Any]:
-    """The limits of the search, as ToolBench names them; 0 of ours is none."""
+    """Return the limits of the search with ToolBench's names; 0 means no limit in this project."""
     if formulation not in ("react", "dfsdt"):
         return {"max_step": agent.limits.steps}
     settings = FORMULATIONS.load(formulation).read_settings(agent)
@@ -103,14 +103,14 @@ def _arguments(formulation: str, agent: Agent) -> dict[str, Any]:
 
 
 def _method(formulation: str, agent: Agent) -> str:
-    """As ToolBench names methods: its converter tells trees from chains by 'DFS' and 'CoT' in the name."""
+    """Return ToolBench's name of the method. Its converter recognises trees and chains by 'DFS' and 'CoT'."""
     settings = FORMULATIONS.load(formulation).read_settings(agent)
     names = {"react": f"CoT@{settings.get('tries')}", "dfsdt": f"DFS_woFilter_w{settings.get('width')}"}
     return names.get(formulation, f"{formulation}_CoT@1")
 
 
 def _name(episode: StoredEpisode) -> str:
-    """The query's number; with that of the sample where it is not the first."""
+    """Return the query's number, with the number of the sample after the first."""
     name = _OTHERS.sub("-", episode.task.row)[:100].strip(".") or str(episode.ordinal)
     return f"{name}-{episode.sample}" if episode.sample else name
 
@@ -143,7 +143,7 @@ def _write_tooleval(path: Path, files: Iterator[AnswerFile]) -> int:
 
 
 def _skip_empty(files: Iterator[AnswerFile]) -> Iterator[AnswerFile]:
-    """Those with a decision: an episode that failed before its first has nothing to tell."""
+    """Return the files with a decision: an episode that failed earlier has no content."""
     return (file for file in files if file.decisions)
 
 

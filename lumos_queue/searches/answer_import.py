@@ -1,4 +1,4 @@
-"""Answer files → stored episodes of one import job: all of them, or none."""
+"""Import answer files as the episodes of one job: all files, or none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_FILES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What was stored, or had been before."""
+    """Counts of the imported files, which are stored now or were stored earlier."""
 
     job: str
     new: bool
@@ -45,7 +45,7 @@ def import_answer_files(
     again: bool = False,
     name_and_tags: NameAndTags = UNNAMED,
 ) -> ImportSummary:
-    """Store each file as an episode. Raises SpecError for a file that is none, two of one name, trees beside chains."""
+    """Store each file as an episode. Raises SpecError for other formats, equal names, trees beside chains."""
     if len(paths) > MAX_FILES:
         raise SpecError(f"{len(paths):,} files are too many for one import: give at most {MAX_FILES:,}.")
     formulation, digests, counts = _look(paths)
@@ -58,7 +58,7 @@ def import_answer_files(
 
 
 def _look(paths: Sequence[Path]) -> tuple[str, dict[str, str], tuple[int, int, int]]:
-    """The formulation of all files, the digest of each by its name, and how many calls, actions and nodes they have."""
+    """Return the formulation of all files, the digest of each by its name, and the numbers of calls, actions, nodes."""
     digests: dict[str, str] = {}
     kinds: dict[str, str] = {}  # formulation to the first file of it
     calls = actions = nodes = 0

@@ -1,7 +1,7 @@
 """Carry out a sweep: annotate, build, train, evaluate, each as jobs that other processes may work on.
 
-Nothing is kept of how far it is: an equal request is the same job, an equal build the same folder. The same command
-goes on where the last one ended.
+The progress is not stored: an equal request is the same job, and an equal build is the same folder. So the same command
+continues an interrupted sweep.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ from lumos_queue.training.recipes.sft import sft
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A job that is wanted."""
+    """A job to submit."""
 
     job: Job
     rows: Rows | None = None
     windows: int = 0
 
 
-#: Store and work on jobs, or wait for those that do; gives id and state of each, in order.
+#: Stores jobs and works on them, or waits for processes that do; returns id and state of each, in order.
 Work = Callable[[list[Submission]], list[tuple[str, str]]]
 
 
 @dataclass(slots=True)
 class SweepFit:
-    """One combination: the jobs that trained its models, by module, and those that evaluated them, by benchmark."""
+    """One combination with its training jobs by module, and its evaluations by benchmark."""
 
     arm: Arm
     seed: int
     trained: dict[str, str] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)  #: module to the state of its job, if that is not done
+    failed: dict[str, str] = field(default_factory=dict)  #: module to the state of its job, if it is not done
     evaluated: dict[str, str] = field(default_factory=dict)
 
 
 def carry_out(
     plan: SweepPlan, data: Path, folder: Path, settings: Settings, work: Work, say: Callable[[str], None]
 ) -> tuple[list[SweepFit], dict[str, int]]:
-    """Do all of it; returns the fits, and the training episodes of each annotation source.
+    """Carry out the whole sweep. Return the fits, and the number of training episodes of each annotation source.
 
-    A job that did not end as done leaves its fits without scores; everything else goes on. Raises SpecError for what
-    a person has to change.
+    Fits with a failed job have no scores; the others continue. Raises SpecError for a request that cannot be carried
+    out, for a failed annotation, and for too few rows.
     """
     check_requests(plan, data)
     builds, sizes = _make_builds(plan, data, folder, settings, work, say)
@@ -181,7 +181,7 @@ def _evaluation(
 def evaluation_options(
     benchmark: SweepBenchmark, formulation: str, data: Path, models: Mapping[str, str]
 ) -> InferenceOptions:
-    """Return what a fit is evaluated with; `models`: role to address. Raises SpecError for a file that is not read."""
+    """Return the options to evaluate a fit. `models`: role to address. Raises SpecError for an unreadable file."""
     path = data / benchmark.data if benchmark.data else None
     make_options = _inference(benchmark.name, benchmark.split, path, benchmark.limit, formulation, benchmark.max_tokens)
     return replace(
@@ -193,7 +193,7 @@ def evaluation_options(
 
 
 def check_requests(plan: SweepPlan, data: Path) -> None:
-    """Raises SpecError for stop strings and texts of a benchmark that cannot be sent: before anything is trained."""
+    """Raise SpecError, before any training, for stop strings and texts of a benchmark that cannot be sent."""
     for benchmark in plan.benchmarks:
         for formulation in plan.formulations:
             options = evaluation_options(benchmark, formulation, data, {})

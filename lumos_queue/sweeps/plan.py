@@ -1,4 +1,4 @@
-"""What a sweep is, read from a TOML file."""
+"""The plan of a sweep, read from a TOML file."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class _Table(BaseModel):
 
 
 class AnnotationSource(_Table):
-    """Episodes to train on: converted gold rationales, or those of an agent without them whose answers are right."""
+    """Episodes to train on: converted gold rationales, or episodes of an agent with right answers."""
 
     convert: str = ""  #: source of conversion by rule
-    evaluate: str = ""  #: or: benchmark that an agent is evaluated on
+    evaluate: str = ""  #: or the benchmark that an agent is evaluated on
     agent: str = "starter-scratch"  #: with `evaluate`
     subgoals: Literal["high", "low"] = "high"  #: with `convert`
     split: str = "train"
@@ -42,7 +42,7 @@ class AnnotationSource(_Table):
 
 
 class FitSettings(_Table):
-    """As the options of `lumos train sft`; 0 is the preset's value."""
+    """The options of `lumos train sft`; 0 is the preset's value."""
 
     start: Annotated[str, Field(validation_alias="from")] = "scratch"
     preset: str = ""
@@ -56,14 +56,14 @@ class FitSettings(_Table):
 
 
 class SweepBenchmark(_Table):
-    """What every model is evaluated on."""
+    """A benchmark that every model is evaluated on."""
 
     name: str
     split: str = "test"
     data: str = ""  #: original file, below --data
     limit: Count = 0
     max_tokens: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = 128
-    stop: list[str] | None = None  #: as --stop; [] is none, and TOML reads "\\n" itself
+    stop: list[str] | None = None  #: as --stop; [] means no stop strings; TOML reads "\\n" itself
     system: str | None = None  #: as --system
     prompt: str = ""  #: as --prompt, a file below --data
 
@@ -74,7 +74,7 @@ class SweepBenchmark(_Table):
 
 
 class Arm(_Table):
-    """One row of the sweep's table: what its models are trained on."""
+    """One row of the sweep's table: the training data of its models."""
 
     annotation: str
     formulation: str
@@ -82,7 +82,7 @@ class Arm(_Table):
 
 
 class SweepPlan(_Table):
-    """Every combination of annotations, formulations, modules and seeds is one fit."""
+    """A sweep. Every combination of annotations, formulations, modules and seeds is one fit."""
 
     title: str
     seeds: Annotated[list[Count], Field(min_length=1)]
@@ -92,8 +92,8 @@ class SweepPlan(_Table):
     annotations: Annotated[dict[Name, AnnotationSource], Field(min_length=1)]
     fit: FitSettings = FitSettings()
     benchmarks: Annotated[list[SweepBenchmark], Field(min_length=1)]
-    order: list[str] = []  #: labels of arms, from the lowest to the highest score that is expected
-    order_from: str = ""  #: who expects it
+    order: list[str] = []  #: labels of arms, from the lowest to the highest expected score
+    order_from: str = ""  #: the source of the expected order
 
     @model_validator(mode="after")
     def _check_order(self) -> SweepPlan:
@@ -108,7 +108,7 @@ class SweepPlan(_Table):
             yield Arm(annotation=annotation, formulation=formulation, modules=modules)
 
     def label(self, arm: Arm) -> str:
-        """What tells this arm from the others."""
+        """Return the label of an arm: the values that vary between arms."""
         dimensions = (
             (arm.annotation, self.annotations),
             (arm.formulation, self.formulations),
@@ -118,7 +118,7 @@ class SweepPlan(_Table):
 
 
 def read_plan(path: Path) -> SweepPlan:
-    """Raises SpecError, naming the first part that is wrong."""
+    """Read a plan. Raises SpecError, naming the first part that is wrong."""
     try:
         return SweepPlan.model_validate(tomllib.loads(read_regular_text(path)))
     except OSError as error:
@@ -130,7 +130,7 @@ def read_plan(path: Path) -> SweepPlan:
 
 
 def first_problem(error: ValueError) -> str:
-    """What is wrong with a file that was read into a model of pydantic, or could not be read at all."""
+    """Return the first problem of a file: a validation error of pydantic, or a read error."""
     if not isinstance(error, ValidationError):  # no TOML, or no UTF-8
         return str(error)
     first: Any = error.errors()[0]

@@ -1,4 +1,4 @@
-"""A sweep's scores as a picture: a panel for each benchmark, a line for each arm, all on one scale."""
+"""Draw the scores of a sweep: a panel for each benchmark, a line for each arm, all on one scale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def write_plot(report: dict[str, Any], path: Path) -> None:
-    """Write the report (report.py) as SVG: means with their intervals, the seeds' scores as small marks."""
+    """Write the report (report.py) as SVG: means with their intervals, and the scores of seeds as small marks."""
     import matplotlib
 
     matplotlib.use("svg")

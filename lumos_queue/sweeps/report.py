@@ -1,4 +1,4 @@
-"""A sweep's report, computed from stored rows: a score for each arm and benchmark, over all seeds."""
+"""Compute the report of a sweep from stored rows: a score for each arm and benchmark, over all seeds."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from lumos_queue.sweeps.plan import SweepPlan
 def report_sweep(
     connection: Connection, plan: SweepPlan, fits: Sequence[SweepFit], sizes: dict[str, int]
 ) -> dict[str, Any]:
-    """The report as JSON. Scores are shares of all items; an item that was not judged counts as wrong, and is told.
+    """Return the report as JSON. Scores are shares of all items; items without judgement count as wrong.
 
-    A score's interval is that of the tasks, for the mean of these fits: replies of several fits to one task are a
-    cluster. How far fits differ by their seeds is seen in `by_seed`.
+    The interval of a score is over tasks, for the mean of these fits: replies of several fits to one task are a
+    cluster. `by_seed` has the scores of each seed.
     """
     rows = []
     for arm in plan.arms():
@@ -86,7 +86,7 @@ def report_sweep(
 
 
 def _score(connection: Connection, jobs: dict[int, str]) -> dict[str, Any] | None:
-    """`jobs`: the evaluation of each seed's models."""
+    """Return the score over all seeds; None without judged items. `jobs`: seed to evaluation."""
     triples, by_seed, judged_items, items = [], {}, 0, 0
     for seed, identifier in jobs.items():
         job = get_job(connection, identifier)
@@ -110,7 +110,7 @@ def _score(connection: Connection, jobs: dict[int, str]) -> dict[str, Any] | Non
 
 
 def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> dict[str, Any] | None:
-    """The best rule without a model, on the same rows."""
+    """Return the best rule without a model, on the same rows; None without rules."""
     jobs = [fit.evaluated[label] for fit in fits if label in fit.evaluated]
     if not jobs:
         return None
@@ -123,7 +123,7 @@ def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> 
 
 
 def _order(plan: SweepPlan, rows: Sequence[dict[str, Any]], benchmark: str) -> list[str]:
-    """Where the order of two arms is not the expected one."""
+    """Return a line for each pair of arms whose order is not the expected order."""
     scores = {row["label"]: row["scores"].get(benchmark) for row in rows}
     lines = []
     for lower, higher in combinations(plan.order, 2):
