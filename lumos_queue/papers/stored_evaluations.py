@@ -104,7 +104,7 @@ def _names(model: str) -> list[str]:
 
 
 def _normalize(name: str) -> str:
-    """Return the name with normalised punctuation: `LLaVA-v1.5-7B` is `llava-1.5-7b`, `gpt-35-turbo` is `gpt-3.5-turbo`."""
+    """Normalise the punctuation of a name: `LLaVA-v1.5-7B` is `llava-1.5-7b`, `gpt-35-turbo` is `gpt-3.5-turbo`."""
     return re.sub(r"[^a-z0-9]+", "-", re.sub(r"\.|(?<![a-z0-9])v(?=\d)", "", name.lower()))
 
 
