@@ -129,7 +129,7 @@ def _apply_mix(database: StagingDatabase, options: BuildOptions) -> None:
     )
     counts = dict(database.read(f"SELECT {group}, count(*) FROM candidate WHERE why IS NULL GROUP BY 1", *names))
     if empty := sorted(set(options.mix) - counts.keys()):
-        raise SpecError(f"--mix asks for '{empty[0]}', of which no episode is left: leave it out or widen --where.")
+        raise SpecError(f"--mix names '{empty[0]}', which has no episode left: leave it out or widen --where.")
     total = min(counts[name] / share for name, share in options.mix.items())
     for name, share in options.mix.items():
         database.run(

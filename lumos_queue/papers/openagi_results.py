@@ -81,7 +81,7 @@ PLANNER_TABLES = {
         ),
         PlannerTable(
             "openagi-3",
-            "OpenAGI, closed planners told of the models",
+            "OpenAGI, closed planners with the models in the prompt",
             (
                 PlannerRow(GPT_35, "prompt-1", "0.0 0.2106 0.0 0.0702"),
                 PlannerRow(GPT_35, "prompt-2", "0.0 0.3013 0.2710 0.1907"),
@@ -93,7 +93,7 @@ PLANNER_TABLES = {
         ),
         PlannerTable(
             "openagi-4",
-            "OpenAGI, open planners told of the models",
+            "OpenAGI, open planners with the models in the prompt",
             (
                 PlannerRow(FLAN_T5, "prompt-1", "0.0 0.0 0.0 0.0"),
                 PlannerRow(FLAN_T5, "prompt-2", "0.0 0.0 0.0 0.0"),

@@ -47,8 +47,8 @@ def _pair_words(
     if not missing_methods:  # both are stored, but on different rows
         missing_methods, names = [method, against], ["JOB", "OTHER_JOB"]
         words = [
-            "the same rows in both, which jobs "
-            f"{' and '.join(evaluation.job.id for evaluation in evaluations if evaluation)} have not"
+            "the same rows in both: now jobs "
+            f"{' and '.join(evaluation.job.id for evaluation in evaluations if evaluation)} have different rows"
         ]
     else:
         words = [word for evaluation in evaluations if evaluation is not None for word in _waits(evaluation)]

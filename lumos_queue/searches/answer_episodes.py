@@ -109,8 +109,9 @@ def _walk(file: AnswerFile, task: Task) -> Commands[None]:
         node = yield from policy.act(above, completion, position)
         if (node.reply.action, node.reply.arguments) != (decision.name, decision.arguments):
             raise SpecError(
-                f"'{file.name}': the call of decision {number + 1} ({decision.name[:80] or 'none'}) cannot be told "
-                "from its thought once both are written as Thought, Action and Action Input: leave this file out."
+                f"'{file.name}': the call of decision {number + 1} ({decision.name[:80] or 'none'}) cannot be "
+                "separated from its thought once both are written as Thought, Action and Action Input: leave this file "
+                "out."
             )
         nodes.append(node)
 

@@ -215,7 +215,7 @@ def unnamed() -> Any:
     return content
 
 
-@pytest.mark.parametrize(("make", "problem"), [(hidden_call, "cannot be told"), (unnamed, "is no name")])
+@pytest.mark.parametrize(("make", "problem"), [(hidden_call, "cannot be separated"), (unnamed, "is no name")])
 def test_what_cannot_be_replayed_is_refused_and_leaves_nothing(make, problem, database, tmp_path):
     with pytest.raises(SpecError, match=problem):
         imported(database, tmp_path, write(tmp_path / "files", x_1=tree_file(), x_2=make()))
