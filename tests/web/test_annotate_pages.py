@@ -101,7 +101,7 @@ def test_labels_of_others_are_not_shown_before_the_own_label(many, database):
     for client, is_shown in ((anna, False), (otto, True), (rita, True)):
         text = client.get("/annotate/first/labels").text
         assert ("the price" in text) is is_shown
-        assert ("shown when you have labelled it" in text) is not is_shown
+        assert ("visible after you have labelled it" in text) is not is_shown
     assert "the price" not in anna.get("/annotate/first").text
     while 'name="reservation"' in (text := anna.get("/annotate/first").text):
         anna.submit("/annotate/first/label", form_of(text) | {"value": "right"})
@@ -115,7 +115,7 @@ def test_an_operator_counts_and_draws_and_what_is_wrong_is_one_line(many, databa
     create_scored_job(database, [[1], [0], [1], [None]])
     client = many.client("otto")
     assert "3 episodes answer" in client.get("/annotate/new/count", params={"kind": "runs"}).text
-    assert "No episode answers" in client.get("/annotate/new/count", params={"kind": "annotations"}).text
+    assert "No episode matches" in client.get("/annotate/new/count", params={"kind": "annotations"}).text
     page = client.get("/annotate/new", params={"kind": "runs", "where": "score=1"}).text
     assert "/annotate/new/count?where=score%3D1&amp;kind=runs" in page
     form = {"name": NAME, "kind": "runs", "where": "", "size": "2", "twice": "0.5", "seed": "7"}

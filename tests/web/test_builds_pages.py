@@ -84,7 +84,7 @@ def test_a_build_is_previewed_and_made_as_it_was_previewed(explorer):
     assert [manifest["digest"]] == digest
     page = client.get("/builds/mine").text
     assert digest[0] in page and "planner_iterative.jsonl" in page
-    assert "All files are as they were made." in client.get("/builds/named/mine/files").text
+    assert "All files are unchanged." in client.get("/builds/named/mine/files").text
     with explorer.site.reading() as connection:
         noted = [(one.person, one.action, one.target) for one in list_actions(connection, 1)]
     assert noted == [("ann@here", "build", "mine")]

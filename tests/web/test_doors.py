@@ -253,7 +253,7 @@ def test_sessions_end_when_they_are_not_used_and_when_they_are_old():
         ("anna annotator $argon2id$x\n", 0o644, "chmod 600"),
         ("anna annotator\n", 0o600, "line 1: expected NAME ROLE HASH"),
         ("# people\nanna king $argon2id$x\n", 0o600, "line 2: No role called 'king'"),
-        ("anna reader $argon2id$x\nanna operator $argon2id$x\n", 0o600, "line 2: 'anna' is there twice"),
+        ("anna reader $argon2id$x\nanna operator $argon2id$x\n", 0o600, "line 2: the name 'anna' occurs twice"),
         ("anna reader plain-text\n", 0o600, "line 1: expected NAME ROLE HASH"),
     ],
 )

@@ -125,6 +125,6 @@ def test_a_text_is_looked_for_in_some_episodes_and_the_export_goes_on(explorer, 
     job = create_scored_job(database, [[1]] * 6)
     client = explorer.client()
     rows = client.get("/episodes/rows", params={"job": job, "where": 'text~"question 5"'}, headers=HTMX).text
-    assert names(rows) == [] and "looked for in 2 episodes" in rows and "Go on" in rows
+    assert names(rows) == [] and "searched in 2 episodes" in rows and "Continue" in rows
     lines = client.get("/episodes/export.jsonl", params={"job": job, "where": 'text~"question 5"'}).text.splitlines()
     assert [json.loads(line)["episode"] for line in lines] == [f"{job}-5"]

@@ -67,7 +67,7 @@ SIMILAR_PAGES = {
     "/endpoints": "table",
     "/actions": "table",
     "/builds": "table",
-    "/builds/one": "text=All files are as they were made.",
+    "/builds/one": "text=All files are unchanged.",
     "{draft}": "text=What it would hold",
 }
 

@@ -215,7 +215,7 @@ def test_an_episode_is_opened_corrected_and_stored_by_keyboard_alone(converted, 
         page.keyboard.press("Backspace")
     page.keyboard.type("3)")
     page.keyboard.press("Control+Enter")
-    page.get_by_role("heading", name="What comes of it").wait_for()
+    page.get_by_role("heading", name="Result of the changes").wait_for()
     page.keyboard.press("Enter")  # the button to store has the focus
     page.get_by_text("The correction is stored as").wait_for()
     with explorer.site.reading() as connection:
@@ -239,5 +239,5 @@ def test_a_person_makes_a_build_by_keyboard(converted, page):
     page.keyboard.press("b")
     page.get_by_text("It is built").wait_for()
     page.keyboard.press("o")
-    page.get_by_text("All files are as they were made.").wait_for()
+    page.get_by_text("All files are unchanged.").wait_for()
     assert Path(explorer.site.settings.home / "builds" / "typed" / MANIFEST).is_file()

@@ -115,7 +115,7 @@ def test_from_a_job_to_a_training_set_by_keyboard_alone(up, submit, page):
         page.locator("#text:focus").wait_for()
         write(page, RIGHT)
         press(page, "Control+Enter")
-        page.get_by_text("What comes of it").wait_for()
+        page.get_by_text("Result of the changes").wait_for()
         press(page, "y")
         page.get_by_text("corrects").first.wait_for()
         corrected = page.url.partition("/episodes/")[2].partition("?")[0]
