@@ -51,9 +51,9 @@ def annotation_of_runs(steps: Sequence[RecordedStep], answer: str | None) -> Ann
     return annotate_runs(runs, answer) if runs and answer is not None else None
 
 
-def failed_actions(steps: Sequence[RecordedStep]) -> int:
+def count_failed_actions(steps: Sequence[RecordedStep]) -> int:
     """Count the actions of the annotation that have no result."""
-    own_steps = annotated_steps(steps)
+    own_steps = select_annotated_steps(steps)
     runs = [step.result for step in own_steps if isinstance(step.detail, Action)]
     return sum(isinstance(run, Execution) and not run.ok for run in runs)
 

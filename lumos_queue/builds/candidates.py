@@ -97,7 +97,7 @@ class BuildCandidate:
             "gold": episode.task.inputs.get("from", {}).get("gold", ""),
         }
 
-    def prefilled_roles(self) -> list[str]:
+    def find_prefilled_roles(self) -> list[str]:
         """Return the roles with replies that were prefilled: the success is not that of their models alone."""
         steps = self.episode.steps
         replies = [(step.role, step.result) for step in steps if isinstance(step.result, Completion)]
@@ -147,7 +147,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     row_annotation = annotation or loose
     if row_annotation is None:
         return "no annotation in its steps"
-    if failed_actions(episode.steps):
+    if count_failed_actions(episode.steps):
         # The planner was sent the results that the annotation states, not those of the actions: its row may be right.
         if "grounder" in modules or annotation is None or not all(step.results[-1] for step in annotation.steps):
             return "an action failed"

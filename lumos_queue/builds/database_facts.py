@@ -29,7 +29,7 @@ class DatabaseFacts:
     corrected: frozenset[int] = frozenset()  #: episodes with a stored and accepted correction
     wrong: frozenset[int] = frozenset()  #: episodes that are wrong by a person's newest label, on them or on a step
     unverified: frozenset[str] = frozenset()  #: datasets whose rows may not be those of their benchmark
-    stated: frozenset[str] = frozenset()  #: datasets whose rows a person stated to be the published ones
+    stated_datasets: frozenset[str] = frozenset()  #: datasets whose rows a person stated to be the published ones
     #: The sha256 of the file that a dataset's rows were read from, by the dataset's digest, where it is known.
     files: Mapping[str, str] = field(default_factory=dict)
 

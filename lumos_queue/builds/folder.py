@@ -82,7 +82,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
+def find_changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
     """Return a line for each file of rows that is missing, unreadable or differs from the manifest."""
     problems = []
     for file in manifest["files"]:
@@ -106,7 +106,7 @@ def all_builds(settings: Settings) -> list[Path]:
     return sorted(path.parent for path in parent.glob(f"*/{MANIFEST}")) if parent.is_dir() else []
 
 
-def existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
+def load_existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
     """Return the manifest of the build in the folder, if its options are equal; None for a missing or empty folder.
 
     Raises SpecError when the folder holds anything else, also a build whose files were changed: builds are immutable.
@@ -129,7 +129,7 @@ def existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | No
 
 
 @contextmanager
-def staging_folder(target: Path) -> Iterator[Path]:
+def open_staging_folder(target: Path) -> Iterator[Path]:
     """Create a new folder beside the target and remove it at the end of the block; `publish` moves the build out of it.
 
     Parent folders that it creates are removed as well if they are empty. First, the folders of builds of the same name

@@ -23,5 +23,5 @@ Tell = Callable[[BuildStage, int], None]
 EVERY = 100  #: counted units between two calls of Tell
 
 
-def tell_nobody(_stage: BuildStage, _count: int) -> None:
+def ignore_progress(_stage: BuildStage, _count: int) -> None:
     """Ignore the progress."""

@@ -17,7 +17,7 @@ _LOCK = "in-use"
 _RANDOM = "[a-z0-9_]{8}"  # the suffix that mkdtemp adds to a name
 
 
-def locked_folder(target: Path) -> tuple[Path, int]:
+def lock_new_folder(target: Path) -> tuple[Path, int]:
     """Create a hidden folder. Return its path and the file descriptor that holds its lock."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

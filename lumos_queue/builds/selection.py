@@ -19,7 +19,7 @@ RANKS = {
 }
 
 
-def choose(database: StagingDatabase, options: BuildOptions, tell: Tell = tell_nobody) -> None:
+def choose(database: StagingDatabase, options: BuildOptions, tell: Tell = ignore_progress) -> None:
     """Exclude candidates, each with a reason, and arrange the others. Raises SpecError for an empty group of a mix."""
     tell(BuildStage.DUPLICATES, 0)
     _exclude_corrected(database)

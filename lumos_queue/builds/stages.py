@@ -40,7 +40,7 @@ class Stage:
     @property
     def value(self) -> str | None:
         """The result of its last action; None when that action failed or there is no action."""
-        return self.done[-1][1].result if self.done and self.done[-1][1].ok else None
+        return self.executions[-1][1].result if self.executions and self.executions[-1][1].ok else None
 
     def lines(self) -> str:
         """Return the subgoal and below it each action with its result, as a judge of the step sees them."""

@@ -61,7 +61,7 @@ def test_sets(manifest: Mapping[str, Any]) -> str:
     return f"{text}; {NOT_CHECKED}: {', '.join(other_splits)}" if other_splits else text
 
 
-def found_in_tests(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+def list_test_overlaps(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Return (reason, episodes) for episodes that were left out because their tasks are in a test split."""
     counts = manifest["episodes"]["left_out"]
     return [(why, count) for why, count in sorted(counts.items()) if why.startswith(("stands in ", "of a test split"))]
@@ -110,7 +110,7 @@ def exclusions(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def unwritten_formulations(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+def list_unwritten_formulations(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Return (formulation and reason, episodes) for episodes that were used for other formulations."""
     episodes = manifest["episodes"]
     counts = {why: count - episodes["left_out"].get(why, 0) for why, count in episodes["not_written"].items()}

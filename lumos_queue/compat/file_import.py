@@ -57,7 +57,7 @@ class JoinedAnnotation:
         return "" if modules.issuperset(MODULES) else "format"
 
 
-def joined_annotations(join: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
+def read_joined_annotations(join: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
     """Yield the annotations of two joined files. A task's row is the id of its planner's row."""
     for plan, ground in join.pairs():
         inputs = {"domain": ground.domain, "plan_id": plan.id, "ground_id": ground.id}

@@ -68,12 +68,12 @@ def _find_end(line: str, start: int) -> int:
     return len(line)
 
 
-def reported_result(line: str) -> str:
+def read_reported_result(line: str) -> str:
     """Return the result of a subgoal that the planner sees: the text after the last `=` of its last action line."""
     return line[line.rfind("=") + 2 :].strip().strip(".")
 
 
-def reported_variable(line: str) -> str:
+def read_reported_variable(line: str) -> str:
     """Return the last variable of an action line, as the export of planner rows reads it; '' when there is none."""
     parts = line.partition(" = ")[0].split(":")
     return parts[1].strip().rpartition(", ")[2] if len(parts) > 1 else ""

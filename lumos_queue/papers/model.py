@@ -74,7 +74,7 @@ class PaperRow:
     def handle(self) -> str:
         return self.slug or re.sub(r"[^A-Za-z0-9.+-]+", "-", self.name).strip("-")
 
-    def needed_weights(self) -> dict[str, str]:
+    def list_needed_weights(self) -> dict[str, str]:
         """Return role to the name of its weights; empty if the weights have no name."""
         if self.weights or not self.domain or self.formulation not in _NAMED:
             return dict(self.weights)
@@ -88,7 +88,7 @@ class PaperRow:
 
     def needs(self, column: PaperColumn) -> str:
         """Return the requirements to run the row on a benchmark, as text."""
-        weights, tools = self.needed_weights(), [f"{model} as {role}" for role, model in self.tools.items()]
+        weights, tools = self.list_needed_weights(), [f"{model} as {role}" for role, model in self.tools.items()]
         tools += [f"{column.judge} as judge"] if column.judge else []
         tools += [f"--tool {name}=…" for name in column.tools]
         tools += [column.data] if column.data else []

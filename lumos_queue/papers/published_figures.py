@@ -37,7 +37,7 @@ class PublishedFigure:
     note: str
 
 
-def published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple[str, str], list[PublishedFigure]]:
+def list_published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple[str, str], list[PublishedFigure]]:
     """Return (benchmark, split) to the figures for these evaluations (rows of jobs), in the order of the tables.
 
     There are no figures where one of the evaluations is on other rows than the published rows.

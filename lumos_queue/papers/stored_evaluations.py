@@ -110,7 +110,7 @@ def _normalize(name: str) -> str:
 
 def weight_mismatches(row: PaperRow, models: Mapping[str, str]) -> list[str]:
     """Return the roles with another model than the row, as text; one text if the row's weights have no name."""
-    weights = row.needed_weights()
+    weights = row.list_needed_weights()
     if not weights:
         return ["weights that were never released"]
     wrong = [

@@ -151,7 +151,7 @@ def _status(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, metric
 
 def _departures(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, figures: ToolFigures) -> list[str]:
     """Return the differences from the published measurement: weights, judge, settings, origin of answers."""
-    sides = [("", evaluation.own, row.method)]
+    sides = [("", evaluation.evaluation, row.method)]
     if row.against is not None and evaluation.against is not None:
         sides.append(("against: ", evaluation.against, row.against))
     weights = [f"{who}{line}" for who, side, _ in sides for line in side.other_models(table)]

@@ -54,7 +54,7 @@ def visual_rows(connection: Connection | None, evaluations: Sequence[StoredEvalu
 
 def _values_by_case(connection: Connection, job: str) -> dict[str, list[tuple[int, float, float]]]:
     """Return case to (task, value, weight) of each judged episode."""
-    tasks = keyed_tasks(connection, job)
+    tasks = load_keyed_tasks(connection, job)
     by_case: dict[str, list[tuple[int, float, float]]] = {}
     for task, value, _ in values_by_metric(connection, job).get(METRIC, ()):
         by_case.setdefault(tasks[task].gold["case"], []).append((task, value, 1.0))

@@ -52,7 +52,7 @@ def task_of(file: AnswerFile, dataset: str, **inputs: Any) -> Task:
 
     Raises SpecError for a function whose name would have to be changed.
     """
-    if invalid_names := differing_names(file.functions):
+    if invalid_names := find_differing_names(file.functions):
         raise SpecError(
             f"'{file.name}': the function's name '{invalid_names[0][:80]}' is no name, or not the only one: expected "
             "different names of at most 64 letters, digits and underscores."
@@ -70,7 +70,7 @@ def replies_of(file: AnswerFile) -> list[str]:
     return [_write(decision) for decision in file.decisions]
 
 
-def recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], Outcome]:
+def build_recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], Outcome]:
     """Return the file as an episode. Raises SpecError for a reply that cannot be written as three lines."""
     task = task_of(file, dataset)
     steps = list(_steps(file, task))
@@ -169,7 +169,7 @@ def _outcome(file: AnswerFile) -> Outcome:
     return Outcome(None, Ending.LIMIT, "the recorded search ends without an answer")
 
 
-def told_of(decisions: Sequence[RecordedDecision]) -> dict[int, str]:
+def collect_messages(decisions: Sequence[RecordedDecision]) -> dict[int, str]:
     """Return number of a decision to the message of this project's search about earlier decisions at the same point."""
     root, nodes, texts = Decision(), [], {}
     for number, decision in enumerate(decisions):

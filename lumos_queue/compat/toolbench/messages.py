@@ -25,7 +25,7 @@ class Wording:
 
     system: str = ""
     user: str = ""
-    told: Mapping[int, str] = field(
+    messages: Mapping[int, str] = field(
         default_factory=dict
     )  #: number of a decision to its message about earlier decisions
 

@@ -25,7 +25,7 @@ def entries_of(schemas: Iterable[Any]) -> list[dict[str, Any]]:
     return [_entry(schema) for schema in valid_schemas if schema["name"] != FINISH_NAME]
 
 
-def differing_names(schemas: Iterable[Any]) -> list[str]:
+def find_differing_names(schemas: Iterable[Any]) -> list[str]:
     """Return the names that the functions of the task would not have unchanged; normally there are none."""
     entries = entries_of(schemas)
     function_names = {function.name for function in functions_of(entries)}

@@ -67,7 +67,7 @@ def write_chains(decisions: Sequence[RecordedDecision], style: NodeStyle) -> lis
     return attempts
 
 
-def answered_chains(root: Node) -> list[list[Node]]:
+def list_answered_chains(root: Node) -> list[list[Node]]:
     """Return the nodes of each path of a tree that ends with an answer, without their children."""
     chains: list[list[Node]] = []
     pending: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
