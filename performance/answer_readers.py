@@ -74,7 +74,7 @@ def read_reply(row: dict[str, Any], label: dict[str, Any], reader: AnswerReader)
     else:
         phrase: Phrase = str.strip if row.get("group") == "short" else read_cot_answer
         answer = phrase(row["reply"]) or None
-    also = tuple(read_value(one, kind, choices) for one in label.get("also", ()))
+    also = tuple(read_value(alternative, kind, choices) for alternative in label.get("also", ()))
     return Reading(row["id"], kind, read_value(answer, kind, choices), read_value(label["label"], kind, choices), also)
 
 
@@ -82,10 +82,12 @@ def summarize(readings: Iterable[Reading]) -> dict[str, tuple[int, int]]:
     """Return right answers and their number, by `precision` and `recall`."""
     readings = list(readings)
     right = sum(reading.is_right for reading in readings)
-    given = sum(reading.value is not None for reading in readings)
-    stated = sum(reading.label is not None and not (reading.value is None and reading.is_fair) for reading in readings)
+    answer_count = sum(reading.value is not None for reading in readings)
+    label_count = sum(
+        reading.label is not None and not (reading.value is None and reading.is_fair) for reading in readings
+    )
     extra = sum(reading.label is None and reading.is_right for reading in readings)
-    return {"precision": (right, given), "recall": (right - extra, stated)}
+    return {"precision": (right, answer_count), "recall": (right - extra, label_count)}
 
 
 def _format_share(right: int, of: int) -> str:
@@ -104,7 +106,9 @@ def main() -> None:
     by_id = {label["id"]: label for label in labels}
     for reader in AnswerReader:
         readings = [read_reply(row, by_id[row["id"]], reader) for row in rows]
-        groups = {"all": readings} | {kind: [one for one in readings if one.kind == kind] for kind in AnswerKind}
+        groups = {"all": readings} | {
+            kind: [reading for reading in readings if reading.kind == kind] for kind in AnswerKind
+        }
         print(f"{reader:<10}{'precision %, 95 %':>26}{'recall %, 95 %':>26}")
         for name, group in groups.items():
             shares = summarize(group)

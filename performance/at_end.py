@@ -13,14 +13,14 @@ from lumos_queue.jobs.evaluate import Evaluate
 def keep_until_the_end() -> None:
     """Change this process, for good."""
     record, run = EpisodeJournal.record, Evaluate.run
-    kept: dict[int, list] = {}
+    steps_by_journal: dict[int, list] = {}
 
     def keep(self: EpisodeJournal, step) -> None:
-        kept.setdefault(id(self), []).append(step)
+        steps_by_journal.setdefault(id(self), []).append(step)
 
     async def run_and_record(self: Evaluate, work, journal, context):
         result = await run(self, work, journal, context)
-        for step in kept.pop(id(journal)):
+        for step in steps_by_journal.pop(id(journal)):
             record(journal, step)
         return result
 

@@ -15,8 +15,8 @@ from performance.server import start_server
 class _Asker(asyncio.Protocol):
     """Sends the same request again as soon as the reply to the last one is there."""
 
-    def __init__(self, raw: bytes, counted: list[int]):
-        self.raw, self.counted = raw, counted
+    def __init__(self, raw: bytes, counter: list[int]):
+        self.raw, self.counted = raw, counter
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -31,14 +31,14 @@ class _Asker(asyncio.Protocol):
 async def _ask(url: str, clients: int, seconds: float) -> float:
     body = json.dumps(request(next(prompts(question(1).text, [])))).encode()
     head = b"POST /generate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-    address, counted = urlsplit(url), [0]
+    address, counter = urlsplit(url), [0]
     loop = asyncio.get_running_loop()
     assert address.hostname and address.port
     for _ in range(clients):
-        await loop.create_connection(lambda: _Asker(head % len(body) + body, counted), address.hostname, address.port)
-    began, before = time.perf_counter(), counted[0]
+        await loop.create_connection(lambda: _Asker(head % len(body) + body, counter), address.hostname, address.port)
+    began, before = time.perf_counter(), counter[0]
     await asyncio.sleep(seconds)
-    return (counted[0] - before) / (time.perf_counter() - began)
+    return (counter[0] - before) / (time.perf_counter() - began)
 
 
 def ceiling(seconds: float = 2.0) -> float:

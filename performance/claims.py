@@ -55,30 +55,30 @@ def time_claims(
     stock: Stock, spans: Spans, times: int, finish: bool = False, fresh: bool = False
 ) -> tuple[list[float], list[float]]:
     """Milliseconds of the claims' statements about items, and of the whole transactions."""
-    found, whole = [], []
+    statement_times, whole = [], []
     for _ in range(times):
         spans.take()
         began = time.perf_counter()
         items = stock.claim(WANTED, fresh)
         whole.append(1000 * (time.perf_counter() - began))
-        found.append(1000 * spans.take())
+        statement_times.append(1000 * spans.take())
         assert len(items) == WANTED, len(items)
         if finish:
             stock.finish(items)
-    return found, whole
+    return statement_times, whole
 
 
 def among(folder: Path, url: str, sizes: list[int], server_pid: int | None) -> dict[str, list[float]]:
     """Claims among so many finished items; then a flush of 200 steps and whole episodes among the most of them."""
-    stock = Stock(folder, url, owed=WANTED * TIMES * (len(sizes) + 2) + 1)
-    spans, found = Spans(stock), {}
+    stock = Stock(folder, url, item_count=WANTED * TIMES * (len(sizes) + 2) + 1)
+    spans, timings = Spans(stock), {}
     try:
         time_claims(stock, spans, 2)
         for size in sizes:
             stock.fill(size)
-            time_claims(stock, spans, 2)  # the first statements after a change are planned anew
-            claims, whole = time_claims(stock, spans, TIMES - 2)
-            found |= {f"claim-{size}": claims, f"claim-whole-{size}": whole}
+            timed_claims(stock, spans, 2)  # the first statements after a change are planned anew
+            claims, whole = timed_claims(stock, spans, TIMES - 2)
+            timings |= {f"claim-{size}": claims, f"claim-whole-{size}": whole}
         flushes, server = [], 0.0
         cpu, wall, episodes = 0.0, 0.0, 0
         for _ in range(5):
@@ -91,12 +91,12 @@ def among(folder: Path, url: str, sizes: list[int], server_pid: int | None) -> d
                 flushes.append(1000 * (time.perf_counter() - began))
                 wall, cpu, server = _add((wall, cpu, server), began, cpu_began, server_began, server_pid)
             episodes += len(items)
-        found["flush-200"] = flushes
+        timings["flush-200"] = flushes
         for name, seconds in (("wall", wall), ("cpu", cpu), ("server-cpu", server)):
-            found[f"episode-{name}"] = [1000 * seconds / episodes]
+            timings[f"episode-{name}"] = [1000 * seconds / episodes]
     finally:
         stock.close()
-    return found
+    return timings
 
 
 def _cpu(pid: int | None) -> float:
@@ -129,47 +129,49 @@ def after_churn(folder: Path, url: str, rounds: int, snapshot: bool) -> tuple[fl
 
     Of a slice in full work, and of one that has just begun.
     """
-    stock = Stock(folder, url, owed=WANTED * (rounds + 2 * TIMES) + 1)
+    stock = Stock(folder, url, item_count=WANTED * (rounds + 2 * TIMES) + 1)
     try:
         spans = Spans(stock)
         with old_snapshot(stock.database) if snapshot else nullcontext():
-            time_claims(stock, spans, rounds, True)
-            running, _ = time_claims(stock, spans, TIMES, True)
-            fresh, _ = time_claims(stock, spans, TIMES, True, fresh=True)
-            return median(running), median(fresh)
+            timed_claims(stock, spans, rounds, True)
+            steady, _ = timed_claims(stock, spans, TIMES, True)
+            fresh, _ = timed_claims(stock, spans, TIMES, True, fresh=True)
+            return median(steady), median(fresh)
     finally:
         stock.close()
 
 
 def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[float]]:
     """By goal; and under `claims-…` every figure of every place, in ms."""
-    found: dict[str, list[float]] = {}
+    timings: dict[str, list[float]] = {}
     sizes = [10**3, 10**4] if quick else [10**3, 10**4, 10**5, 10**6]
     with tempfile.TemporaryDirectory(prefix="lumos-performance-") as name:
-        places = {"sqlite": ""} | ({"postgres": servers.postgres.fresh()} if servers else {})
-        for place, url in places.items():
+        urls = {"sqlite": ""} | ({"postgres": servers.postgres.fresh()} if servers else {})
+        for backend, url in urls.items():
             pid = servers.postmaster if servers and url else None
-            figures = among(Path(name) / place, url, sizes, pid)
-            found |= {f"claims-{place}.{key}": figure for key, figure in figures.items()}
+            figures = among(Path(name) / backend, url, sizes, pid)
+            timings |= {f"claims-{backend}.{key}": figure for key, figure in figures.items()}
             if not quick:
-                most, before = (figures[f"claim-{size}"] for size in (sizes[-1], sizes[-2]))
-                found[f"claim-{place}"] = [each / median(before) for each in most]
-                found[f"claim-ms-{place}"] = most
-        for place in places:
+                largest, before = (figures[f"claim-{size}"] for size in (sizes[-1], sizes[-2]))
+                timings[f"claim-{backend}"] = [milliseconds / median(before) for milliseconds in largest]
+                timings[f"claim-ms-{backend}"] = largest
+        for backend in urls:
             for number in range(1 if quick else min(pairs, 3)):
-                held, free = (
+                with_snapshot, free = (
                     after_churn(
-                        Path(name) / f"churn-{place}-{number}-{snapshot}",
-                        servers.postgres.fresh() if servers and place == "postgres" else "",
+                        Path(name) / f"churn-{backend}-{number}-{snapshot}",
+                        servers.postgres.fresh() if servers and backend == "postgres" else "",
                         50 if quick else 300,
                         snapshot,
                     )
                     for snapshot in (True, False)
                 )
-                for key, old, new in zip((f"churn-{place}", f"churn-fresh-{place}"), held, free, strict=True):
-                    found.setdefault(key, []).append(old / new)
-                    found.setdefault(f"claims-{place}.{key}-ms", []).append(old)
-    return found
+                for key, old, new in zip(
+                    (f"churn-{backend}", f"churn-fresh-{backend}"), with_snapshot, free, strict=True
+                ):
+                    timings.setdefault(key, []).append(old / new)
+                    timings.setdefault(f"claims-{backend}.{key}-ms", []).append(old)
+    return timings
 
 
 def measure_large(servers: Servers) -> dict[str, list[float]]:

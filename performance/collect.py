@@ -49,53 +49,61 @@ def choose_goals(words: Sequence[str]) -> list[Goal]:
 
 def collect(goals: Sequence[Goal], pairs: int, quick: bool, servers: Servers | None, tell: Callable) -> Measurements:
     """Measure what these goals need: rounds over the scenarios first, then the parts that stand alone."""
-    found = Measurements()
+    measurements = Found()
     ratios = [goal for goal in goals if isinstance(goal, Ratio)]
     for number in range(pairs if ratios else 0):
         for name, scenario in SCENARIOS.items():
-            wanted = [goal for goal in ratios if goal.scenario == name]
-            names = {goal.contender for goal in wanted} | {goal.against for goal in wanted}
+            scenario_goals = [goal for goal in ratios if goal.scenario == name]
+            names = {goal.contender for goal in scenario_goals} | {goal.against for goal in scenario_goals}
             names |= {"ref-fsync"} if "ref" in names else set()
-            if wanted:
-                done, failed = run_round(sorted(names - {"needed"}), scenario, number, servers, quick, tell)
-                found.reasons |= failed
-                found.rounds.append({"scenario": name, "pairs": {key: asdict(pair) for key, pair in done.items()}})
-                for goal in wanted:
+            if scenario_goals:
+                round_pairs, failures = run_round(sorted(names - {"needed"}), scenario, number, servers, quick, tell)
+                measurements.reasons |= failures
+                measurements.rounds.append(
+                    {"scenario": name, "pairs": {key: asdict(pair) for key, pair in round_pairs.items()}}
+                )
+                for goal in scenario_goals:
                     both = (goal, replace(goal, key=goal.key + FSYNC, against="ref-fsync"))
-                    for each in both if goal.against == "ref" else (goal,):
-                        if (value := ratio(each, done)) is not None:
-                            found.values.setdefault(each.key, []).append(value)
+                    for variant in both if goal.against == "ref" else (goal,):
+                        if (value := ratio(variant, round_pairs)) is not None:
+                            measurements.values.setdefault(variant.key, []).append(value)
     for part, words in PARTS.items():
         if any(goal.key.startswith(words) for goal in goals):
             tell(part)
             try:
-                found.values |= _PARTS[part](servers, pairs, quick)
+                measurements.values |= _PARTS[part](servers, pairs, quick)
             except Exception as reason:  # one part that fails must not cost the others' results
-                found.reasons |= dict.fromkeys(words, f"{type(reason).__name__}: {str(reason)[:300]}")
-    return found
+                measurements.reasons |= dict.fromkeys(words, f"{type(reason).__name__}: {str(reason)[:300]}")
+    return measurements
 
 
-def ratio(goal: Ratio, done: dict[str, Pair]) -> float | None:
+def ratio(goal: Ratio, pairs: dict[str, Pair]) -> float | None:
     """The figure of the goal's contender over that of the other one, in one round; None where one is missing."""
-    if goal.contender not in done:
+    if goal.contender not in pairs:
         return None
-    pair = done[goal.contender]
+    pair = pairs[goal.contender]
     if goal.against == "needed":
         return pair.own.calls / pair.own.needed
     if goal.against == "ref":
-        other = pair.ref
-    elif goal.against in done:
-        other = done[goal.against].own
+        baseline = pair.ref
+    elif goal.against in pairs:
+        baseline = pairs[goal.against].own
     else:
         return None
-    return getattr(pair.own, goal.figure) / getattr(other, goal.figure)
+    return getattr(pair.own, goal.figure) / getattr(baseline, goal.figure)
 
 
-def reason(goal: Goal, found: Measurements) -> str:
+def reason(goal: Goal, measurements: Found) -> str:
     """Why there is no value for a goal."""
     if isinstance(goal, Ratio):
-        return found.reasons.get(goal.contender) or found.reasons.get(goal.against) or found.reasons.get("ref", "")
-    return next((why for word, why in found.reasons.items() if goal.key.startswith(word)), "not part of this run")
+        return (
+            measurements.reasons.get(goal.contender)
+            or measurements.reasons.get(goal.against)
+            or measurements.reasons.get("ref", "")
+        )
+    return next(
+        (why for word, why in measurements.reasons.items() if goal.key.startswith(word)), "not part of this run"
+    )
 
 
 def flushes(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[float]]:

@@ -50,11 +50,11 @@ def texts(tokens: int) -> Iterator[str]:
     """What a tokenizer of this size is learnt from: plans, and 500 characters of the library for each token."""
     for task in TASKS:
         yield from (task.description, task.plan.write())
-    left = 500 * tokens
+    remaining = 500 * tokens
     for path in sorted(Path(sysconfig.get_path("stdlib")).rglob("*.py")):
-        if left > 0 and "site-packages" not in path.parts:
+        if remaining > 0 and "site-packages" not in path.parts:
             text = path.read_text(encoding="utf-8", errors="ignore")
-            left -= len(text)
+            remaining -= len(text)
             yield text
 
 
@@ -62,34 +62,38 @@ def byte_level(size: int) -> Any:
     """As GPT-2's."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    return _learn(made, size, trainers.BpeTrainer(vocab_size=size, special_tokens=[END], initial_alphabet=alphabet))
+    return _learn(
+        tokenizer, size, trainers.BpeTrainer(vocab_size=size, special_tokens=[END], initial_alphabet=alphabet)
+    )
 
 
 def metaspace(size: int) -> Any:
     """As LLaMA's: pairs, a space put in front, marks apart from letters."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-    made = Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     split = pre_tokenizers.Punctuation(behavior="contiguous")
-    made.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(prepend_scheme="first"), split])
-    made.decoder = decoders.Metaspace(prepend_scheme="first")
-    return _learn(made, size, trainers.BpeTrainer(vocab_size=size, special_tokens=["<unk>", END]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(prepend_scheme="first"), split])
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="first")
+    return _learn(tokenizer, size, trainers.BpeTrainer(vocab_size=size, special_tokens=["<unk>", END]))
 
 
 def unigram(size: int) -> Any:
     """As T5's: unigrams, a space put in front, marks apart from letters."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-    made = Tokenizer(models.Unigram())
+    tokenizer = Tokenizer(models.Unigram())
     split = pre_tokenizers.Punctuation(behavior="contiguous")
-    made.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(prepend_scheme="first"), split])
-    made.decoder = decoders.Metaspace(prepend_scheme="first")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(prepend_scheme="first"), split])
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="first")
     return _learn(
-        made, size, trainers.UnigramTrainer(vocab_size=size, special_tokens=["<pad>", END, "<unk>"], unk_token="<unk>")
+        tokenizer,
+        size,
+        trainers.UnigramTrainer(vocab_size=size, special_tokens=["<pad>", END, "<unk>"], unk_token="<unk>"),
     )
 
 
@@ -103,31 +107,31 @@ def _learn(tokenizer: Any, size: int, trainer: Any) -> Any:
 
 def replies(tokenizer: Any) -> Replies:
     """Token by token, the end included."""
-    draw, found = random.Random(0), {}
+    draw, replies_by_signature = random.Random(0), {}
     for signature in dict.fromkeys(task.signature for task in TASKS):
         constraint = TokenConstraint(PlanConstraint(signature), tokenizer, tokenizer.eos_token_id)
         gold = [task.plan.write() for task in TASKS if task.signature == signature]
-        found[signature] = [[token for token, _ in constraint.trace(text)] for text in gold]
+        replies_by_signature[signature] = [[token for token, _ in constraint.trace(text)] for text in gold]
         for _ in range(WALKS):
             cursor, ids = constraint.start(), []
             while not cursor.ended:
                 ids.append(draw.choice(cursor.allowed))
                 cursor = cursor.advance(ids[-1])
-            found[signature].append(ids)
-    return found
+            replies_by_signature[signature].append(ids)
+    return replies_by_signature
 
 
-def walk(constraint: TokenConstraint, written: Iterable[Sequence[int]], row: Any) -> Iterator[float]:
+def walk(constraint: TokenConstraint, token_rows: Iterable[Sequence[int]], row: Any) -> Iterator[float]:
     """Seconds of each step of these replies. `row`: the logits of one step, [vocabulary]; None: the cursor alone."""
     import torch
 
-    for ids in written:
+    for ids in token_rows:
         cursor = constraint.start()
         for token in ids:
             began = time.perf_counter()
             if row is not None:
-                allowed = torch.tensor(cursor.allowed)
-                row[allowed].log_softmax(0)
+                allowed_ids = torch.tensor(cursor.allowed)
+                row[allowed_ids].log_softmax(0)
             else:
                 len(cursor.allowed)
             cursor = cursor.advance(token)
@@ -139,27 +143,27 @@ def measure(name: str, make: Callable[[], Any], remake: Callable[[Any], Any]) ->
     import torch
 
     tokenizer = make()
-    written = replies(tokenizer)
+    replies_by_signature = replies(tokenizer)
     row = torch.randn(len(tokenizer))
     row[torch.tensor([0])].log_softmax(0)  # what is slow the first time only
     steps: dict[str, list[float]] = {"cursor": [], "whole": []}
     again: dict[str, list[float]] = {"cursor": [], "whole": []}
-    opening = 0.0
+    open_seconds = 0.0
     for way, logits in (("cursor", None), ("whole", row)):
-        for signature, ids in written.items():
+        for signature, ids in replies_by_signature.items():
             # Another limit that allows the same plans: what was found out for the replies is not cached for it.
             fresh = PlanConstraint(signature, max_modules=11 if way == "cursor" else 12)
-            other = remake(tokenizer)
+            fresh_tokenizer = remake(tokenizer)
             began = time.perf_counter()
-            constraint = TokenConstraint(fresh, other, tokenizer.eos_token_id)
-            opening += time.perf_counter() - began
+            constraint = TokenConstraint(fresh, fresh_tokenizer, tokenizer.eos_token_id)
+            open_seconds += time.perf_counter() - began
             steps[way] += walk(constraint, ids, logits)
             again[way] += walk(constraint, ids, logits)
     return Cost(
         name,
         len(tokenizer),
         len(steps["whole"]),
-        1e3 * opening / (2 * len(written)),
+        1e3 * open_seconds / (2 * len(replies_by_signature)),
         _mean(steps["cursor"]),
         _mean(again["cursor"]),
         _mean(steps["whole"]),
@@ -189,14 +193,14 @@ def main() -> None:
     makers = (("byte-level BPE", byte_level, large), ("Metaspace BPE", metaspace, small), ("unigram", unigram, small))
     costs = [measure(name, lambda make=make, size=size: make(size), _remake) for name, make, size in makers]
     if options.json:
-        print(json.dumps([asdict(one) for one in costs]))
+        print(json.dumps([asdict(cost) for cost in costs]))
         return
     print(f"{'tokenizer':16}{'tokens':>8}{'steps':>8}{'open ms':>9}{'cursor first':>14}{'again':>8}", end="")
     print(f"{'step first':>12}{'again':>8}{'1 in 1,000':>12}")
-    for one in costs:
-        print(f"{one.name:16}{one.tokens:8,}{one.steps:8,}{one.open:9.1f}{one.cursor_first:14.1f}", end="")
-        print(f"{one.cursor_again:8.1f}{one.first:12.1f}{one.again:8.1f}{one.rare:12.0f}")
-    print(f"goal: less than {GOAL} a step; {'met' if all(one.first < GOAL for one in costs) else 'missed'}")
+    for cost in costs:
+        print(f"{cost.name:16}{cost.tokens:8,}{cost.steps:8,}{cost.open:9.1f}{cost.cursor_first:14.1f}", end="")
+        print(f"{cost.cursor_again:8.1f}{cost.first:12.1f}{cost.again:8.1f}{cost.rare:12.0f}")
+    print(f"goal: less than {GOAL} a step; {'met' if all(cost.first < GOAL for cost in costs) else 'missed'}")
 
 
 if __name__ == "__main__":

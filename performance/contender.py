@@ -85,16 +85,16 @@ class Meter:
     def __init__(self, spec: Spec, own_pid: int):
         self.spec, self.clients = spec, (own_pid, *spec.client_pids)
         ask(spec.url, "/reset")
-        self.cpu, self.server_cpu = self._used()
+        self.cpu, self.server_cpu = self._read_cpu()
         self.began = time.time()
 
-    def _used(self) -> tuple[float, float]:
+    def _read_cpu(self) -> tuple[float, float]:
         return sum(map(tree_cpu, self.clients)), sum(map(tree_cpu, self.spec.server_pids))
 
-    def stop(self, right: int, ended_at: float | None = None, **extra) -> Measurement:
+    def stop(self, right: int, end_time: float | None = None, **extra) -> Measured:
         """`ended_at`: when the last episode was stored, where that was not just now."""
-        ended = ended_at or time.time()
-        cpu, server_cpu = self._used()
+        end = end_time or time.time()
+        cpu, server_cpu = self._read_cpu()
         stats, work = ask(self.spec.url, "/stats"), self.spec.work()
         calls = [question.calls for question in work]
         return Measurement(
@@ -104,7 +104,7 @@ class Meter:
             right=right,
             cpu=cpu - self.cpu,
             server_cpu=server_cpu - self.server_cpu,
-            seconds=ended - stats["first_call_at"],
+            seconds=end - stats["first_call_at"],
             before=stats["first_call_at"] - self.began,
             best=best_schedule(calls, self.spec.slots, self.spec.latency),
             extra={**extra, "most_running": stats["most_running"], "most_waiting": stats["most_waiting"]},

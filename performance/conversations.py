@@ -19,6 +19,6 @@ def write_dialogues(folder: Path, problems: int) -> Path:
         subprocess.run([*lumos, *command], env=environment, check=True, stdout=subprocess.DEVNULL)
     build = folder / "home" / "builds" / "pairs"
     text = "".join((build / f"{role}_iterative.jsonl").read_text(encoding="utf-8") for role in ("planner", "grounder"))
-    found = folder / "conversations.jsonl"
-    found.write_text(text, encoding="utf-8")
-    return found
+    path = folder / "conversations.jsonl"
+    path.write_text(text, encoding="utf-8")
+    return path

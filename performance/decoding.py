@@ -55,37 +55,37 @@ def main(
         "generate": generate_contender(folder),
     }
     contenders |= {url: endpoint_contender(url) for url in beside or ()}
-    ours, *others = contenders
+    local_name, *peers = contenders
     with TemporaryDirectory() as name:
         # Twice as many conversations as problems: planner's and grounder's. Each round has its own.
         rows = read_conversations(write_dialogues(Path(name), dialogues * (pairs * len(IN_FLIGHT) + 1)))
         # Each first prompt once: replies are kept by prompt, and `local:` has answered an equal one before.
-        work = Work(list({found[0]: found for found in map(prompts_of, rows)}.values()), dialogues)
+        work = Work(list({dialogue[0]: dialogue for dialogue in map(prompts_of, rows)}.values()), dialogues)
     for contender in contenders.values():  # load, compile, connect
         contender(work.next()[:8], 8)
-    found: list[dict[str, Any]] = []
+    rounds: list[dict[str, Any]] = []
     for at_once in IN_FLIGHT:
         for number in range(pairs):
             part, seconds, replies = work.next(), {}, {}
             names = list(contenders) if number % 2 == 0 else list(reversed(contenders))
-            for one in names:
+            for label in names:
                 began = time.perf_counter()
-                replies[one] = contenders[one](part, at_once)
-                seconds[one] = time.perf_counter() - began
-            tokens = sum(reply.completion_tokens for reply in replies[ours].values())
-            differ = {one: count_differing(replies[ours], replies[one]) for one in others}
+                replies[label] = contenders[label](part, at_once)
+                seconds[label] = time.perf_counter() - began
+            tokens = sum(reply.completion_tokens for reply in replies[local_name].values())
+            differ = {peer: count_differing(replies[local_name], replies[peer]) for peer in peers}
             row = {
                 "in_flight": at_once,
-                "calls": len(replies[ours]),
+                "calls": len(replies[local_name]),
                 "tokens": tokens,
                 "differ": differ,
-                "rates": {one: tokens / seconds[one] for one in contenders},
+                "rates": {label: tokens / seconds[label] for label in contenders},
             }
-            found.append(row)
+            rounds.append(row)
             console.print(f"[dim]{row}", highlight=False)
-    console.print(table(found, ours, others))
+    console.print(table(rounds, local_name, peers))
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps({"dialogues": dialogues, "rounds": found}, indent=1) + "\n")
+    out.write_text(json.dumps({"dialogues": dialogues, "rounds": rounds}, indent=1) + "\n")
 
 
 class Work:
@@ -94,16 +94,16 @@ class Work:
     def __init__(self, dialogues: Sequence[Dialogue], count: int):
         half = len(dialogues) // 2
         both = zip(dialogues[:half], dialogues[half:], strict=False)
-        self._left: Iterator[Dialogue] = (one for pair in both for one in pair)
+        self._dialogues: Iterator[Dialogue] = (dialogue for pair in both for dialogue in pair)
         self._count = count
 
     def next(self) -> list[Dialogue]:
-        return [next(self._left) for _ in range(self._count)]
+        return [next(self._dialogues) for _ in range(self._count)]
 
 
 def prompts_of(conversation: Conversation) -> Dialogue:
     turns = conversation.turns
-    return tuple(render(turns[: at + 1], "train") for at, turn in enumerate(turns) if turn.role == "user")
+    return tuple(render(turns[: index + 1], "train") for index, turn in enumerate(turns) if turn.role == "user")
 
 
 def endpoint_contender(url: str) -> Contender:
@@ -117,10 +117,10 @@ def endpoint_contender(url: str) -> Contender:
 
 async def _ask(url: str, dialogues: Sequence[Dialogue], at_once: int) -> Replies:
     endpoint = open_endpoint(url, Settings(home=Path("."), concurrency=at_once))
-    left, replies = iter(dialogues), {}
+    queue, replies = iter(dialogues), {}
 
     async def one_after_another() -> None:
-        for dialogue in left:
+        for dialogue in queue:
             for prompt in dialogue:
                 replies[prompt] = await endpoint.generate(prompt, SAMPLING, 0)
 
@@ -133,42 +133,42 @@ async def _ask(url: str, dialogues: Sequence[Dialogue], at_once: int) -> Replies
 
 def generate_contender(folder: Path) -> Contender:
     """`generate` of transformers: one prompt of each of the dialogues in a batch, padded on the left."""
-    loaded = load_model(folder)
-    tokenizer = loaded.tokenizer
+    model = load_model(folder)
+    tokenizer = model.tokenizer
     tokenizer.padding_side = "left"
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
     # Tokens with a stop string end a row, as everywhere: cheaper than `stop_strings`, which decodes at each step.
     pieces = tokenizer.batch_decode([[token] for token in range(len(tokenizer))])
-    stops = {at for at, piece in enumerate(pieces) if any(stop in piece for stop in SAMPLING.stop)}
-    ends = sorted(loaded.ends | stops)
+    stops = {token for token, piece in enumerate(pieces) if any(stop in piece for stop in SAMPLING.stop)}
+    ends = sorted(model.ends | stops)
 
     def run(dialogues: Sequence[Dialogue], at_once: int) -> Replies:
         replies: Replies = {}
-        left = iter(dialogues)
-        running = [iter(next(left, ())) for _ in range(at_once)]
+        queue = iter(dialogues)
+        active_dialogues = [iter(next(queue, ())) for _ in range(at_once)]
         while True:
             batch = []
-            for at, prompts in enumerate(running):
+            for slot, prompts in enumerate(active_dialogues):
                 prompt = next(prompts, None)
-                while prompt is None and (dialogue := next(left, None)) is not None:
-                    running[at] = iter(dialogue)
-                    prompt = next(running[at], None)
+                while prompt is None and (dialogue := next(queue, None)) is not None:
+                    active_dialogues[slot] = iter(dialogue)
+                    prompt = next(active_dialogues[slot], None)
                 if prompt is not None:
                     batch.append(prompt)
             if not batch:
                 return replies
-            replies |= zip(batch, _generate(loaded, batch, ends), strict=True)
+            replies |= zip(batch, _generate(model, batch, ends), strict=True)
 
     return run
 
 
-def _generate(loaded: LoadedModel, prompts: list[str], ends: list[int]) -> Iterator[Completion]:
+def _generate(model: LoadedModel, prompts: list[str], ends: list[int]) -> Iterator[Completion]:
     import torch
 
-    tokenizer = loaded.tokenizer
+    tokenizer = model.tokenizer
     inputs = tokenizer(prompts, padding=True, return_tensors="pt", return_token_type_ids=False)
     with torch.inference_mode():
-        tokens = loaded.model.generate(
+        tokens = model.model.generate(
             **inputs,
             do_sample=False,
             max_new_tokens=SAMPLING.max_tokens,
@@ -179,24 +179,24 @@ def _generate(loaded: LoadedModel, prompts: list[str], ends: list[int]) -> Itera
     return (completion(text, SAMPLING.stop, truncated=False) for text in texts)
 
 
-def count_differing(ours: Replies, theirs: Replies) -> int:
-    return sum(reply.text != theirs[prompt].text for prompt, reply in ours.items())
+def count_differing(own_replies: Replies, peer_replies: Replies) -> int:
+    return sum(reply.text != peer_replies[prompt].text for prompt, reply in own_replies.items())
 
 
-def table(found: list[dict[str, Any]], ours: str, others: Sequence[str]) -> Table:
-    shown = Table(
-        "in flight", "rounds", "tokens/s", *(f"{one}: tokens/s, ratio, replies that differ" for one in others)
+def table(rounds: list[dict[str, Any]], local_name: str, peers: Sequence[str]) -> Table:
+    comparison = Table(
+        "in flight", "rounds", "tokens/s", *(f"{peer}: tokens/s, ratio, replies that differ" for peer in peers)
     )
     for at_once in IN_FLIGHT:
-        rows = [row for row in found if row["in_flight"] == at_once]
-        cells = [f"{estimate([row['rates'][ours] for row in rows]).median:,.0f}"]
-        for one in others:
-            rate = estimate([row["rates"][one] for row in rows]).median
-            ratio = estimate([row["rates"][ours] / row["rates"][one] for row in rows])
-            differ, calls = sum(row["differ"][one] for row in rows), sum(row["calls"] for row in rows)
+        rows = [row for row in rounds if row["in_flight"] == at_once]
+        cells = [f"{estimate([row['rates'][local_name] for row in rows]).median:,.0f}"]
+        for peer in peers:
+            rate = estimate([row["rates"][peer] for row in rows]).median
+            ratio = estimate([row["rates"][local_name] / row["rates"][peer] for row in rows])
+            differ, calls = sum(row["differ"][peer] for row in rows), sum(row["calls"] for row in rows)
             cells.append(f"{rate:,.0f}; {ratio.median:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]; {differ} of {calls}")
-        shown.add_row(str(at_once), str(len(rows)), *cells)
-    return shown
+        comparison.add_row(str(at_once), str(len(rows)), *cells)
+    return comparison
 
 
 if __name__ == "__main__":

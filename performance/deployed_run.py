@@ -64,10 +64,10 @@ def run(spec: Spec) -> Measurement:
             rows = rows_of(spec.work(), spec.path / "work.jsonl")
             # The parent of the workers is a child of this process: one tree.
             meter = Meter(spec, os.getpid())
-            identifier, finished_at = run_job(database, settings, spec.url, rows)
-            measured = meter.stop(0, finished_at, worker=pid)
-        measured.right = right_answers(database, identifier)
-        return measured
+            identifier, end_time = run_job(database, settings, spec.url, rows)
+            measurement = meter.stop(0, end_time, worker=pid)
+        measurement.right = right_answers(database, identifier)
+        return measurement
     finally:
         database.close()
 

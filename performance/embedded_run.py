@@ -48,9 +48,9 @@ def run(spec: Spec) -> Measurement:
         rows = rows_of(spec.work(), spec.path / "work.jsonl")
         meter = Meter(spec, os.getpid())
         identifier = run_job(process, database, spec.url, rows)
-        measured = meter.stop(0)
-        measured.right = right_answers(database, identifier)
-        return measured
+        measurement = meter.stop(0)
+        measurement.right = right_answers(database, identifier)
+        return measurement
     finally:
         process.close()
         database.close()

@@ -32,20 +32,20 @@ Turns = Generator[tuple[str, str], str, str]
 def turns(text: str) -> Turns:
     """The maths episode about the question `text`. Raises ValueError for an action that cannot be read."""
     values: dict[str, int] = {}
-    said = f"{PLAN_HEAD}Task: {text}; Initial Environment Description: None."
+    message = f"{PLAN_HEAD}Task: {text}; Initial Environment Description: None."
     head = f"{GROUND_HEAD}Task: {text} \n"
     number = 1
     while True:
-        plan = yield "planner", said
+        plan = yield "planner", message
         if STOP in plan:
             return str(values[f"R{number - 1}"])
         reply = yield "grounder", f"{head}Subgoal to be grounded: {plan.removeprefix(KEEP)}"
-        found = _ADDITION.fullmatch(reply)
-        if found is None:
+        match = _ADDITION.fullmatch(reply)
+        if match is None:
             raise ValueError(f"no addition: {reply!r}")
-        name, *terms = found.groups()
+        name, *terms = match.groups()
         values[name] = sum(values[term] if term in values else int(term) for term in terms)
-        said = f"The executed result for Subgoal {number} is {values[name]}. Should we stop planning?"
+        message = f"The executed result for Subgoal {number} is {values[name]}. Should we stop planning?"
         head, number = "", number + 1
 
 
@@ -53,14 +53,14 @@ def prompts(text: str, steps: list[tuple[str, str, str]]) -> Generator[str, str,
     """The same episode as raw prompts. Each step (role, what the user said, reply) is added to `steps`."""
     talks = {"planner": "", "grounder": ""}
     episode = turns(text)
-    role, said = next(episode)
+    role, message = next(episode)
     while True:
-        talks[role] += f"<|user|>\n{said}\n<|assistant|>\n"
+        talks[role] += f"<|user|>\n{message}\n<|assistant|>\n"
         reply = yield talks[role]
         talks[role] += f"{reply}</s>\n"
-        steps.append((role, said, reply))
+        steps.append((role, message, reply))
         try:
-            role, said = episode.send(reply)
+            role, message = episode.send(reply)
         except StopIteration as stop:
             return stop.value
 

@@ -55,9 +55,9 @@ def start_explorer(url: str) -> Iterator[httpx2.Client]:
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stderr is not None
-        printed = next(word for word in process.stderr.readline().split() if word.startswith("http"))
-        with httpx2.Client(base_url=printed.partition("/login")[0], timeout=120, trust_env=False) as client:
-            client.get(printed)
+        login_url = next(word for word in process.stderr.readline().split() if word.startswith("http"))
+        with httpx2.Client(base_url=login_url.partition("/login")[0], timeout=120, trust_env=False) as client:
+            client.get(login_url)
             yield client
     finally:
         process.terminate()
@@ -66,36 +66,36 @@ def start_explorer(url: str) -> Iterator[httpx2.Client]:
 
 def measure(client: httpx2.Client, path: str, times: int) -> tuple[list[float], set[int], int]:
     """Seconds of each answer, their status codes, and the bytes of the largest."""
-    seconds, codes, most = [], set(), 0
+    seconds, codes, largest = [], set(), 0
     for number in range(times + 1):
-        job, other = job_id(number % JOBS), job_id((number + 1) % JOBS)
-        asked = path.format(job=job, other=other, episode=f"{job}-{number * 7919 % EPISODES}")
+        job, second_job = job_id(number % JOBS), job_id((number + 1) % JOBS)
+        address = path.format(job=job, other=second_job, episode=f"{job}-{number * 7919 % EPISODES}")
         began = time.perf_counter()
-        answer = client.get(asked)
+        answer = client.get(address)
         if number:  # the first one warms up
             seconds.append(time.perf_counter() - began)
         codes.add(answer.status_code)
-        most = max(most, len(answer.content))
-    return seconds, codes, most
+        largest = max(largest, len(answer.content))
+    return seconds, codes, largest
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
     parser.add_argument("url")
     parser.add_argument("--times", type=int, default=40, help="how often each page is asked for")
-    given = parser.parse_args()
-    kind = given.url.partition(":")[0].partition("+")[0]
+    arguments = parser.parse_args()
+    kind = arguments.url.partition(":")[0].partition("+")[0]
     fine = True
-    with start_explorer(given.url) as client:
+    with running_explorer(arguments.url) as client:
         for page in PAGES:
             path, is_part = page.removesuffix("+"), page.endswith("+")
-            seconds, codes, most = measure(client, path, given.times)
+            seconds, codes, largest = measure(client, path, arguments.times)
             p95 = sorted(seconds)[max(0, round(0.95 * len(seconds)) - 1)]
             over = not is_part and (p95 >= LIMITS[kind] or codes != {200})
             fine &= not over
-            told = f"p95 {1000 * p95:7.0f} ms  median {1000 * median(seconds):7.0f} ms  {most:9,} bytes"
+            summary = f"p95 {1000 * p95:7.0f} ms  median {1000 * median(seconds):7.0f} ms  {largest:9,} bytes"
             mark = "  part" if is_part else "  OVER" if over else ""
-            print(f"{kind:10} {path:50} {told}  {', '.join(map(str, sorted(codes)))}{mark}", flush=True)
+            print(f"{kind:10} {path:50} {summary}  {', '.join(map(str, sorted(codes)))}{mark}", flush=True)
     return 0 if fine else 1
 
 

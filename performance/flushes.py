@@ -22,23 +22,23 @@ waits: list[float] = []  #: seconds, of every step
 def watch() -> None:
     """Change this process, for good."""
     add, take = Buffer.add, Buffer.take
-    waiting: list[float] = []
-    taken: list[float] = []
+    buffer_times: list[float] = []
+    commit_times: list[float] = []
 
     def noted_add(self: Buffer, *row) -> None:
-        waiting.append(time.perf_counter())
+        buffer_times.append(time.perf_counter())
         add(self, *row)
 
     def noted_take(self: Buffer):
-        taken.extend(waiting)  # a slice has one commit on its way at a time
-        waiting.clear()
+        commit_times.extend(buffer_times)  # a slice has one commit on its way at a time
+        buffer_times.clear()
         return take(self)
 
-    def noted_commit(*arguments, **named):
-        result = commit(*arguments, **named)
+    def noted_commit(*arguments, **options):
+        result = commit(*arguments, **options)
         now = time.perf_counter()
-        waits.extend(now - began for began in taken)
-        taken.clear()
+        waits.extend(now - began for began in commit_times)
+        commit_times.clear()
         return result
 
     Buffer.add, Buffer.take = noted_add, noted_take  # pyright: ignore[reportAttributeAccessIssue]
@@ -49,13 +49,13 @@ def watch() -> None:
         module.commit = noted_commit  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _watched(spec: Spec) -> Measurement:
+def _measure_flushes(spec: Spec) -> Measured:
     watch()
-    measured = run(spec)
+    measurement = run(spec)
     hundredths = quantiles(waits, n=100)
-    measured.extra |= {"flush_p50": 1000 * hundredths[49], "flush_p99": 1000 * hundredths[98], "steps": len(waits)}
-    return measured
+    measurement.extra |= {"flush_p50": 1000 * hundredths[49], "flush_p99": 1000 * hundredths[98], "steps": len(waits)}
+    return measurement
 
 
 if __name__ == "__main__":
-    main(_watched)
+    main(_measure_flushes)

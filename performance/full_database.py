@@ -33,14 +33,14 @@ AGENT = Agent(roles={}, domain="maths")
 
 
 class Stock:
-    """One job with `owed` items to claim, and a worker session that claims them."""
+    """One job with `item_count` items to claim, and a worker session that claims them."""
 
-    def __init__(self, folder: Path, database_url: str, owed: int):
+    def __init__(self, folder: Path, database_url: str, item_count: int):
         settings = Settings(home=folder, database_url=database_url)
         self.database: Database = open_database(settings.database)
         upgrade(self.database)
         folder.mkdir(exist_ok=True)
-        rows = rows_of(questions(1, owed), folder / "rows.jsonl")
+        rows = rows_of(questions(1, item_count), folder / "rows.jsonl")
         self.job = evaluation("http://127.0.0.1:9", rows)
         identifier, _ = submit(self.database, settings, self.job, rows)
         session = start_session(self.database, code_version())
@@ -49,21 +49,21 @@ class Stock:
         self.finished, self._after = 0, -1
         self.finish(self.claim(1))
 
-    def claim(self, wanted: int, fresh: bool = False) -> list[ClaimedItem]:
+    def claim(self, count: int, fresh: bool = False) -> list[Claimed]:
         """As a slice in full work claims; or `fresh`, as one that has just begun and must look everywhere."""
-        wish = ClaimRequest(wanted) if fresh else ClaimRequest(wanted, busy=wanted, after=self._after)
+        wish = ClaimRequest(count) if fresh else ClaimRequest(count, busy=count, after=self._after)
         items = commit(self.database, self.holder, Batch({}), wish)
         self._after = max(item.ordinal for item in items)
         return items
 
-    def finish(self, items: Sequence[ClaimedItem]) -> None:
-        done = [FinishedItem(item.id, Outcome("1", Ending.ANSWERED)) for item in items]
-        commit(self.database, self.holder, Batch({item.id: item.claim for item in items}, finished=done))
+    def finish(self, items: Sequence[Claimed]) -> None:
+        finished_items = [Finished(item.id, Outcome("1", Ending.ANSWERED)) for item in items]
+        commit(self.database, self.holder, Batch({item.id: item.claim for item in items}, finished=finished_items))
         self.finished += len(items)
 
-    def fill(self, finished: int) -> None:
+    def fill(self, count: int) -> None:
         """Copy the first finished item and its episode until there are so many."""
-        missing = finished - self.finished
+        missing_count = count - self.finished
         series = (
             "WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < :missing) "
             if self.database.is_sqlite
@@ -73,7 +73,7 @@ class Stock:
         items["ordinal"] = "-g.n - :finished"
         episodes = {c.name: f't."{c.name}"' for c in EpisodeRow.__table__.columns}
         episodes["id"] = "i.id"
-        values = {"missing": missing, "finished": self.finished, "job": self.holder.job.id}
+        values = {"missing": missing_count, "finished": self.finished, "job": self.holder.job.id}
         with self.database.writer.begin() as connection:
             first = (
                 "(SELECT id FROM item WHERE job = :job AND state = 'done' AND ordinal >= 0 ORDER BY ordinal LIMIT 1)"
@@ -95,22 +95,22 @@ class Stock:
             add_counted(connection, 0, and_(Item.job == self.holder.job.id, Item.ordinal < -self.finished))
         with self.database.writer.begin() as connection:
             connection.execute(text("ANALYZE"))
-        self.finished = finished
+        self.finished = count
 
     def record(self, items: Sequence[ClaimedItem], steps: int) -> list[Batch]:
         """Run these items' episodes without an endpoint: what they did, in batches of at least so many steps."""
         batches, heads = [], self.job.prompt_prefixes()
-        buffer, done, claims = Buffer(), [], {}
+        buffer, finished_items, claims = Buffer(), [], {}
         for item in items:
             assert item.task
             journal = EpisodeJournal(item.id, item.attempt, buffer, heads, item.code_version)
             outcome = asyncio.run(run_episode(iterative, item.task, AGENT, journal, perform(item.task))).outcome
             claims[item.id] = item.claim
             scores, figures = self._scores(item.task, outcome), journal.figures
-            done.append(FinishedItem(item.id, outcome, scores, calls=figures.calls, figures=figures))
+            finished_items.append(Finished(item.id, outcome, scores, calls=figures.calls, figures=figures))
             if buffer.size >= steps or item is items[-1]:
-                batches.append(Batch(claims, *buffer.take(), done))
-                done, claims = [], {}
+                batches.append(Batch(claims, *buffer.take(), finished_items))
+                finished_items, claims = [], {}
         return batches
 
     def _scores(self, task: Task, outcome: Outcome):
@@ -130,7 +130,7 @@ def _names(columns: dict[str, str]) -> str:
 def perform(task: Task):
     amounts, total = amounts_in(task.question.encode()), 0
 
-    async def perform(command, _place):
+    async def perform(command, _position):
         nonlocal total
         if isinstance(command, Ask):
             reply = planner_reply if command.role == "planner" else grounder_reply

@@ -20,20 +20,20 @@ class Goal:
     at_least: bool = False  #: else at most
     digits: int = 2
 
-    def verdict(self, found: Estimate | None) -> Verdict:
+    def verdict(self, estimate: Estimate | None) -> Verdict:
         """Met by the median; missed only when the whole interval is on the wrong side; else undecided.
 
         Values too few for an interval decide nothing.
         """
-        if found is None:
+        if estimate is None:
             return "not run"
         if self.limit is None:
             return ""
-        if found.confidence < CONFIDENCE:
+        if estimate.confidence < CONFIDENCE:
             return "too few"
-        if self._meets(found.median):
+        if self._meets(estimate.median):
             return "met"
-        return "undecided" if self._meets(found.high if self.at_least else found.low) else "missed"
+        return "undecided" if self._meets(estimate.high if self.at_least else estimate.low) else "missed"
 
     def _meets(self, value: float) -> bool:
         # As printed: 1.004 meets 1.00, or nobody could see why it does not.

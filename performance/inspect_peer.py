@@ -27,13 +27,13 @@ def solve_all(spec: Spec, work: Sequence[Question]) -> int:
             model = get_model()
             talks: dict[str, list[ChatMessage]] = {"planner": [], "grounder": []}
             episode = turns(state.input_text)
-            role, said = next(episode)
+            role, message = next(episode)
             while True:
-                talks[role].append(ChatMessageUser(content=said))
+                talks[role].append(ChatMessageUser(content=message))
                 output = await model.generate(talks[role])
                 talks[role].append(output.message)
                 try:
-                    role, said = episode.send(output.completion)
+                    role, message = episode.send(output.completion)
                 except StopIteration as stop:
                     state.output.completion = stop.value
                     return state

@@ -43,8 +43,8 @@ def graded(same: float, spread: float) -> Draw:
 
     def draw(rng: np.random.Generator, tasks: int) -> tuple[np.ndarray, np.ndarray]:
         first = rng.beta(0.8, 0.8, tasks)
-        other = np.where(rng.random(tasks) < same, first, np.clip(first + rng.normal(0.02, spread, tasks), 0, 1))
-        return first[:, None], other[:, None]
+        second = np.where(rng.random(tasks) < same, first, np.clip(first + rng.normal(0.02, spread, tasks), 0, 1))
+        return first[:, None], second[:, None]
 
     return draw
 
@@ -60,32 +60,32 @@ CASES: dict[str, Draw] = {
 }
 
 
-def clusters_of(first: np.ndarray, other: np.ndarray) -> Clusters:
+def clusters_of(first: np.ndarray, second: np.ndarray) -> Clusters:
     """The pairs of (tasks, samples) scores by task, equal tasks counted."""
     weights = np.full(len(first), float(first.shape[1]))
-    sums = np.stack([weights, first.sum(1), weights, other.sum(1)], 1)
+    sums = np.stack([weights, first.sum(1), weights, second.sum(1)], 1)
     kinds, counts = np.unique(sums, axis=0, return_counts=True)
     return Clusters(kinds, counts)
 
 
-def interval_of(first: np.ndarray, other: np.ndarray) -> tuple[float, float]:
+def interval_of(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
     """As reports/pair_figures.py chooses it."""
     if first.shape[1] == 1 and first.dtype == bool:
-        fixed, broken = int((other & ~first).sum()), int((first & ~other).sum())
-        return tango_interval(fixed, broken, len(first))
-    return bootstrap_interval(clusters_of(first, other), max_resamples=RESAMPLES, least=1)[:2]
+        gains, losses = int((second & ~first).sum()), int((first & ~second).sum())
+        return tango_interval(gains, losses, len(first))
+    return bootstrap_interval(clusters_of(first, second), max_resamples=RESAMPLES, least=1)[:2]
 
 
 def measure(draw: Draw, tasks: int, simulations: int, seed: int = 18) -> tuple[float, float]:
     """(share of intervals that hold the true difference, mean width)."""
     rng = np.random.default_rng(seed)
-    first, other = draw(rng, 2_000_000)
-    truth, held, width = float(other.mean() - first.mean()), 0, 0.0
+    first, second = draw(rng, 2_000_000)
+    truth, hits, width = float(second.mean() - first.mean()), 0, 0.0
     for _ in range(simulations):
         low, high = interval_of(*draw(rng, tasks))
-        held += low <= truth <= high
+        hits += low <= truth <= high
         width += high - low
-    return held / simulations, width / simulations
+    return hits / simulations, width / simulations
 
 
 def main() -> int:
@@ -94,8 +94,8 @@ def main() -> int:
         for tasks in TASKS:
             share, width = measure(draw, tasks, simulations)
             low, high = wilson(round(share * simulations), simulations)
-            told = f"{100 * share:5.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
-            print(f"{name:28} {tasks:4} tasks  {told}  width {width:.3f}", flush=True)
+            summary = f"{100 * share:5.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+            print(f"{name:28} {tasks:4} tasks  {summary}  width {width:.3f}", flush=True)
     return 0
 
 

@@ -37,7 +37,7 @@ def evaluation(url: str, rows: Rows) -> Evaluate:
 
 def right_answers(database: Database, job: str) -> int:
     """Episodes of the job that ended by themselves and were scored as correct."""
-    scored = (
+    query = (
         select(func.coalesce(func.sum(ScoreRow.value), 0))
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
         .join(Item, Item.id == EpisodeRow.id)
@@ -46,4 +46,4 @@ def right_answers(database: Database, job: str) -> int:
         )
     )
     with database.engine.connect() as connection:
-        return int(connection.execute(scored).scalar_one())
+        return int(connection.execute(query).scalar_one())

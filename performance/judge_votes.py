@@ -107,9 +107,11 @@ class WorkOfVotes:
         cpu = tree_cpu(os.getpid()) - before
         with self._database.engine.connect() as connection:
             state = get_job(connection, job).state
-            graded = connection.execute(select(func.count()).select_from(ScoreRow)).scalar_one()
-        if state != "done" or graded != self._runs * shape.answers:
-            raise RuntimeError(f"job {job} is {state}: {graded} of {self._runs * shape.answers} answers have a grade")
+            grade_count = connection.execute(select(func.count()).select_from(ScoreRow)).scalar_one()
+        if state != "done" or grade_count != self._runs * shape.answers:
+            raise RuntimeError(
+                f"job {job} is {state}: {grade_count} of {self._runs * shape.answers} answers have a grade"
+            )
         return _measure(url, cpu)
 
     def close(self) -> None:
@@ -129,11 +131,11 @@ def run_bare(shape: Shape, url: str) -> Run:
 
 
 async def _send_all(prompts: list[str], url: str, slots: int) -> None:
-    waiting = iter(prompts)
+    queue = iter(prompts)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 
         async def send() -> None:
-            for prompt in waiting:
+            for prompt in queue:
                 messages = [{"role": "user", "content": prompt}]
                 body = {"model": "additions", "messages": messages, "temperature": 1.0, "max_tokens": 512}
                 async with session.post(f"{url}/v1/chat/completions", json=body) as response:
@@ -153,15 +155,15 @@ def main() -> None:
     for name, default in (("votes", 1000), ("each", 5), ("slots", 64), ("pairs", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--latency", type=float, default=0.05)
-    chosen = parser.parse_args()
-    shape = Shape(chosen.votes, chosen.each, chosen.latency, chosen.slots)
+    options = parser.parse_args()
+    shape = Shape(options.votes, options.each, options.latency, options.slots)
     best = math.ceil(shape.answers * shape.each / shape.slots) * shape.latency
     ratios: list[tuple[float, float]] = []
     with start_server(shape.latency, shape.slots) as url, TemporaryDirectory(prefix="lumos-performance-") as folder:
         work = WorkOfVotes(shape, Path(folder))
         try:
             work.run(url)  # warm
-            for number in range(chosen.pairs):
+            for number in range(options.pairs):
                 runs = {}
                 for name in ("job", "bare") if number % 2 else ("bare", "job"):
                     ask(url, "/reset")

@@ -32,8 +32,8 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
     """Milliseconds after the commit: under `latency` of the first request, under `latency.…` of each phase before."""
     if servers is None:
         return {}
-    found: dict[str, list[float]] = {}
-    with start_server(0.0, 64) as url, TemporaryDirectory(prefix="lumos-performance-") as folder:
+    timings: dict[str, list[float]] = {}
+    with running_server(0.0, 64) as url, TemporaryDirectory(prefix="lumos-performance-") as folder:
         spec = Spec(
             url, folder, 0.0, 64, 64, ITEMS, database_url=servers.postgres.fresh(), broker_url=servers.redis.fresh()
         )
@@ -47,24 +47,24 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
                 time.sleep(0.3)  # idle again
                 ask(url, "/reset")
                 identifier, _ = submit(database, settings, job, rows)
-                committed = time.time()
+                commit_time = time.time()
                 notify_workers(settings, job.kind, identifier, ITEMS, job.pool)
-                sent = time.time()
+                send_time = time.time()
                 while True:
                     with database.engine.connect() as connection:
                         row = get_job(connection, identifier)
                     if row.state == "done":
                         break
                     time.sleep(0.1)
-                claimed = select(func.min(Attempt.started_at)).join(EpisodeRow, EpisodeRow.id == Attempt.episode)
+                query = select(func.min(Attempt.started_at)).join(EpisodeRow, EpisodeRow.id == Attempt.episode)
                 with database.engine.connect() as connection:
-                    claimed_at = connection.execute(claimed.where(EpisodeRow.job == identifier)).scalar_one()
+                    claim_time = connection.execute(query.where(EpisodeRow.job == identifier)).scalar_one()
                 stats = ask(url, "/stats")
-                times = (sent, stats["first_info_at"], row.started_at, claimed_at, stats["first_call_at"])
-                for phase, at in zip(PHASES, times, strict=True):
-                    found.setdefault(f"latency.{phase}", []).append(1000 * (at - committed))
+                times = (send_time, stats["first_info_at"], row.started_at, claim_time, stats["first_call_at"])
+                for phase, timestamp in zip(PHASES, times, strict=True):
+                    timings.setdefault(f"latency.{phase}", []).append(1000 * (timestamp - commit_time))
         database.close()
-    return found | {"latency": found[f"latency.{PHASES[-1]}"]}
+    return timings | {"latency": timings[f"latency.{PHASES[-1]}"]}
 
 
 if __name__ == "__main__":

@@ -47,18 +47,18 @@ def run(episodes: int, pages: int) -> tuple[float, int]:
             with start_explorer(database.url) as client:
                 endpoint = server.replace("http://", "tgi://")
                 models = ["--planner", endpoint, "--grounder", endpoint]
-                asked = ["evaluate", "gsm8k", "--data", str(home / "rows.jsonl"), *models, "--json"]
+                arguments = ["evaluate", "gsm8k", "--data", str(home / "rows.jsonl"), *models, "--json"]
                 work = subprocess.Popen(
-                    [sys.executable, "-m", "lumos_queue.cli.main", *asked],
+                    [sys.executable, "-m", "lumos_queue.cli.main", *arguments],
                     env=os.environ | {"LUMOS_HOME": folder},
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                 )
-                with follow_streams(client, _wait_for_job(database), pages) as counted:
+                with following(client, _wait_for_job(database), pages) as event_counts:
                     work.wait()
             with database.engine.connect() as connection:
                 job = connection.execute(select(JobRow.__table__)).one()
-            return job.items / (job.finished_at - job.started_at), sum(counted)
+            return job.items / (job.finished_at - job.started_at), sum(event_counts)
         finally:
             database.close()
 
@@ -66,17 +66,17 @@ def run(episodes: int, pages: int) -> tuple[float, int]:
 @contextmanager
 def follow_streams(client: httpx2.Client, job: str, pages: int) -> Iterator[list[int]]:
     """So many streams of a job are read; yields how many events each has got."""
-    counted, threads = [0] * pages, list[threading.Thread]()
+    event_counts, threads = [0] * pages, list[threading.Thread]()
 
     def follow(number: int) -> None:
         with client.stream("GET", f"/jobs/{job}/live") as answer:
             for line in answer.iter_lines():
-                counted[number] += line == "event: live"
+                event_counts[number] += line == "event: live"
 
     for number in range(pages):
         threads.append(threading.Thread(target=follow, args=[number], daemon=True))
         threads[-1].start()
-    yield counted
+    yield event_counts
     for thread in threads:
         thread.join(10)
 
@@ -96,17 +96,19 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--pages", type=int, default=20)
     parser.add_argument("--episodes", type=int, default=1500)
-    given = parser.parse_args()
+    options = parser.parse_args()
     ratios = []
-    for number in range(given.pairs):
-        order = (0, given.pages) if number % 2 else (given.pages, 0)
-        rates = {pages: run(given.episodes, pages) for pages in order}
-        (alone, _), (beside, events) = rates[0], rates[given.pages]
+    for number in range(options.pairs):
+        order = (0, options.pages) if number % 2 else (options.pages, 0)
+        rates = {pages: run(options.episodes, pages) for pages in order}
+        (alone, _), (beside, events) = rates[0], rates[options.pages]
         ratios.append(beside / alone)
-        print(f"{alone:.1f} episodes/s alone, {beside:.1f} with {given.pages} pages, {events} events: {ratios[-1]:.3f}")
-    found = estimate(ratios)
-    print(f"rate with pages / without: {found.median:.3f} [{found.low:.3f}, {found.high:.3f}], goal {1 - LIMIT:.2f}")
-    return 0 if found.median >= 1 - LIMIT else 1
+        print(
+            f"{alone:.1f} episodes/s alone, {beside:.1f} with {options.pages} pages, {events} events: {ratios[-1]:.3f}"
+        )
+    ratio = estimate(ratios)
+    print(f"rate with pages / without: {ratio.median:.3f} [{ratio.low:.3f}, {ratio.high:.3f}], goal {1 - LIMIT:.2f}")
+    return 0 if ratio.median >= 1 - LIMIT else 1
 
 
 if __name__ == "__main__":

@@ -46,23 +46,23 @@ class Peak(threading.Thread):
         return self.bytes
 
 
-def _run(spec: Spec) -> Measurement:
-    own = psutil.Process()
+def _run(spec: Spec) -> Measured:
+    process = psutil.Process()
     if spec.option == "deployed":
         # The children of the worker, which do the work: not the worker itself, which is larger and does not grow.
-        peak = Peak(lambda: [each.pid for worker in own.children() for each in worker.children()])
+        peak = Peak(lambda: [child.pid for worker in process.children() for child in worker.children()])
         run = deployed_run.run
     else:
-        peak, run = Peak(lambda: [own.pid]), embedded_run.run
+        peak, run = Peak(lambda: [process.pid]), embedded_run.run
     peak.start()
-    measured = run(replace(spec, option=""))
-    measured.extra["pss"] = peak.stop()
-    return measured
+    measurement = run(replace(spec, option=""))
+    measurement.extra["pss"] = peak.stop()
+    return measurement
 
 
 def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[float]]:
     """By goal: MB of the short job, and the long one's share of that."""
-    found: dict[str, list[float]] = {}
+    figures: dict[str, list[float]] = {}
     scenario = SCENARIOS["D"]
     episodes = EPISODES // (4 if quick else 1)
     for _ in range(pairs):
@@ -77,9 +77,9 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
                         assert servers
                         spec = replace(spec, database_url=servers.postgres.fresh(), broker_url=servers.redis.fresh())
                     sizes.append(last_line("memory", asdict(spec))["extra"]["pss"])
-            found.setdefault(f"memory-{name}", []).append(sizes[0] / 1e6)
-            found.setdefault(f"memory-growth-{name}", []).append(sizes[1] / sizes[0])
-    return found
+            figures.setdefault(f"memory-{name}", []).append(sizes[0] / 1e6)
+            figures.setdefault(f"memory-growth-{name}", []).append(sizes[1] / sizes[0])
+    return figures
 
 
 if __name__ == "__main__":

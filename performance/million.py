@@ -139,7 +139,7 @@ def _make_jobs(connection: Connection, per_job: int) -> None:
             "",
         )
         for role, url in roles.items():
-            told = json.dumps({"model": f"lumos-{role}-7b", "server": "made up"}).replace(":", r"\:")
+            identity = json.dumps({"model": f"lumos-{role}-7b", "server": "made up"}).replace(":", r"\:")
             insert(
                 connection,
                 "job_endpoint",
@@ -147,7 +147,7 @@ def _make_jobs(connection: Connection, per_job: int) -> None:
                     "job": f"'{job.id}'",
                     "role": f"'{role}'",
                     "url": "'" + url.replace(":", r"\:") + "'",
-                    "identity": f"'{told}'",
+                    "identity": f"'{identity}'",
                     "seen_at": f"{BEGAN}",
                 },
                 "",
@@ -186,9 +186,9 @@ def _make_episodes(connection: Connection) -> None:
         "CASE WHEN i.id % 50 = 7 THEN 'limit' WHEN i.id % 33 = 5 THEN 'no_answer' "
         "WHEN i.id % 70 = 9 THEN 'action_error' ELSE 'answered' END"
     )
-    converted = "j.kind = 'convert'"
+    is_conversion = "j.kind = 'convert'"
     k = "(2 + i.id * 7 % 4)"
-    calls = f"CASE WHEN {converted} THEN 0 WHEN j.formulation = 'one-pass' THEN 2 ELSE 2 * {k} + 1 END"
+    calls = f"CASE WHEN {is_conversion} THEN 0 WHEN j.formulation = 'one-pass' THEN 2 ELSE 2 * {k} + 1 END"
     insert(
         connection,
         "episode",
@@ -199,10 +199,10 @@ def _make_episodes(connection: Connection) -> None:
             "sample": "i.sample",
             "formulation": "j.formulation",
             "agent": "''",
-            "origin": f"CASE WHEN {converted} THEN 'converted' ELSE 'run' END",
+            "origin": f"CASE WHEN {is_conversion} THEN 'converted' ELSE 'run' END",
             "split": "'train'",
             "licence": "'MIT'",
-            "level": f"CASE WHEN {converted} AND i.id % 9 > 0 THEN 'executed' ELSE '' END",
+            "level": f"CASE WHEN {is_conversion} AND i.id % 9 > 0 THEN 'executed' ELSE '' END",
             "attempt": "1",
             "ending": ending,
             "answer": f"CASE WHEN {ending} = 'answered' THEN '' || (i.id * 13 % 997) END",
@@ -228,14 +228,14 @@ def _make_steps(connection: Connection) -> None:
     """In the order in which they would arrive: planner, subgoal, grounder, action; one-pass asks once for each role."""
     episodes = "(SELECT *, 2 + id * 7 % 4 AS k FROM episode) e"
     once = "e.formulation <> 'iterative'"
-    place = {"episode": "e.id", "attempt": "1", "branch": "0", "command": digest(connection)}
-    each = f"FROM {episodes} JOIN (SELECT n - 1 AS i FROM g) s ON s.i < e.k ORDER BY e.id, s.i"
+    common_columns = {"episode": "e.id", "attempt": "1", "branch": "0", "command": digest(connection)}
+    source = f"FROM {episodes} JOIN (SELECT n - 1 AS i FROM g) s ON s.i < e.k ORDER BY e.id, s.i"
     insert(
         connection,
         "subgoal",
-        place
+        common_columns
         | {"position": f"CASE WHEN {once} THEN 1 + s.i ELSE 4 * s.i + 1 END", "number": "s.i + 1", "text": subgoal()},
-        each,
+        source,
         5,
     )
     error = "e.id * 5 % 101 = s.i"
@@ -246,7 +246,7 @@ def _make_steps(connection: Connection) -> None:
     insert(
         connection,
         "execution",
-        place
+        common_columns
         | {
             "position": f"CASE WHEN {once} THEN e.k + 2 + s.i ELSE 4 * s.i + 3 END",
             "variables": "'[\"R' || (s.i + 1) || '\"]'",
@@ -260,10 +260,10 @@ def _make_steps(connection: Connection) -> None:
             "message": f"CASE WHEN {error} THEN 'It cannot be done.' ELSE '' END",
             "seconds": "0.0003",
         },
-        each,
+        source,
         5,
     )
-    completion = place | {
+    completion = common_columns | {
         "prompt_digest": digest(connection),
         "prefix": "NULL",
         "base": "CASE WHEN s.i > 1 THEN 2 * (s.i - 2) END",

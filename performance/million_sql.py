@@ -45,7 +45,7 @@ def subgoal() -> str:
 
 def pick(number: str, words: tuple[str, ...]) -> str:
     """One of the words, in turn."""
-    cases = " ".join(f"WHEN {place} THEN '{word}'" for place, word in enumerate(words))
+    cases = " ".join(f"WHEN {index} THEN '{word}'" for index, word in enumerate(words))
     return f"(CASE ({number}) % {len(words)} {cases} END)"
 
 
@@ -56,8 +56,8 @@ def digest(connection: Connection) -> str:
     return "randomblob(16)"
 
 
-def insert(connection: Connection, table: str, columns: dict[str, str], source: str, most: int = 0) -> None:
-    """Insert what the expressions give for each row of the source, where g(n) counts from 1 to `most`."""
+def insert(connection: Connection, table: str, columns: dict[str, str], source: str, count: int = 0) -> None:
+    """Insert what the expressions give for each row of the source, where g(n) counts from 1 to `count`."""
     names, types = ", ".join(f'"{name}"' for name in columns), Base.metadata.tables[table].columns
     values = [
         f"CAST({value} AS {types[name].type.compile(dialect=connection.dialect)})"
@@ -65,5 +65,5 @@ def insert(connection: Connection, table: str, columns: dict[str, str], source: 
         else value
         for name, value in columns.items()
     ]
-    series = f"WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < {most}) " if most else ""
+    series = f"WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < {count}) " if count else ""
     connection.execute(text(f'INSERT INTO "{table}" ({names}) {series}SELECT {", ".join(values)} {source}'))

@@ -56,8 +56,8 @@ def write_files(folder: Path, count: int) -> None:
         writer = csv.writer(file)
         writer.writerow(NAMES)
         writer.writerows(rows)
-    with (folder / "rows.csv").open("rb") as plain, gzip.open(folder / "rows.csv.gz", "wb", 6) as packed:
-        shutil.copyfileobj(plain, packed)
+    with (folder / "rows.csv").open("rb") as plain, gzip.open(folder / "rows.csv.gz", "wb", 6) as archive:
+        shutil.copyfileobj(plain, archive)
     records = [dict(zip(NAMES, row, strict=True)) for row in rows]
     with (folder / "rows.jsonl").open("w") as file:
         file.writelines(f"{json.dumps(record)}\n" for record in records)
@@ -67,9 +67,11 @@ def write_files(folder: Path, count: int) -> None:
 
 
 def _make_row(number: int) -> tuple[str, ...]:
-    first, more, fewer = number % 97, number % 89, number % 13
-    question = f"Ida has {first} tarts, buys {more} more at the market and gives {fewer} away. How many does she have?"
-    return f"q{number}", question, str(first + more - fewer), ("algebra", "counting", "sums")[number % 3]
+    first, increase, fewer = number % 97, number % 89, number % 13
+    question = (
+        f"Ida has {first} tarts, buys {increase} more at the market and gives {fewer} away. How many does she have?"
+    )
+    return f"q{number}", question, str(first + increase - fewer), ("algebra", "counting", "sums")[number % 3]
 
 
 def _measure(way: str, path: Path) -> dict[str, float]:
@@ -94,8 +96,8 @@ def _peak_megabytes() -> float:
 
 def _measure_apart(way: str, path: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "performance.own_files", "--measure", way, str(path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(process.stdout)
 
 
 def main() -> None:
@@ -118,8 +120,8 @@ def main() -> None:
             for file in FILES:
                 empty = _measure_apart(way, folder / "empty" / "rows.csv")["memory"]
                 result = _measure_apart(way, folder / file)
-                share, more = result["rate"] / bare, result["memory"] - empty
-                print(f"{way:8}{file:14}{result['rate']:12,.0f}{share:9.2f}{more:24,.0f}")
+                share, extra_memory = result["rate"] / bare, result["memory"] - empty
+                print(f"{way:8}{file:14}{result['rate']:12,.0f}{share:9.2f}{extra_memory:24,.0f}")
 
 
 if __name__ == "__main__":

@@ -26,11 +26,11 @@ def wait(store: Store, first: int, count: int, limit: float = 300.0) -> tuple[in
     """Until so many episodes are stored: how many are right, and when the last was stored. Raises RuntimeError."""
     until = time.monotonic() + limit
     while True:
-        stored, right, latest = store.counts(first)
-        if stored >= count:
+        stored_count, right, latest = store.counts(first)
+        if stored_count >= count:
             return right, latest
         if time.monotonic() > until:
-            raise RuntimeError(f"{stored} of {count} episodes after {limit:g} s")
+            raise RuntimeError(f"{stored_count} of {count} episodes after {limit:g} s")
         time.sleep(0.1)
 
 
@@ -51,8 +51,8 @@ def _run(spec: Spec) -> Measurement:
         wait(store, WARM_FIRST, len(warm))
         meter = Meter(spec, os.getpid())
         submit(work)
-        right, ended_at = wait(store, FIRST, len(work))
-        return meter.stop(right, ended_at)
+        right, end_time = wait(store, FIRST, len(work))
+        return meter.stop(right, end_time)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ app.conf.update(
 
 
 @cache
-def _opened() -> tuple[urllib3.PoolManager, Store, str]:
+def _connect() -> tuple[urllib3.PoolManager, Store, str]:
     """Of this process: opened by its first episode, after the fork."""
     slots = int(os.environ["PEER_IN_FLIGHT"])
     return (
@@ -41,17 +41,17 @@ def _opened() -> tuple[urllib3.PoolManager, Store, str]:
 @app.task(name="episode")
 def episode(number: int) -> None:
     """Solve the question of that number and keep what happened."""
-    http, store, url = _opened()
-    asked = question(number)
+    http, store, url = _connect()
+    task = question(number)
     steps: list[tuple[str, str, str]] = []
-    running = prompts(asked.text, steps)
-    prompt = next(running)
+    prompt_stream = prompts(task.text, steps)
+    prompt = next(prompt_stream)
     while True:
         response = http.request("POST", url, body=json.dumps(request(prompt)))
         if response.status != 200:
             raise RuntimeError(f"status {response.status}")
         try:
-            prompt = running.send(json.loads(response.data)["generated_text"])
+            prompt = prompt_stream.send(json.loads(response.data)["generated_text"])
         except StopIteration as stop:
-            store.save(number, stop.value, stop.value == asked.answer, steps)
+            store.save(number, stop.value, stop.value == task.answer, steps)
             return

@@ -55,7 +55,7 @@ def read(raw: str) -> Iterator[tuple[list[tuple[str, str]], int]]:
     """Stacks as (function, module), outermost first, and how often each was seen; without imports and waits."""
     for line in raw.splitlines():
         stack, _, count = line.rpartition(" ")
-        frames = [(found[1], module(found[2])) for text in stack.split(";") if (found := _FRAME.fullmatch(text))]
+        frames = [(match[1], module(match[2])) for text in stack.split(";") if (match := _FRAME.fullmatch(text))]
         if not frames or any("importlib" in name for _, name in frames):
             continue
         function, name = frames[-1]
@@ -63,24 +63,24 @@ def read(raw: str) -> Iterator[tuple[list[tuple[str, str]], int]]:
             yield frames, int(count)
 
 
-def report(raw: str, most: int = 25) -> str:
+def report(raw: str, limit: int = 25) -> str:
     """Shares by module group, and the functions with the most time of their own and with all they call."""
-    own_group, all_group, own, everything = Counter(), Counter(), Counter(), Counter()
+    own_group, all_group, exclusive, inclusive = Counter(), Counter(), Counter(), Counter()
     total = 0
     for frames, count in read(raw):
         total += count
-        groups = [found for _, name in reversed(frames) if (found := group(name))]
+        groups = [label for _, name in reversed(frames) if (label := group(name))]
         own_group[groups[0] if groups else "other"] += count
         all_group.update(dict.fromkeys(groups or ["other"], count))
         labels = [f"{function} ({name})" for function, name in frames]
-        own[labels[-1]] += count
-        everything.update(dict.fromkeys(labels, count))
+        exclusive[labels[-1]] += count
+        inclusive.update(dict.fromkeys(labels, count))
     if not total:
         return "no samples"
     lines = [f"{total} samples", "", f"{'own':>6} {'with all below':>15}"]
     lines += [f"{n / total:6.1%} {all_group[name] / total:15.1%}  {name}" for name, n in own_group.most_common()]
-    for title, counts in (("own", own), ("with all below", everything)):
-        lines += ["", title, *(f"{n / total:6.1%}  {name}" for name, n in counts.most_common(most))]
+    for title, counts in (("own", exclusive), ("with all below", inclusive)):
+        lines += ["", title, *(f"{n / total:6.1%}  {name}" for name, n in counts.most_common(limit))]
     return "\n".join(lines)
 
 
@@ -108,9 +108,9 @@ def main() -> None:
             "performance.embedded_run",
             json.dumps(asdict(spec)),
         ]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode or not out.exists():
-            sys.exit(f"py-spy: {(done.stderr or done.stdout).strip()[-1000:]}")
+        process = subprocess.run(command, capture_output=True, text=True)
+        if process.returncode or not out.exists():
+            sys.exit(f"py-spy: {(process.stderr or process.stdout).strip()[-1000:]}")
         print(report(out.read_text()))
 
 

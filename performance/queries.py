@@ -37,8 +37,8 @@ MEGABYTE = 1 << 20
 def read_documented_queries() -> list[tuple[str, object]]:
     """(title, statement) of each query on the page that people copy from."""
     page = PAGE.read_text(encoding="utf-8")
-    found = re.findall(r"^### ([^\n]+)\n(?:(?!^### ).)*?^```sql\n(.*?);\n```", page, re.MULTILINE | re.DOTALL)
-    return [(title, text(query.replace(":", r"\:"))) for title, query in found]
+    matches = re.findall(r"^### ([^\n]+)\n(?:(?!^### ).)*?^```sql\n(.*?);\n```", page, re.MULTILINE | re.DOTALL)
+    return [(title, text(query.replace(":", r"\:"))) for title, query in matches]
 
 
 def time_runs(work: Callable[[], int]) -> tuple[list[float], int]:
@@ -76,15 +76,15 @@ def measure(database: Database) -> bool:
     return fine
 
 
-def export(database: Database, most: int) -> None:
+def export(database: Database, limit: int) -> None:
     """Stream that many episodes and print how long it took, and how the memory of this process grew on the way."""
     process, sizes, steps, count = psutil.Process(), [], 0, 0
     began = time.perf_counter()
     for episode in stream_episodes(database, parse_where("")):
         count, steps = count + 1, steps + len(episode.steps)
-        if count % (most // 20) == 0:
+        if count % (limit // 20) == 0:
             sizes.append(process.memory_info().rss / MEGABYTE)
-        if count == most:
+        if count == limit:
             break
     seconds = time.perf_counter() - began
     print(
@@ -96,8 +96,8 @@ def export(database: Database, most: int) -> None:
 
 def read_frame(url: str) -> None:
     """Read every episode into a pandas frame and print how long it took, in a fresh connection each time."""
-    found = episodes(deployment=Settings(database_url=url))
-    seconds, rows = time_runs(lambda: len(found.to_pandas()))
+    selection = episodes(deployment=Settings(database_url=url))
+    seconds, rows = timed(lambda: len(selection.to_pandas()))
     kind = url.partition(":")[0].partition("+")[0]
     print(
         f"{kind:10} {rows:,} episodes into a pandas frame: {median(seconds):.1f} s "
@@ -108,7 +108,7 @@ def read_frame(url: str) -> None:
 
 def main() -> int:
     quick = "--quick" in sys.argv
-    per_job, exported = (500, 4_000) if quick else (PER_JOB, EXPORTED)
+    per_job, export_count = (500, 4_000) if quick else (PER_JOB, EXPORTED)
     fine = True
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lumos-performance-"))
@@ -128,7 +128,7 @@ def main() -> int:
                 f"this machine has {load:.1f} busy processes for each core"
             )
             fine &= measure(database)
-            export(database, exported)
+            export(database, export_count)
             read_frame(url)
     return 0 if fine else 1
 

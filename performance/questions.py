@@ -59,8 +59,8 @@ def planner_reply(amounts: Sequence[bytes], turn: int) -> str:
     """The planner's reply of that turn, counted from 1."""
     if turn >= len(amounts):
         return STOP
-    what = f"Subgoal {turn}: Calculate the number of coins after {amounts[turn].decode()} more went into the till."
-    return what if turn == 1 else KEEP + what
+    subgoal = f"Subgoal {turn}: Calculate the number of coins after {amounts[turn].decode()} more went into the till."
+    return subgoal if turn == 1 else KEEP + subgoal
 
 
 def grounder_reply(amounts: Sequence[bytes], turn: int) -> str:

@@ -22,7 +22,7 @@ from performance.store import Store
 
 async def solve_all(spec: Spec, work: Sequence[Question], store: Store) -> int:
     """Run all episodes, so many at once; returns how many answers were right."""
-    waiting, right = iter(work), 0
+    queue, right = iter(work), 0
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 
         async def ask(prompt: str) -> str:
@@ -52,7 +52,7 @@ async def solve_all(spec: Spec, work: Sequence[Question], store: Store) -> int:
 
         async def keep_solving() -> None:
             nonlocal right
-            for question in waiting:
+            for question in queue:
                 correct = await solve(question)  # apart from the sum, which others change meanwhile
                 right += correct
 

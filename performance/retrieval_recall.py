@@ -42,36 +42,39 @@ class Question:
 
 def musique(path: Path) -> list[Question]:
     """The hops and the questions of a MuSiQue file."""
-    asked = []
+    cases = []
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        own = {one["idx"]: _passage(one["title"], one["paragraph_text"]) for one in row["paragraphs"]}
-        choice, hops = [*own.values()], row["question_decomposition"]
-        support = [own[hop["paragraph_support_idx"]] for hop in hops]
-        for hop, needed in zip(hops, support, strict=True):
-            query = _filled(relation_question(hop["question"]), hops)
-            asked.append(Question("musique", "hop", query, choice, frozenset({needed})))
-        asked.append(Question("musique", "all", row["question"], choice, frozenset(support)))
-    return asked
+        own_passages = {
+            paragraph["idx"]: _passage(paragraph["title"], paragraph["paragraph_text"])
+            for paragraph in row["paragraphs"]
+        }
+        choice, hops = [*own_passages.values()], row["question_decomposition"]
+        support = [own_passages[hop["paragraph_support_idx"]] for hop in hops]
+        for hop, passage in zip(hops, support, strict=True):
+            query = _fill(relation_question(hop["question"]), hops)
+            cases.append(Asked("musique", "hop", query, choice, frozenset({passage})))
+        cases.append(Asked("musique", "all", row["question"], choice, frozenset(support)))
+    return cases
 
 
-def _filled(question: str, hops: Sequence[Mapping[str, Any]]) -> str:
+def _fill(question: str, hops: Sequence[Mapping[str, Any]]) -> str:
     return REFERENCE.sub(lambda number: hops[int(number[1]) - 1]["answer"], question)
 
 
 def hotpotqa(paths: Iterable[Path]) -> list[Question]:
     """The questions of HotpotQA files, native or in columns. A page is one paragraph there."""
-    asked = []
+    cases = []
     for path in paths:
         for row in json.loads(path.read_text(encoding="utf-8")):
             pages, facts = row["context"], row["supporting_facts"]
             columns = isinstance(pages, dict)
             pairs = zip(pages["title"], pages["sentences"], strict=True) if columns else pages
             titles = set(facts["title"]) if columns else {title for title, _ in facts}
-            own = [_passage(title, "".join(sentences)) for title, sentences in pairs]
-            needed = frozenset(passage for passage in own if passage[0] in titles)
-            asked.append(Question("hotpotqa", "all", row["question"], own, needed))
-    return asked
+            own_passages = [_passage(title, "".join(sentences)) for title, sentences in pairs]
+            needed_passages = frozenset(passage for passage in own_passages if passage[0] in titles)
+            cases.append(Asked("hotpotqa", "all", row["question"], own_passages, needed_passages))
+    return cases
 
 
 def read(data: Path) -> list[Question]:
@@ -81,21 +84,21 @@ def read(data: Path) -> list[Question]:
     return musique(data / "musique" / "musique_ans_dev_sample.jsonl") + hotpotqa(folder / name for name in names)
 
 
-async def recall(asked: Sequence[Question]) -> list[dict[str, Any]]:
+async def recall(cases: Sequence[Asked]) -> list[dict[str, Any]]:
     """One row for each set and unit: how many there are, and the share found, own, mixed and both."""
-    paragraphs = dict.fromkeys(one for each in asked for one in each.own_passages)
-    mixed = Index.build(TextPage(title, [text]) for title, text in paragraphs)
-    found: dict[tuple[str, str], list[dict[str, bool]]] = {}
-    for one in asked:
-        pages = mixed.pages(one.query)
+    paragraphs = dict.fromkeys(passage for case in cases for passage in case.own)
+    index = Index.build(TextPage(title, [text]) for title, text in paragraphs)
+    rows_by_unit: dict[tuple[str, str], list[dict[str, bool]]] = {}
+    for case in cases:
+        pages = index.pages(case.query)
         hits = {
-            "own": await _retrieved([TextPage(title, [text]) for title, text in one.own_passages], one.query),
-            "mixed": mixed.paragraphs(one.query, EVIDENCES),
-            "both": await _retrieved(pages, one.query),
+            "own": await _retrieve([TextPage(title, [text]) for title, text in case.own], case.query),
+            "mixed": index.paragraphs(case.query, EVIDENCES),
+            "both": await _retrieve(pages, case.query),
         }
-        row = {name: one.needed <= set(passages) for name, passages in hits.items()}
-        found.setdefault((one.set, one.unit), []).append(row)
-    return [_row(*key, rows) for key, rows in found.items()]
+        row = {name: case.needed <= set(passages) for name, passages in hits.items()}
+        rows_by_unit.setdefault((case.set, case.unit), []).append(row)
+    return [_row(*key, rows) for key, rows in rows_by_unit.items()]
 
 
 def _row(name: str, unit: str, rows: Sequence[Mapping[str, bool]]) -> dict[str, Any]:
@@ -103,9 +106,9 @@ def _row(name: str, unit: str, rows: Sequence[Mapping[str, bool]]) -> dict[str, 
     return {"set": name, "unit": unit, "n": len(rows), **shares}
 
 
-async def _retrieved(pages: Sequence[TextPage], query: str) -> list[Passage]:
+async def _retrieve(pages: Sequence[TextPage], query: str) -> list[Passage]:
     value = await evidence(pages, query, lexical.Lexical())
-    return [(one["title"], one["text"]) for one in value["evidence"]]
+    return [(paragraph["title"], paragraph["text"]) for paragraph in value["evidence"]]
 
 
 def _passage(title: str, text: str) -> Passage:

@@ -74,24 +74,26 @@ def run(name: str, scenario: Scenario, servers: Servers | None, quick: bool = Fa
             values["server_pids"] = servers.pids if contender.postgres else servers.pids[:1]
         if servers and contender.postgres:
             values["database_url"] = servers.postgres.fresh()
-        measured = Measurement(**last_line(contender.module, values))
-    if measured.right != measured.episodes:
-        raise RunFailed(f"{measured.episodes - measured.right} of {measured.episodes} answers are wrong or missing")
-    return measured
+        measurement = Measured(**last_line(contender.module, values))
+    if measurement.right != measurement.episodes:
+        raise RunFailed(
+            f"{measurement.episodes - measurement.right} of {measurement.episodes} answers are wrong or missing"
+        )
+    return measurement
 
 
 def last_line(module: str, spec: dict) -> dict:
     """What a contender measured. Raises RunFailed."""
     command = [sys.executable, "-m", f"performance.{module}", json.dumps(spec)]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, timeout=LIMIT_SECONDS, preexec_fn=die_with_parent
         )
     except subprocess.TimeoutExpired:
         raise RunFailed(f"not done after {LIMIT_SECONDS} s") from None
-    if done.returncode:
-        raise RunFailed((done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1][:300])
-    return json.loads(done.stdout.splitlines()[-1])
+    if process.returncode:
+        raise RunFailed((process.stderr.strip().splitlines() or [f"exit status {process.returncode}"])[-1][:300])
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +106,13 @@ class Pair:
 
 def order(names: Sequence[str], backwards: bool) -> list[list[str]]:
     """A round: groups `x ref y` in which both are next to `ref`; every other round runs backwards."""
-    others = [name for name in CONTENDERS if name in names and name != "ref"]
+    contenders = [name for name in CONTENDERS if name in names and name != "ref"]
     if backwards:
-        others.reverse()
-    return [[first, "ref", *second] for first, *second in (others[at : at + 2] for at in range(0, len(others), 2))]
+        contenders.reverse()
+    return [
+        [first, "ref", *second]
+        for first, *second in (contenders[index : index + 2] for index in range(0, len(contenders), 2))
+    ]
 
 
 def run_round(
@@ -116,15 +121,15 @@ def run_round(
     """Each contender's pair, and why there is none where it failed."""
     pairs, failures = {}, {}
     for group in order(names, backwards=number % 2 == 1):
-        done: dict[str, Measurement] = {}
+        measurements: dict[str, Measured] = {}
         for name in group:
             try:
-                done[name] = run(name, scenario, servers, quick)
+                measurements[name] = run(name, scenario, servers, quick)
                 tell(f"{scenario.name} {number + 1}: {name}")
             except RunFailed as reason:
                 failures[name] = str(reason)
                 tell(f"{scenario.name} {number + 1}: {name} failed: {reason}")
         for name in group:
-            if name != "ref" and name in done and "ref" in done:
-                pairs[name] = Pair(done[name], done["ref"])
+            if name != "ref" and name in measurements and "ref" in measurements:
+                pairs[name] = Pair(measurements[name], measurements["ref"])
     return pairs, failures

@@ -16,8 +16,8 @@ class Scenario:
 
 
 SCENARIOS = {
-    each.name: each
-    for each in (
+    scenario.name: scenario
+    for scenario in (
         Scenario("B", 0.05, 64, 500),
         Scenario("C", 0.2, 256, 800),
         Scenario("D", 0.05, 256, 1200),

@@ -91,8 +91,8 @@ class Connection(asyncio.Protocol):
         if end < 0:
             return
         head = self.buffer[:end]
-        place = head.lower().find(b"content-length:")
-        length = int(head[place + 15 :].split(b"\r\n", 1)[0]) if place >= 0 else 0
+        position = head.lower().find(b"content-length:")
+        length = int(head[position + 15 :].split(b"\r\n", 1)[0]) if position >= 0 else 0
         if len(self.buffer) < end + 4 + length:
             return
         body, self.buffer = self.buffer[end + 4 : end + 4 + length], self.buffer[end + 4 + length :]
@@ -131,9 +131,9 @@ def answer(path: bytes, body: bytes) -> bytes:
     if path == b"/generate":
         return _http({"generated_text": reply, "details": {"finish_reason": "eos_token", "generated_tokens": 20}})
     usage = {"prompt_tokens": 200, "completion_tokens": 20, "total_tokens": 220}
-    said = {"message": {"role": "assistant", "content": reply}} if chat else {"text": reply}
+    content = {"message": {"role": "assistant", "content": reply}} if chat else {"text": reply}
     kind = "chat.completion" if chat else "text_completion"
-    choices = [{"index": 0, "finish_reason": "stop", **said}]
+    choices = [{"index": 0, "finish_reason": "stop", **content}]
     return _http({"id": "1", "object": kind, "created": 1, "model": "additions", "choices": choices, "usage": usage})
 
 

@@ -26,11 +26,13 @@ def estimate(values: Sequence[float]) -> Estimate:
     """
     if not values:
         raise ValueError("no values")
-    ordered, count = sorted(values), len(values)
+    ordered_values, count = sorted(values), len(values)
     cut = 0
     while _coverage(count, cut + 1) >= CONFIDENCE:
         cut += 1
-    return Estimate(median(ordered), ordered[cut], ordered[count - 1 - cut], _coverage(count, cut), count)
+    return Estimate(
+        median(ordered_values), ordered_values[cut], ordered_values[count - 1 - cut], _coverage(count, cut), count
+    )
 
 
 def _coverage(count: int, cut: int) -> float:

@@ -38,10 +38,10 @@ class Store:
         with self._lock:
             self._connection.execute("INSERT INTO episode VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    def save_step(self, number: int, place: int, step: Step) -> None:
+    def save_step(self, number: int, position: int, step: Step) -> None:
         """One step in a transaction of its own."""
         with self._lock:
-            self._connection.execute("INSERT INTO step VALUES (?, ?, ?, ?, ?)", (number, place, *step))
+            self._connection.execute("INSERT INTO step VALUES (?, ?, ?, ?, ?)", (number, position, *step))
 
     def counts(self, first: int) -> tuple[int, int, float]:
         """Of the questions from `first` on: episodes stored, how many of them are right, when the last was stored."""

@@ -114,7 +114,7 @@ def _insert_job(connection: Connection, shape: Shape, number: int) -> None:
             "kind": "'evaluate'",
             "pool": "'llm'",
             "digest": f"'{job}'",
-            "spec": _quoted(spec),
+            "spec": _quote(spec),
             "dataset": f"'{DATASET}'",
             "benchmark": "'gsm8k'",
             "formulation": f"'{formulation}'",
@@ -150,7 +150,7 @@ def _insert_job(connection: Connection, shape: Shape, number: int) -> None:
                 "job": f"'{job}'",
                 "role": f"'{role}'",
                 "url": "'" + url.replace(":", r"\:") + "'",
-                "identity": _quoted({"model": f"lumos-{role}-{number}", "server": "made up"}),
+                "identity": _quote({"model": f"lumos-{role}-{number}", "server": "made up"}),
                 "seen_at": f"{BEGAN}",
             },
             "",
@@ -179,7 +179,7 @@ def _insert_job(connection: Connection, shape: Shape, number: int) -> None:
     )
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     return "'" + json.dumps(value).replace("'", "''").replace(":", r"\:") + "'"
 
 
@@ -225,13 +225,13 @@ def _insert_episodes(connection: Connection, calls: int) -> None:
 
 def _insert_steps(connection: Connection, shape: Shape) -> None:
     """Model calls by turns of planner and grounder, then one subgoal and one action."""
-    place = {"episode": "e.id", "attempt": "1", "branch": "0", "command": digest(connection)}
+    common_columns = {"episode": "e.id", "attempt": "1", "branch": "0", "command": digest(connection)}
     if shape.calls:
         role = "CASE WHEN g.n % 2 = 1 THEN 'planner' ELSE 'grounder' END"
         insert(
             connection,
             "completion",
-            place
+            common_columns
             | {
                 "position": "g.n - 1",
                 "role": role,
@@ -256,14 +256,14 @@ def _insert_steps(connection: Connection, shape: Shape) -> None:
     insert(
         connection,
         "subgoal",
-        place
+        common_columns
         | {"position": "100", "number": "1", "text": "'Subgoal 1\\: Calculate ' || (e.id * 13 % 997) || ' + 17.'"},
         "FROM episode e ORDER BY e.id",
     )
     insert(
         connection,
         "execution",
-        place
+        common_columns
         | {
             "position": "101",
             "variables": "'[\"R1\"]'",
@@ -299,15 +299,15 @@ def main() -> int:
     parser.add_argument("url", help="of an empty database: sqlite:///FILE or postgresql+psycopg://…")
     for name in ("jobs", "episodes", "samples", "calls"):
         parser.add_argument(f"--{name}", type=int, default=getattr(Shape(), name))
-    given = parser.parse_args()
-    if given.url.startswith("sqlite:///") and Path(given.url.removeprefix("sqlite:///")).exists():
-        parser.error(f"{given.url} is there already: name a new file")
-    began, database = time.perf_counter(), open_database(given.url)
+    options = parser.parse_args()
+    if options.url.startswith("sqlite:///") and Path(options.url.removeprefix("sqlite:///")).exists():
+        parser.error(f"{options.url} is there already: name a new file")
+    began, database = time.perf_counter(), open_database(options.url)
     try:
-        jobs = make_stored_jobs(database, Shape(given.jobs, given.episodes, given.samples, given.calls))
+        jobs = make_stored_jobs(database, Shape(options.jobs, options.episodes, options.samples, options.calls))
     finally:
         database.close()
-    print(f"{', '.join(jobs)}: {given.jobs * given.episodes:,} episodes in {time.perf_counter() - began:.0f} s")
+    print(f"{', '.join(jobs)}: {options.jobs * options.episodes:,} episodes in {time.perf_counter() - began:.0f} s")
     return 0
 
 

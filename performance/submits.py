@@ -25,32 +25,32 @@ def measure_submits(rows: Rows, folder: Path, database_url: str) -> dict[str, fl
     database = open_database(settings.database)
     upgrade(database)
     job = evaluation("http://127.0.0.1:9", rows)
-    other = replace(job, infer=replace(job.infer, seed=1))
-    found = {}
-    for name, each in (("", job), ("known_", other)):
+    second_job = replace(job, infer=replace(job.infer, seed=1))
+    timings = {}
+    for name, next_job in (("", job), ("known_", second_job)):
         cpu, began = time.process_time(), time.perf_counter()
-        submit(database, settings, each, rows)
-        found |= {f"{name}cpu": time.process_time() - cpu, f"{name}seconds": time.perf_counter() - began}
+        submit(database, settings, next_job, rows)
+        timings |= {f"{name}cpu": time.process_time() - cpu, f"{name}seconds": time.perf_counter() - began}
     database.close()
-    return found
+    return timings
 
 
 def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[float]]:
     """CPU seconds by goal."""
-    found: dict[str, list[float]] = {}
+    timings: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="lumos-performance-") as name:
         for size, label, times in ((10_000, "submit", pairs), (100_000, "submit-100k", 1)):
             if quick and size > 10_000:
                 continue
             rows = rows_of(questions(1, size), Path(name) / "rows.jsonl")
             for number in range(times):
-                places = {"sqlite": ""} | ({"postgres": servers.postgres.fresh()} if servers else {})
-                for place, url in places.items():
-                    values = measure_submits(rows, Path(name) / f"{label}-{number}", url)
-                    found.setdefault(f"{label}-{place}", []).append(values["cpu"])
-                    for each, value in values.items():
-                        found.setdefault(f"{label}-{place}.{each}", []).append(value)
-    return found
+                urls = {"sqlite": ""} | ({"postgres": servers.postgres.fresh()} if servers else {})
+                for backend, url in urls.items():
+                    values = submitted(rows, Path(name) / f"{label}-{number}", url)
+                    timings.setdefault(f"{label}-{backend}", []).append(values["cpu"])
+                    for figure, value in values.items():
+                        timings.setdefault(f"{label}-{backend}.{figure}", []).append(value)
+    return timings
 
 
 if __name__ == "__main__":

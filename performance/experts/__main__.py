@@ -33,10 +33,10 @@ def main(
     out: Annotated[Path | None, typer.Option(help="Write the figures as JSON, too.")] = None,
 ) -> None:
     """Print a table of experts; those that cannot run here say what they need."""
-    found = asyncio.run(_measure(samples, profile, url, orders))
+    figures = asyncio.run(_measure(samples, profile, url, orders))
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(found, indent=1) + "\n")
+        out.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 async def _measure(samples: int, profile: str, urls: list[str], orders: bool) -> dict[str, object]:
@@ -46,18 +46,18 @@ async def _measure(samples: int, profile: str, urls: list[str], orders: bool) ->
             row for url in urls for expert in TRIALS if (row := await _try_expert(host, expert, url, profile, samples))
         ]
         _show(rows, profile)
-        found: dict[str, object] = {"profile": profile, "experts": [asdict(row) for row in rows]}
+        figures: dict[str, object] = {"profile": profile, "experts": [asdict(row) for row in rows]}
         if orders:
-            losses, ranked = await measure_orders(host, urls[0], profile, samples)
+            losses, ranking = await measure_orders(host, urls[0], profile, samples)
             for loss in losses:
                 console.print(f"without {loss.without}: {loss.decibels:+.3f} ± {loss.half:.3f} dB lost, n {samples}")
-            gold = [plan for _, plan in ranked].index(" > ".join(RESTORERS))
+            gold = [plan for _, plan in ranking].index(" > ".join(RESTORERS))
             console.print(
-                f"gold's order: {gold + 1} of {len(ranked)} ({ranked[gold][0]:.2f} dB; best {ranked[0][0]:.2f} "
-                f"{ranked[0][1]}; worst {ranked[-1][0]:.2f})"
+                f"gold's order: {gold + 1} of {len(ranking)} ({ranking[gold][0]:.2f} dB; best {ranking[0][0]:.2f} "
+                f"{ranking[0][1]}; worst {ranking[-1][0]:.2f})"
             )
-            found |= {"losses": [asdict(one) for one in losses], "orders": ranked}
-        return found
+            figures |= {"losses": [asdict(loss) for loss in losses], "orders": ranking}
+        return figures
     finally:
         await host.close()
 

@@ -56,19 +56,19 @@ def write_gold_rules(path: Path) -> Path:
 
 def watch(process: subprocess.Popen[bytes], every: float = 0.05) -> tuple[int, int]:
     """Until it ends: the most processes of experts at one time, and the most bytes that they held of their own."""
-    most = peak = 0
+    max_count = peak = 0
     parent = psutil.Process(process.pid)
     while process.poll() is None:
-        held = []
+        sizes = []
         for child in list_children(parent):
             try:
                 if "lumos_queue.experts.child" in child.cmdline():
-                    held.append(child.memory_full_info().uss)
+                    sizes.append(child.memory_full_info().uss)
             except psutil.Error:
                 continue
-        most, peak = max(most, len(held)), max(peak, sum(held))
+        max_count, peak = max(max_count, len(sizes)), max(peak, sum(sizes))
         time.sleep(every)
-    return most, peak
+    return max_count, peak
 
 
 def list_children(parent: psutil.Process) -> list[psutil.Process]:

@@ -35,25 +35,25 @@ class Row:
 async def measure_expert(host: ExpertHost, facts: BackendFacts, profile: str, n: int) -> Row:
     """A sample that has a problem scores as doing nothing does where pictures are restored, and else 0."""
     trial = TRIALS[facts.expert]
-    inputs, wanted, nothing = read_samples(trial, profile, SPLIT, n)
-    await host.run(facts, [one[:1] for one in inputs])  # loads it
+    inputs, targets, baselines = read_samples(trial, profile, SPLIT, n)
+    await host.run(facts, [column[:1] for column in inputs])  # loads it
     begin = time.perf_counter()
     results = await host.run(facts, inputs)
     seconds = time.perf_counter() - begin
     score = score_of(trial)
-    base = [score(one, aim) for one, aim in zip(nothing, wanted, strict=True)]
-    made = [
-        (floor if trial.measure == "dB" else 0.0) if isinstance(one, Problem) else score(one, aim)
-        for one, aim, floor in zip(results, wanted, base, strict=True)
+    base = [score(output, aim) for output, aim in zip(baselines, targets, strict=True)]
+    scores = [
+        (floor if trial.measure == "dB" else 0.0) if isinstance(output, Problem) else score(output, aim)
+        for output, aim, floor in zip(results, targets, base, strict=True)
     ]
-    gain, half = mean_and_half([one - floor for one, floor in zip(made, base, strict=True)])
-    problems = sum(isinstance(one, Problem) for one in results)
+    gain, half = mean_and_half([sample_score - floor for sample_score, floor in zip(scores, base, strict=True)])
+    problems = sum(isinstance(output, Problem) for output in results)
     return Row(
         facts.expert,
         facts.url,
         trial.measure,
         sum(base) / n,
-        sum(made) / n,
+        sum(scores) / n,
         gain,
         half,
         problems,
@@ -67,5 +67,5 @@ async def measure_expert(host: ExpertHost, facts: BackendFacts, profile: str, n:
 def mean_and_half(values: Sequence[float]) -> tuple[float, float]:
     """The mean, and half of its 95 % interval (normal, with the sample's standard deviation)."""
     mean = sum(values) / len(values)
-    spread = math.sqrt(sum((one - mean) ** 2 for one in values) / max(1, len(values) - 1))
+    spread = math.sqrt(sum((number - mean) ** 2 for number in values) / max(1, len(values) - 1))
     return mean, _Z * spread / math.sqrt(len(values))

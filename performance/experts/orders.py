@@ -28,24 +28,29 @@ async def measure_orders(
 ) -> tuple[list[Loss], list[tuple[float, str]]]:
     """The loss without each expert, and the mean dB of each of the 24 orders, best first."""
     clean = [load_input("captions", SPLIT, number, "image") for number in range(n)]
-    given = [load_input("captions", SPLIT, number, "image", _ALL, profile) for number in range(n)]
-    made: dict[tuple[str, ...], list[bytes]] = {(): given}
+    augmented_images = [load_input("captions", SPLIT, number, "image", _ALL, profile) for number in range(n)]
+    images_by_plan: dict[tuple[str, ...], list[bytes]] = {(): augmented_images}
 
     async def run(plan: tuple[str, ...]) -> list[float]:
         """Beginnings that plans share run once."""
         for length in range(1, len(plan) + 1):
-            if plan[:length] not in made:
-                before = made[plan[: length - 1]]
+            if plan[:length] not in images_by_plan:
+                before = images_by_plan[plan[: length - 1]]
                 results = await host.run(resolve(plan[length - 1], url), [before])
-                made[plan[:length]] = [
-                    one if isinstance(one, bytes) else old for one, old in zip(results, before, strict=True)
+                images_by_plan[plan[:length]] = [
+                    output if isinstance(output, bytes) else old for output, old in zip(results, before, strict=True)
                 ]
-        return [min(60.0, psnr(one, aim)) for one, aim in zip(made[plan], clean, strict=True)]
+        return [min(60.0, psnr(image, aim)) for image, aim in zip(images_by_plan[plan], clean, strict=True)]
 
     gold = await run(RESTORERS)
     losses = []
     for name in RESTORERS:
-        less = await run(tuple(one for one in RESTORERS if one != name))
-        losses.append(Loss(name, *mean_and_half([one - other for one, other in zip(gold, less, strict=True)])))
+        less = await run(tuple(restorer for restorer in RESTORERS if restorer != name))
+        losses.append(
+            Loss(
+                name,
+                *mean_and_half([gold_decibels - decibels for gold_decibels, decibels in zip(gold, less, strict=True)]),
+            )
+        )
     orders = [(sum(await run(plan)) / n, " > ".join(plan)) for plan in permutations(RESTORERS)]
     return losses, sorted(orders, reverse=True)

@@ -51,7 +51,7 @@ class Seed:
             where = "origin=converted benchmark=openagi"
             self._lumos("dataset", "build", "plans", "--where", where, "--formulations", "model-synthesis")
         sft = self._fit("sft", "scratch", ())
-        self._model(UNTRAINED, self._untrained(sft))
+        self._model(UNTRAINED, self._make_untrained(sft))
         self._model(SFT, sft)
         self._model(MORE, self._fit("more", str(sft), ("--steps", str(STEPS))))
         for number, (arm, options) in enumerate(FITS.items()):
@@ -70,10 +70,10 @@ class Seed:
         self._evaluate(arm, "--planner", f"local:{model}", *DECODED)
 
     def _evaluate(self, arm: str, *options: str) -> None:
-        known = json.loads(self._jobs.read_text()) if self._jobs.exists() else {}
+        jobs = json.loads(self._jobs.read_text()) if self._jobs.exists() else {}
         common = ("evaluate", "openagi", "--split", "heldout", "--formulation", "model-synthesis", *DATA)
-        known[arm] = json.loads(self._lumos(*common, *options).splitlines()[-1])["job"]
-        self._jobs.write_text(json.dumps(known, indent=1))
+        jobs[arm] = json.loads(self._lumos(*common, *options).splitlines()[-1])["job"]
+        self._jobs.write_text(json.dumps(jobs, indent=1))
 
     def _fit(self, name: str, start: str, options: tuple[str, ...]) -> Path:
         folder = self._folder / name
@@ -82,7 +82,7 @@ class Seed:
         self._lumos("train", "sft", *common, *preset, *options)
         return folder / "export"
 
-    def _untrained(self, like: Path) -> Path:
+    def _make_untrained(self, like: Path) -> Path:
         """A model of the same shape with random weights."""
         import torch
         from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
@@ -97,10 +97,10 @@ class Seed:
     def _lumos(self, *arguments: str) -> str:
         variables = {"LUMOS_HOME": str(self._folder / "home"), "OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments, "--json"]
-        done = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
-            raise SystemExit(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stdout[-2000:]}")
-        return done.stdout
+        process = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=False)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(arguments)}: exit code {process.returncode}\n{process.stdout[-2000:]}")
+        return process.stdout
 
 
 def random_plan(task: TaskSpec, draw: random.Random) -> str:

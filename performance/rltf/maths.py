@@ -40,11 +40,11 @@ def run(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     common = ("--formulation", "one-pass", "--grounder", f"local:{start}", "--max-tokens", "128")
-    sampled = (*common, "--split", "train", "--limit", str(TASKS), *SAMPLED, "--seed", str(seed))
-    learnt, chosen = folder / "rltf", folder / "chosen"
+    sampling_options = (*common, "--split", "train", "--limit", str(TASKS), *SAMPLED, "--seed", str(seed))
+    rltf_folder, selection_folder = folder / "rltf", folder / "chosen"
     fit = ("--epochs", "1", "--batch", str(BATCH), "--rate", RATE)
-    lumos(folder, "train", "rltf", "wordmath", "--from", start, "--folder", str(learnt), *sampled, *fit)
-    rollouts = lumos(folder, "evaluate", "wordmath", "--planner", f"local:{start}", *sampled)
+    lumos(folder, "train", "rltf", "wordmath", "--from", start, "--folder", str(rltf_folder), *sampling_options, *fit)
+    rollouts = lumos(folder, "evaluate", "wordmath", "--planner", f"local:{start}", *sampling_options)
     if not (folder / "home/builds/chosen").exists():
         where = f"job={rollouts['job']} score=1"
         lumos(folder, "dataset", "build", "chosen", "--where", where, "--formulations", "one-pass")
@@ -57,7 +57,7 @@ def run(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
         "chosen",
         *sft,
         "--folder",
-        str(chosen),
+        str(selection_folder),
         "--epochs",
         "2",
         "--batch",
@@ -65,32 +65,32 @@ def run(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
         "--seed",
         str(seed),
     )
-    for compared, (split, decoding) in HELD_OUT.items():
-        asked = ("--split", split, "--limit", str(LIMIT), *common, *decoding)
-        models = ((START, start), (MAIN, learnt / "export"), (CHOSEN, chosen / "export"))
+    for comparison, (split, decoding_options) in HELD_OUT.items():
+        evaluation_options = ("--split", split, "--limit", str(LIMIT), *common, *decoding_options)
+        models = ((START, start), (MAIN, rltf_folder / "export"), (CHOSEN, selection_folder / "export"))
         jobs = {
-            name: lumos(folder, "evaluate", "wordmath", "--planner", f"local:{model}", *asked)["job"]
+            name: lumos(folder, "evaluate", "wordmath", "--planner", f"local:{model}", *evaluation_options)["job"]
             for name, model in models
         }
-        (folder / f"{compared}.json").write_text(json.dumps(jobs, indent=1))
+        (folder / f"{comparison}.json").write_text(json.dumps(jobs, indent=1))
 
 
 @app.command()
 def show(folders: list[Path]) -> None:
     """Print a table of each thing that is compared, of these seeds, a folder each."""
-    for compared in HELD_OUT:
-        print(f"\nwordmath, {compared}")
-        print_table(dict(enumerate(folders)), "accuracy", MAIN, f"{compared}.json")
+    for comparison in HELD_OUT:
+        print(f"\nwordmath, {comparison}")
+        print_table(dict(enumerate(folders)), "accuracy", MAIN, f"{comparison}.json")
 
 
 def lumos(folder: Path, *arguments: str) -> dict:
     """What the command prints as JSON. Raises SystemExit when it fails."""
     variables = {"LUMOS_HOME": str(folder / "home"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments, "--json"]
-    done = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stdout[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=False)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(arguments)}: exit code {process.returncode}\n{process.stdout[-2000:]}")
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 if __name__ == "__main__":

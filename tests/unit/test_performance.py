@@ -167,7 +167,7 @@ def test_a_contender_does_the_whole_work(contender, tmp_path):
 
 
 def test_claims_among_copied_items(tmp_path):
-    stock = Stock(tmp_path / "stock", "", owed=9)
+    stock = Stock(tmp_path / "stock", "", item_count=9)
     try:
         stock.fill(500)
         items = stock.claim(8)
