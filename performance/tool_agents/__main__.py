@@ -29,47 +29,53 @@ def main(
 ) -> None:
     """Scripted models on generated tools: what is compared is how the formulations lead them."""
     began = time.monotonic()
-    rows, parted = measure(questions, seed, noise, lambda label: console.print(f"[dim]{label}"))
+    rows, disagreements = measure(questions, seed, noise, lambda label: console.print(f"[dim]{label}"))
     console.print(as_table(rows))
-    console.print(verdict_table(parted))
+    console.print(verdict_table(disagreements))
     console.print(f"{time.monotonic() - began:.0f} s")
     out.parent.mkdir(parents=True, exist_ok=True)
-    found = {
+    report = {
         "code_version": code_version(),
         "measured_at": time.time(),
         "questions": questions,
         "seed": seed,
         "noise": noise,
         "rows": [asdict(row) for row in rows],
-        "verdicts": [asdict(one) for one in parted],
+        "verdicts": [asdict(disagreement) for disagreement in disagreements],
     }
-    out.write_text(json.dumps(found, indent=1))
+    out.write_text(json.dumps(report, indent=1))
     console.print(f"everything that was measured: {out}")
 
 
 def as_table(rows: list[Row]) -> Table:
     columns = ("tools", "limits", "method", "verified pass [95 %]", "calls", "most", "actions", "kchar", "endings")
-    shown = Table(*columns, title="Scripted models: verified pass")
+    summary_table = Table(*columns, title="Scripted models: verified pass")
     before = ("", "")
     for row in rows:
         if (row.setting, row.limits) != before:
-            shown.add_section()
+            summary_table.add_section()
         first = [name if name != old else "" for name, old in zip((row.setting, row.limits), before, strict=True)]
         before = (row.setting, row.limits)
         share = f"{100 * row.passed:.1f} % [{100 * row.low:.1f}, {100 * row.high:.1f}]"
         endings = ", ".join(f"{name} {count}" for name, count in sorted(row.endings.items()))
         figures = (f"{row.calls:.1f}", str(row.most_calls), f"{row.actions:.1f}", f"{row.characters / 1000:.1f}")
-        shown.add_row(*first, row.method, share, *figures, endings)
-    return shown
+        summary_table.add_row(*first, row.method, share, *figures, endings)
+    return summary_table
 
 
-def verdict_table(parted: list[Disagreement]) -> Table:
+def verdict_table(disagreements: list[Disagreement]) -> Table:
     columns = ("tools", "verdicts", "not the status", "not the body", "misleading bodies", "of them called a failure")
-    shown = Table(*columns, title="Sum2Act's state manager against the truth, at the paper's limits")
-    for one in parted:
-        shares = (f"{100 * one.status:.1f} %", f"{100 * one.body:.1f} %")
-        shown.add_row(one.setting, str(one.n), *shares, str(one.misled), f"{100 * one.misled_failure:.0f} %")
-    return shown
+    manager_table = Table(*columns, title="Sum2Act's state manager against the truth, at the paper's limits")
+    for disagreement in disagreements:
+        shares = (f"{100 * disagreement.status:.1f} %", f"{100 * disagreement.body:.1f} %")
+        manager_table.add_row(
+            disagreement.setting,
+            str(disagreement.n),
+            *shares,
+            str(disagreement.misled),
+            f"{100 * disagreement.misled_failure:.0f} %",
+        )
+    return manager_table
 
 
 if __name__ == "__main__":

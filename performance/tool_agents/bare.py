@@ -42,10 +42,12 @@ class Store:
         execute("BEGIN")
         execute("INSERT INTO episode VALUES (?, ?, ?)", (number, answer, len(calls)))
         execute_many(
-            "INSERT INTO call VALUES (?, ?, ?, ?, ?)", [(number, place, *one) for place, one in enumerate(calls)]
+            "INSERT INTO call VALUES (?, ?, ?, ?, ?)",
+            [(number, position, *call) for position, call in enumerate(calls)],
         )
         execute_many(
-            "INSERT INTO action VALUES (?, ?, ?, ?, ?, ?)", [(number, place, *one) for place, one in enumerate(actions)]
+            "INSERT INTO action VALUES (?, ?, ?, ?, ?, ?)",
+            [(number, position, *action) for position, action in enumerate(actions)],
         )
         execute("COMMIT")
 
@@ -68,7 +70,7 @@ def send(prompts: Sequence[tuple[str, str]]) -> Episode:
 
 async def solve(url: str, episodes: Iterable[Episode], path: Path, in_flight: int) -> int:
     """Run the episodes to their ends; returns how many model calls they made."""
-    waiting, store, calls = iter(enumerate(episodes)), Store(path), 0
+    queue, store, calls = iter(enumerate(episodes)), Store(path), 0
 
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 
@@ -81,22 +83,24 @@ async def solve(url: str, episodes: Iterable[Episode], path: Path, in_flight: in
 
         async def keep_solving() -> None:
             nonlocal calls
-            for number, episode in waiting:
-                made: list[tuple[str, str, str]] = []
-                known = ""
+            for number, episode in queue:
+                episode_calls: list[tuple[str, str, str]] = []
+                last_prompt = ""
                 role, prompt = next(episode)
                 while True:
                     reply = await ask(prompt)
                     # As little is stored as can be: what is new in a prompt.
-                    made.append((role, prompt[len(known) :] if prompt.startswith(known) else prompt, reply))
-                    known = prompt
+                    episode_calls.append(
+                        (role, prompt[len(last_prompt) :] if prompt.startswith(last_prompt) else prompt, reply)
+                    )
+                    last_prompt = prompt
                     try:
                         role, prompt = episode.send(reply)
                     except StopIteration as stop:
                         answer, actions = stop.value
                         break
-                store.save(number, answer, made, actions)
-                calls += len(made)
+                store.save(number, answer, episode_calls, actions)
+                calls += len(episode_calls)
 
         await asyncio.gather(*(keep_solving() for _ in range(in_flight)))
     store.close()

@@ -71,18 +71,20 @@ def play(
     """An episode. `limits` None: the formulation's own, as in its paper. `context`: characters of a prompt, beyond
     which the episode ends as where a model's context is full; 0: any."""
     run, journal = _episode(contest, question, name, limits, context, settings or {})
-    asked = [(step.command, step.result) for step in journal.steps if isinstance(step.command, Ask)]
-    deciding = [len(command.prompt) for command, _ in asked if command.role in ("policy", "router")] or [0]
-    written = sum(len(ask.prompt) + len(done.text) for ask, done in asked if isinstance(done, Completion))
+    model_calls = [(step.command, step.result) for step in journal.steps if isinstance(step.command, Ask)]
+    decision_lengths = [len(command.prompt) for command, _ in model_calls if command.role in ("policy", "router")] or [
+        0
+    ]
+    characters = sum(len(ask.prompt) + len(reply.text) for ask, reply in model_calls if isinstance(reply, Completion))
     right = run.outcome.ending == Ending.ANSWERED and question.is_right(run.outcome.answer, contest.world)
     return Result(
         right,
         str(run.outcome.ending),
-        len(asked),
+        len(model_calls),
         len(run.actions),
-        written,
-        max(deciding),
-        max(deciding) - deciding[0],
+        characters,
+        max(decision_lengths),
+        max(decision_lengths) - decision_lengths[0],
         tuple(verdicts(journal)),
     )
 
@@ -99,7 +101,7 @@ def _episode(
     limits = formulation.limits if limits is None else limits
     agent = Agent({}, "tools", limits=limits, settings=settings, samplings=formulation.samplings)
     models = Models(contest.seed, contest.noise, contest.misjudged)
-    endpoints = {role: Scripted(_bounded(models, role, context)) for role in formulation.roles}
+    endpoints = {role: Scripted(_limit_prompt(models, role, context)) for role in formulation.roles}
     tools = Tools(contest.world, question, contest.setting, contest.seed)
     executor = Executor(endpoints, tools.actions(), agent.sampling, contest.seed, samplings=agent.samplings)
     journal, task = MemoryJournal(), question.task()
@@ -111,20 +113,20 @@ def _episode(
     return asyncio.run(go()), journal
 
 
-def _bounded(models: Models, role: str, context: int) -> Callable[[str], str]:
+def _limit_prompt(models: Models, role: str, context: int) -> Callable[[str], str]:
     reply = models.of(role)
 
-    def bounded(prompt: str) -> str:
+    def reply_within(prompt: str) -> str:
         if context and len(prompt) > context:
             raise EpisodeError(Ending.LIMIT, f"the prompt has {len(prompt):,} characters, the context {context:,}")
         return reply(prompt)
 
-    return bounded
+    return reply_within
 
 
 def verdicts(journal: MemoryJournal) -> list[Verdict]:
     """What the state manager said of each call that it was asked about."""
-    found, latest = [], None
+    manager_verdicts, latest = [], None
     for step in journal.steps:
         if isinstance(step.command, Do):
             latest = step
@@ -133,7 +135,7 @@ def verdicts(journal: MemoryJournal) -> list[Verdict]:
             assert isinstance(step.result, Completion)
             relation = latest.command.action.name.partition("_for_")[0]
             holds = value_in(latest.result.result, relation) is not None
-            said = read_record(step.result.text, "", "").success
-            found.append(Verdict(said, latest.result.ok, holds))
+            is_success = read_record(step.result.text, "", "").success
+            manager_verdicts.append(Verdict(is_success, latest.result.ok, holds))
             latest = None  # a summary that is asked for afterwards is no verdict
-    return found
+    return manager_verdicts

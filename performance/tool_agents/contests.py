@@ -46,7 +46,7 @@ class Row:
 
 
 def summary(setting: str, limits: str, method: str, results: Sequence[Result]) -> Row:
-    right, n = sum(one.right for one in results), len(results)
+    right, n = sum(result.right for result in results), len(results)
     low, high = wilson(right, n)
     return Row(
         setting,
@@ -56,12 +56,12 @@ def summary(setting: str, limits: str, method: str, results: Sequence[Result]) -
         right / n,
         low,
         high,
-        mean(one.calls for one in results),
-        mean(one.actions for one in results),
-        mean(one.characters for one in results),
-        max(one.calls for one in results),
-        max(one.grown for one in results),
-        dict(Counter(one.ending for one in results)),
+        mean(result.calls for result in results),
+        mean(result.actions for result in results),
+        mean(result.characters for result in results),
+        max(result.calls for result in results),
+        max(result.grown for result in results),
+        dict(Counter(result.ending for result in results)),
     )
 
 
@@ -78,20 +78,20 @@ class Disagreement:
 
 
 def disagreement(setting: str, results: Sequence[Result]) -> Disagreement:
-    verdicts = [one for result in results for one in result.verdicts]
-    misled = [one for one in verdicts if one.ok and not one.found]
+    verdicts = [verdict for result in results for verdict in result.verdicts]
+    misleading_calls = [verdict for verdict in verdicts if verdict.ok and not verdict.found]
     return Disagreement(
         setting,
         len(verdicts),
-        status=_share([one.said != one.ok for one in verdicts]),
-        body=_share([one.said != one.found for one in verdicts]),
-        misled=len(misled),
-        misled_failure=_share([not one.said for one in misled]),
+        status=_share([verdict.said != verdict.ok for verdict in verdicts]),
+        body=_share([verdict.said != verdict.found for verdict in verdicts]),
+        misled=len(misleading_calls),
+        misled_failure=_share([not verdict.said for verdict in misleading_calls]),
     )
 
 
-def _share(found: Sequence[bool]) -> float:
-    return sum(found) / len(found) if found else 0.0
+def _share(flags: Sequence[bool]) -> float:
+    return sum(flags) / len(flags) if flags else 0.0
 
 
 def measure(
@@ -100,53 +100,55 @@ def measure(
     """All rows, from so many questions each."""
     world = World(seed)
     questions = make_questions(world, seed, many)
-    rows, parted = [], []
+    rows, disagreements = [], []
     for label, setting in SETTINGS.items():
         contest = Contest(world, setting, seed, noise)
         for kind, limits in (("paper", None), ("equal", EQUAL)):
             for name in NAMES:
-                results = [play(contest, one, name, limits) for one in questions]
+                results = [play(contest, question, name, limits) for question in questions]
                 rows.append(summary(label, kind, name, results))
                 if name == "sum2act" and kind == "paper":
-                    parted.append(disagreement(label, results))
+                    disagreements.append(disagreement(label, results))
         tell(label)
-    more, misjudged = state_managers(Contest(world, SETTINGS["faults"], seed, noise), questions)
-    rows += [*more, *too_long(Contest(world, LONG, seed, noise), questions)]
+    manager_rows, manager_disagreement = state_managers(Contest(world, SETTINGS["faults"], seed, noise), questions)
+    rows += [*manager_rows, *too_long(Contest(world, LONG, seed, noise), questions)]
     tell(TOO_LONG)
-    return rows, [*parted, misjudged]
+    return rows, [*disagreements, manager_disagreement]
 
 
 def state_managers(contest: Contest, questions: Sequence[Question]) -> tuple[list[Row], Disagreement]:
     """Sum2Act under faults: without its guard against equal calls, and with a state manager that errs, too."""
     errs = replace(contest, misjudged=contest.noise)
-    misjudged = _run_sum2act(errs, questions, "yes")
+    results = _run_sum2act(errs, questions, "yes")
     rows = [
         summary("faults", "paper", "sum2act, repeat_guard=no", _run_sum2act(contest, questions, "no")),
-        summary("faults", "paper", "sum2act, manager errs", misjudged),
+        summary("faults", "paper", "sum2act, manager errs", results),
         summary("faults", "paper", "sum2act, both", _run_sum2act(errs, questions, "no")),
     ]
-    return rows, disagreement("faults, manager errs", misjudged)
+    return rows, disagreement("faults, manager errs", results)
 
 
 def _run_sum2act(contest: Contest, questions: Sequence[Question], guard: str) -> list[Result]:
-    return [play(contest, one, "sum2act", settings={"repeat_guard": guard}) for one in questions]
+    return [play(contest, question, "sum2act", settings={"repeat_guard": guard}) for question in questions]
 
 
 def too_long(contest: Contest, questions: Sequence[Question]) -> list[Row]:
     """With a context, for each question, that ReAct's whole transcript exceeds so many times; and what helps."""
-    whole = [play(contest, one, "react", EQUAL) for one in questions]
+    whole = [play(contest, question, "react", EQUAL) for question in questions]
     rows = [summary("long bodies, any context", "equal", "react", whole)]
     for name in NAMES:
-        done = [
-            play(contest, one, name, EQUAL, context=int(known.longest / EXCEEDS))
-            for one, known in zip(questions, whole, strict=True)
+        results = [
+            play(contest, question, name, EQUAL, context=int(full_result.longest / EXCEEDS))
+            for question, full_result in zip(questions, whole, strict=True)
         ]
-        rows.append(summary(TOO_LONG, "equal", name, done))
+        rows.append(summary(TOO_LONG, "equal", name, results))
     for history in ("cut", "drop"):
-        done = []
-        for one, known in zip(questions, whole, strict=True):
-            context = int(known.longest / EXCEEDS)
-            room = max(1, context - (known.longest - known.grown))  # beside the request and the list of functions
-            done.append(play(contest, one, "react", EQUAL, context, {"history": f"{history}:{room}"}))
-        rows.append(summary(TOO_LONG, "equal", f"react, history={history}", done))
+        results = []
+        for question, full_result in zip(questions, whole, strict=True):
+            context = int(full_result.longest / EXCEEDS)
+            room = max(
+                1, context - (full_result.longest - full_result.grown)
+            )  # beside the request and the list of functions
+            results.append(play(contest, question, "react", EQUAL, context, {"history": f"{history}:{room}"}))
+        rows.append(summary(TOO_LONG, "equal", f"react, history={history}", results))
     return rows

@@ -52,10 +52,10 @@ def run(kind: str, name: str, address: str, folder: Path, episodes: int) -> dict
     """One run in a process of its own: model calls and CPU seconds of what follows the warm-up."""
     command = [sys.executable, "-m", __spec__.name if __spec__ else __name__, "--run", kind, "--name", name]
     command += ["--address", address, "--folder", str(folder), "--episodes", str(episodes)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, preexec_fn=die_with_parent)
-    if done.returncode:
-        raise RuntimeError(f"{kind} {name}: {(done.stderr.strip().splitlines() or ['no reason'])[-1]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, preexec_fn=die_with_parent)
+    if process.returncode:
+        raise RuntimeError(f"{kind} {name}: {(process.stderr.strip().splitlines() or ['no reason'])[-1]}")
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def work(kind: str, name: str, address: str, folder: Path, episodes: int) -> dict[str, float]:
@@ -65,11 +65,11 @@ def work(kind: str, name: str, address: str, folder: Path, episodes: int) -> dic
     from performance.tool_agents.product_run import Embedded, questions, rows_of
 
     rows = rows_of(questions(WARM, episodes))
-    with TemporaryDirectory(dir=folder) as place:
-        own = Embedded(Path(place), name, f"tgi://{address}", IN_FLIGHT)
-        own.solve(rows_of(questions(0, WARM)))
+    with TemporaryDirectory(dir=folder) as home:
+        embedded = Embedded(Path(home), name, f"tgi://{address}", IN_FLIGHT)
+        embedded.solve(rows_of(questions(0, WARM)))
         before = tree_cpu(os.getpid())
-        calls = own.solve(rows)
+        calls = embedded.solve(rows)
         return {"calls": calls, "cpu": tree_cpu(os.getpid()) - before}
 
 
@@ -85,13 +85,15 @@ def bare(kind: str, name: str, url: str, folder: Path, episodes: int) -> dict[st
     if kind == "sent":
         todo = [partial(send, prompts) for prompts in json.loads((folder / f"{name}.json").read_text())]
     else:
-        known, tasks = answers(), [one.task() for one in questions(0, episodes)]
-        lines = [orjson.dumps([one.question, one.inputs["functions"]]) for one in tasks]
-        todo = [partial(begin, SCRIPTS[name], line, known) for line in lines]
-    with TemporaryDirectory(dir=folder) as place:
-        uvloop.run(solve(url, (one() for one in todo[:WARM]), Path(place) / "warm.db", IN_FLIGHT))
+        api_answers, tasks = answers(), [question.task() for question in questions(0, episodes)]
+        lines = [orjson.dumps([task.question, task.inputs["functions"]]) for task in tasks]
+        todo = [partial(begin, SCRIPTS[name], line, api_answers) for line in lines]
+    with TemporaryDirectory(dir=folder) as home:
+        uvloop.run(solve(url, (begin_episode() for begin_episode in todo[:WARM]), Path(home) / "warm.db", IN_FLIGHT))
         before = tree_cpu(os.getpid())
-        calls = uvloop.run(solve(url, (one() for one in todo[WARM:]), Path(place) / "work.db", IN_FLIGHT))
+        calls = uvloop.run(
+            solve(url, (begin_episode() for begin_episode in todo[WARM:]), Path(home) / "work.db", IN_FLIGHT)
+        )
         return {"calls": calls, "cpu": tree_cpu(os.getpid()) - before}
 
 
@@ -100,17 +102,17 @@ def measure(name: str, pairs: int, episodes: int, folder: Path) -> dict[str, Any
     from performance.tool_agents.product_run import write_prompts
 
     write_prompts(name, episodes, folder)
-    found: list[dict[str, float]] = []
+    rounds: list[dict[str, float]] = []
     with server(folder / f"{name}.replies.json") as address:
         for pair in range(pairs):
-            done = {kind: run(kind, name, address, folder, episodes) for kind in KINDS[:: 1 if pair % 2 else -1]}
-            if len({one["calls"] for one in done.values()}) > 1:
-                raise RuntimeError(f"{name}: not the same calls: {done}")
-            found.append({kind: 1000 * one["cpu"] / one["calls"] for kind, one in done.items()})
-            shown = ", ".join(f"{kind} {value:.3f}" for kind, value in sorted(found[-1].items()))
-            print(f"{name} {pair + 1}: ms of CPU per call: {shown}", flush=True)
-    ratios = {kind: estimate([one["own"] / one[kind] for one in found]) for kind in KINDS[1:]}
-    return {"rounds": found} | {f"own / {kind}": asdict(one) for kind, one in ratios.items()}
+            runs = {kind: run(kind, name, address, folder, episodes) for kind in KINDS[:: 1 if pair % 2 else -1]}
+            if len({figures["calls"] for figures in runs.values()}) > 1:
+                raise RuntimeError(f"{name}: not the same calls: {runs}")
+            rounds.append({kind: 1000 * figures["cpu"] / figures["calls"] for kind, figures in runs.items()})
+            summary = ", ".join(f"{kind} {value:.3f}" for kind, value in sorted(rounds[-1].items()))
+            print(f"{name} {pair + 1}: ms of CPU per call: {summary}", flush=True)
+    ratios = {kind: estimate([costs["own"] / costs[kind] for costs in rounds]) for kind in KINDS[1:]}
+    return {"rounds": rounds} | {f"own / {kind}": asdict(ratio) for kind, ratio in ratios.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -128,9 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with TemporaryDirectory(prefix="lumos-tool-agents-") as folder:
         for name in NAMES:
             results[name] = measure(name, options.pairs, options.episodes, Path(folder))
-            for kind, wanted in (("ref", f", wanted ≤ {LIMIT}"), ("sent", "")):
-                one = results[name][f"own / {kind}"]
-                print(f"{name}: own / {kind} {one['median']:.2f} [{one['low']:.2f}, {one['high']:.2f}]{wanted}")
+            for kind, target in (("ref", f", wanted ≤ {LIMIT}"), ("sent", "")):
+                ratio = results[name][f"own / {kind}"]
+                print(f"{name}: own / {kind} {ratio['median']:.2f} [{ratio['low']:.2f}, {ratio['high']:.2f}]{target}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(results, indent=1))
 

@@ -64,10 +64,10 @@ class Tools:
         draw = random.Random(f"answer {self._seed} {self._number} {provider} {name} {text}")
         if fault == MISLEADING:
             return Answer("", {"status": "ok", "message": draw.choice(_NOTHING), **self._filler(draw)}, 0)
-        found = self._world.tell(name, text, self._setting.strict)
-        if found is None:
+        facts = self._world.tell(name, text, self._setting.strict)
+        if facts is None:
             return Answer("", {"status": "ok", "results": [], "total": 0, **self._filler(draw)}, 0)
-        return Answer("", found | self._filler(draw), 0)
+        return Answer("", facts | self._filler(draw), 0)
 
     def _filler(self, draw: random.Random) -> dict[str, str]:
         if not self._setting.filler:

@@ -33,33 +33,35 @@ def choose(view: View) -> Wish | None:
         thing, relation = view.follow(path)
         if relation is None:
             continue
-        refused: list[tuple[int, Wish]] = []
-        for one in view.functions:
-            if one.relation != relation:
+        refusals: list[tuple[int, Wish]] = []
+        for function in view.functions:
+            if function.relation != relation:
                 continue
-            calls = [seen for seen in view.seen if (seen.function, seen.argument) == (one.name, thing)]
+            calls = [call for call in view.seen if (call.function, call.argument) == (function.name, thing)]
             if not calls:
-                return Wish(one, thing)
-            off = any((seen.function, seen.argument) == (one.name, thing) for seen in view.tried_here)
-            if all(LIMITED in seen.message for seen in calls) and len(calls) < MAX_TRIES and not off:
-                refused.append((len(calls), Wish(one, thing)))
-        if refused:  # better another provider; else once more
-            return min(refused, key=lambda pair: pair[0])[1]
+                return Wish(function, thing)
+            off = any((call.function, call.argument) == (function.name, thing) for call in view.tried_here)
+            if all(LIMITED in call.told for call in calls) and len(calls) < MAX_TRIES and not off:
+                refusals.append((len(calls), Wish(function, thing)))
+        if refusals:  # better another provider; else once more
+            return min(refusals, key=lambda pair: pair[0])[1]
     return None
 
 
 def answer_of(view: View) -> tuple[str, bool]:
     """What is known of what is asked for, and whether that is all of it."""
     ends = [(path, *view.follow(path)) for path in view.paths]
-    known = [f"the {path.write().removeprefix('the ')} is {thing}" for path, thing, left in ends if left is None]
-    return "; ".join(known), bool(ends) and len(known) == len(ends)
+    facts = [
+        f"the {path.write().removeprefix('the ')} is {thing}" for path, thing, relation in ends if relation is None
+    ]
+    return "; ".join(facts), bool(ends) and len(facts) == len(ends)
 
 
 class Models:
-    """The replies of all roles. `noise`: the share of errors of those that decide; `misjudged`: the state manager's."""
+    """The replies of all roles. `noise`: the share of errors of those that decide; `manager_noise`: the state manager's."""
 
-    def __init__(self, seed: int, noise: float, misjudged: float = 0.0):
-        self._seed, self._noise, self._misjudged = seed, noise, misjudged
+    def __init__(self, seed: int, noise: float, manager_noise: float = 0.0):
+        self._seed, self._noise, self._manager_noise = seed, noise, manager_noise
 
     def reply(self, prompt: str) -> str:
         """The reply of the role whose instruction the prompt begins with: as a server has it that hosts them all."""
@@ -85,12 +87,12 @@ class Models:
         if wish is not None:
             arguments = json.dumps({wish.function.parameter: wish.argument})
             return f"{thought}Action: {wish.function.name}\nAction Input: {arguments}"
-        said = (
+        finish_arguments = (
             {"return_type": "give_answer", "final_answer": f"{answer}."}
             if whole
             else {"return_type": "give_up_and_restart"}
         )
-        return f"{thought}Action: Finish\nAction Input: {json.dumps(said)}"
+        return f"{thought}Action: Finish\nAction Input: {json.dumps(finish_arguments)}"
 
     def _plan(self, prompt: str, draw: random.Random) -> str:
         view, numbers, lines = View(prompt), dict[tuple[str, str], str](), []
@@ -98,7 +100,7 @@ class Models:
             thing = path.start
             for relation in path.relations:
                 if (relation, thing) not in numbers:
-                    wish = Wish(next(one for one in view.functions if one.relation == relation), thing)
+                    wish = Wish(next(function for function in view.functions if function.relation == relation), thing)
                     if draw.random() < self._noise:
                         wish = _mistaken(wish, view, draw) or wish
                     number = numbers[relation, thing] = f"#E{len(numbers) + 1}"
@@ -113,16 +115,16 @@ class Models:
 
     def _record(self, prompt: str, draw: random.Random) -> str:
         """A success, where the returned text says what the function is for."""
-        called = prompt.rpartition("\nCall: ")[2].split("\n", 1)[0]
-        relation, returned = called.partition("_for_")[0], prompt.rpartition("\nReturned: ")[2]
-        returned = returned.partition("\n<|assistant|>")[0]
-        found = value_in(returned, relation)
-        success = (found is not None) != (draw.random() < self._misjudged)
+        call = prompt.rpartition("\nCall: ")[2].split("\n", 1)[0]
+        relation, returned_text = call.partition("_for_")[0], prompt.rpartition("\nReturned: ")[2]
+        returned_text = returned_text.partition("\n<|assistant|>")[0]
+        fact = value_in(returned_text, relation)
+        success = (fact is not None) != (draw.random() < self._manager_noise)
         if success:
-            said = f"{relation}: {found}" if found else returned[:200].replace('"', "'")
-            return json.dumps({"status": "success", "aim": f"find the {relation}", "answer": said})
-        limited = LIMITED in returned
-        reason = f"{LIMITED}: try another function" if limited else "it says nothing of what was asked for"
+            answer = f"{relation}: {fact}" if fact else returned_text[:200].replace('"', "'")
+            return json.dumps({"status": "success", "aim": f"find the {relation}", "answer": answer})
+        is_limited = LIMITED in returned_text
+        reason = f"{LIMITED}: try another function" if is_limited else "it says nothing of what was asked for"
         return json.dumps({"status": "failure", "aim": f"find the {relation}", "reason": reason})
 
 
@@ -130,9 +132,9 @@ def _mistaken(wish: Wish | None, view: View, draw: random.Random) -> Wish | None
     """Another call than the one that is wanted; None: Finish."""
     argument = wish.argument if wish else view.paths[0].start
     if wish is not None and draw.random() < 0.5:
-        others = {*view.facts.values(), *(path.start for path in view.paths)} - {argument}
-        wrong = draw.choice(sorted(others)) if others else argument[:-1]
+        candidates = {*view.facts.values(), *(path.start for path in view.paths)} - {argument}
+        wrong = draw.choice(sorted(candidates)) if candidates else argument[:-1]
         return Wish(wish.function, wrong)
-    choices = [None, *(one for one in view.functions if wish is None or one != wish.function)]
+    choices = [None, *(function for function in view.functions if wish is None or function != wish.function)]
     function = draw.choice(choices)
     return None if function is None else Wish(function, argument)

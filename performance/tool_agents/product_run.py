@@ -43,35 +43,40 @@ def questions(first: int, last: int) -> list[Question]:
 
 def write_prompts(name: str, episodes: int, folder: Path) -> None:
     """What the episodes ask, for the loop that only sends; and the replies by sha256 of the prompt, for the server."""
-    listed, replies = [], {}
+    prompts, replies = [], {}
     for question in questions(0, episodes):
         steps = journal_of(CONTEST, question, name).steps
-        asked = [(one.command, one.result) for one in steps if isinstance(one.command, Ask)]
-        listed.append([(ask.role, ask.prompt) for ask, _ in asked])
-        for ask, done in asked:
-            assert isinstance(done, Completion)
-            replies[hashlib.sha256(ask.prompt.encode()).hexdigest()] = done.text
-    (folder / f"{name}.json").write_text(json.dumps(listed))
+        model_calls = [(step.command, step.result) for step in steps if isinstance(step.command, Ask)]
+        prompts.append([(ask.role, ask.prompt) for ask, _ in model_calls])
+        for ask, reply in model_calls:
+            assert isinstance(reply, Completion)
+            replies[hashlib.sha256(ask.prompt.encode()).hexdigest()] = reply.text
+    (folder / f"{name}.json").write_text(json.dumps(prompts))
     (folder / f"{name}.replies.json").write_text(json.dumps(replies))
 
 
 def answers() -> Answers:
     """What every API answers, as the bare loop looks it up."""
-    found = {}
-    for name, one in RELATIONS.items():
-        for provider, thing in product(one.providers, CONTEST.world.things[one.of]):
+    bodies = {}
+    for name, relation in RELATIONS.items():
+        for provider, thing in product(relation.providers, CONTEST.world.things[relation.of]):
             body = json.dumps({"error": "", "response": CONTEST.world.tell(name, thing)}, ensure_ascii=False)
-            found[provider, name, orjson.dumps({one.of: thing})] = body, "ok"
-    return found
+            bodies[provider, name, orjson.dumps({relation.of: thing})] = body, "ok"
+    return bodies
 
 
 def write_records(path: Path) -> None:
     """What every API answers, as a file of recorded answers."""
     lines = []
-    for name, one in RELATIONS.items():
-        for provider in one.providers:
-            for thing in CONTEST.world.things[one.of]:
-                names = {"category": one.category, "tool": provider, "api": name, "arguments": {one.of: thing}}
+    for name, relation in RELATIONS.items():
+        for provider in relation.providers:
+            for thing in CONTEST.world.things[relation.of]:
+                names = {
+                    "category": relation.category,
+                    "tool": provider,
+                    "api": name,
+                    "arguments": {relation.of: thing},
+                }
                 lines.append(json.dumps({**names, "response": CONTEST.world.tell(name, thing), "code": 0}))
     path.write_text("\n".join(lines))
 
@@ -94,7 +99,8 @@ class _Tasks:
 def rows_of(work: list[Question]) -> Rows:
     """The questions as a submission reads them."""
     tasks = [
-        replace(one.task(), benchmark="toolbench", gold={"relevant": [list(api) for api in one.apis]}) for one in work
+        replace(question.task(), benchmark="toolbench", gold={"relevant": [list(api) for api in question.apis]})
+        for question in work
     ]
     return read_rows(_Tasks(tasks), None, "I1-inst", False)  # type: ignore[arg-type]
 
@@ -124,10 +130,8 @@ class Embedded:
         job = Evaluate(Infer("toolbench", rows.digest, "I1-inst", self._name, self._agent))
         identifier, _ = submit(self._database, self._settings, job, rows)
         Dispatcher(self._process, [job.pool], only=identifier).run(lambda: False)
-        wanted = (
-            select(func.count()).select_from(CompletionRow).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
-        )
+        query = select(func.count()).select_from(CompletionRow).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
         with self._database.engine.connect() as connection:
             if (state := get_job(connection, identifier).state) != "done":
                 raise RuntimeError(f"job {identifier} is {state}")
-            return connection.execute(wanted.where(EpisodeRow.job == identifier)).scalar_one()
+            return connection.execute(query.where(EpisodeRow.job == identifier)).scalar_one()

@@ -30,11 +30,11 @@ class Path:
 
     def walk(self, world: World) -> list[tuple[str, str, str]]:
         """(relation, thing, what is related) of each call."""
-        found, thing = [], self.start
+        steps, thing = [], self.start
         for name in self.relations:
-            found.append((name, thing, world.facts[name, thing]))
-            thing = found[-1][2]
-        return found
+            steps.append((name, thing, world.facts[name, thing]))
+            thing = steps[-1][2]
+        return steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,13 @@ class Question:
         """Whether an answer names what is asked for, in the place where it says so, and no rival of it."""
         if answer is None or len(answer) > MAX_ANSWER:
             return False
-        told = dict(re.findall(r"(the [^;]*?) is ([^;]*?)(?=;|\.?$)", answer))
-        rivals = {name: {fact for (other, _), fact in world.facts.items() if other == name} for name, _ in self.answers}
+        statements = dict(re.findall(r"(the [^;]*?) is ([^;]*?)(?=;|\.?$)", answer))
+        rivals = {
+            name: {fact for (relation, _), fact in world.facts.items() if relation == name} for name, _ in self.answers
+        }
         for path, (name, right) in zip(self.paths, self.answers, strict=True):
-            said = told.get(path.write(), "")
-            if {one for one in rivals[name] if re.search(rf"\b{re.escape(one)}\b", said)} != {right}:
+            statement = statements.get(path.write(), "")
+            if {fact for fact in rivals[name] if re.search(rf"\b{re.escape(fact)}\b", statement)} != {right}:
                 return False
         return True
 
@@ -76,12 +78,12 @@ def make_questions(world: World, seed: int, many: int) -> list[Question]:
 def _question(number: int, size: int, world: World, draw: random.Random) -> Question:
     while True:
         paths = tuple(dict.fromkeys(_path(world, draw) for _ in range(draw.choice((1, 1, 2)))))
-        walked = [path.walk(world) for path in paths]
-        calls = frozenset((name, thing) for one in walked for name, thing, _ in one)
-        round_trip = any(len({thing for _, thing, _ in one}) < len(one) for one in walked)
-        if len(calls) == size and len({one[-1][:2] for one in walked}) == len(walked) and not round_trip:
+        walks = [path.walk(world) for path in paths]
+        calls = frozenset((name, thing) for walk in walks for name, thing, _ in walk)
+        round_trip = any(len({thing for _, thing, _ in walk}) < len(walk) for walk in walks)
+        if len(calls) == size and len({walk[-1][:2] for walk in walks}) == len(walks) and not round_trip:
             break
-    ends = tuple((one[-1][0], one[-1][2]) for one in walked)
+    ends = tuple((walk[-1][0], walk[-1][2]) for walk in walks)
     return Question(number, paths, calls, ends, _apis(sorted({name for name, _ in calls}), draw))
 
 
@@ -89,18 +91,18 @@ def _path(world: World, draw: random.Random) -> Path:
     kind = draw.choice(("book", "person", "town", "club"))
     start, names = draw.choice(world.things[kind]), []
     for _ in range(draw.randint(1, 4)):
-        following = [one for one in RELATIONS.values() if one.of == kind]
-        if not following:
+        successors = [relation for relation in RELATIONS.values() if relation.of == kind]
+        if not successors:
             break
-        one = draw.choice(following)
-        names.append(one.name)
-        kind = one.gives
+        relation = draw.choice(successors)
+        names.append(relation.name)
+        kind = relation.gives
     return Path(start, tuple(names))
 
 
-def _apis(needed: Sequence[str], draw: random.Random) -> tuple[Api, ...]:
+def _apis(required_names: Sequence[str], draw: random.Random) -> tuple[Api, ...]:
     """Both providers of what is needed and of two relations that are not, shuffled."""
-    others = draw.sample(sorted(RELATIONS.keys() - set(needed)), 2)
-    apis = [(provider, name) for name in (*needed, *others) for provider in RELATIONS[name].providers]
+    extra_names = draw.sample(sorted(RELATIONS.keys() - set(required_names)), 2)
+    apis = [(provider, name) for name in (*required_names, *extra_names) for provider in RELATIONS[name].providers]
     draw.shuffle(apis)
     return tuple(apis)

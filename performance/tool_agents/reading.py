@@ -75,7 +75,7 @@ class View:
     def paths(self) -> list[Path]:
         """What is asked for; nothing where the request is not in sight."""
         match = _REQUEST.search(self._prompt)
-        return [_read_path(one) for one in match[1].split(", and what is ")] if match else []
+        return [_read_path(text) for text in match[1].split(", and what is ")] if match else []
 
     @cached_property
     def tried_here(self) -> list[SeenCall]:
@@ -83,33 +83,33 @@ class View:
         _, mark, rest = self._prompt.rpartition(_TRIED)
         if not mark or "<|assistant|>\n" in rest[:-15]:
             return []
-        listed, _ = json.JSONDecoder().raw_decode(rest)
-        return [SeenCall(one["name"], _argument(one["arguments"]), one["function_output"]) for one in listed]
+        records, _ = json.JSONDecoder().raw_decode(rest)
+        return [Seen(record["name"], _argument(record["arguments"]), record["function_output"]) for record in records]
 
     @cached_property
-    def seen(self) -> list[SeenCall]:
-        return [*self._made(), *self.tried_here]
+    def seen(self) -> list[Seen]:
+        return [*self._read_calls(), *self.tried_here]
 
-    def _made(self) -> Iterator[SeenCall]:
-        for name, arguments, told in _STEP.findall(self._prompt):
-            yield SeenCall(name, _argument(arguments), told)
+    def _read_calls(self) -> Iterator[Seen]:
+        for name, arguments, output in _STEP.findall(self._prompt):
+            yield Seen(name, _argument(arguments), output)
         state = self._prompt.rpartition("\nFailed calls:\n")[2] if "\nFailed calls:\n" in self._prompt else ""
-        for name, arguments, told in _RECORD.findall(state):
-            yield SeenCall(name, _argument(arguments), told)
-        evidence: dict[str, SeenCall] = {}
-        for variable, name, arguments, told in _EVIDENCE.findall(self._prompt):
+        for name, arguments, output in _RECORD.findall(state):
+            yield Seen(name, _argument(arguments), output)
+        evidence: dict[str, Seen] = {}
+        for variable, name, arguments, output in _EVIDENCE.findall(self._prompt):
             argument = _argument(arguments)
             number = argument.partition(".")[0]
             if number in evidence:
                 argument = evidence[number].found or argument
-            evidence[variable] = SeenCall(name, argument, told)
+            evidence[variable] = Seen(name, argument, output)
         yield from evidence.values()
 
     @cached_property
     def facts(self) -> dict[tuple[str, str], str]:
         """(relation, thing in small letters) to what is related."""
-        known = ((one.relation, one.argument.lower(), one.found) for one in self.seen)
-        return {(relation, thing): found for relation, thing, found in known if found}
+        triples = ((call.relation, call.argument.lower(), call.found) for call in self.seen)
+        return {(relation, thing): fact for relation, thing, fact in triples if fact}
 
     def follow(self, path: Path) -> tuple[str, str | None]:
         """As far as a path is known: where it has come, and the next relation; None at its end."""
@@ -132,7 +132,7 @@ def _read_path(text: str) -> Path:
 def _argument(text: str) -> str:
     """The value of the one argument of a call; '' where there is none."""
     try:
-        found = json.loads(text)
+        arguments = json.loads(text)
     except ValueError:
         return ""
-    return str(next(iter(found.values()), "")) if isinstance(found, dict) else ""
+    return str(next(iter(arguments.values()), "")) if isinstance(arguments, dict) else ""

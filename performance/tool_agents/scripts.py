@@ -46,14 +46,20 @@ class Functions:
         self._answers = answers
         self._apis: dict[str, tuple[str, str]] = {}
         self.lines: dict[str, str] = {}
-        for one in documents:
-            tool, api = one["tool_name"], one["api_name"]
+        for document in documents:
+            tool, api = document["tool_name"], document["api_name"]
             name = f"{_plain(api)}_for_{_plain(tool)}"
-            needed = [f"{_plain(each['name'])}: {each['type'].lower()}" for each in one["required_parameters"]]
-            needed += [f"[{_plain(each['name'])}: {each['type'].lower()}]" for each in one["optional_parameters"]]
+            parameters = [
+                f"{_plain(parameter['name'])}: {parameter['type'].lower()}"
+                for parameter in document["required_parameters"]
+            ]
+            parameters += [
+                f"[{_plain(parameter['name'])}: {parameter['type'].lower()}]"
+                for parameter in document["optional_parameters"]
+            ]
             self._apis[name] = tool, api
-            said = f"A function of the tool '{tool}'. {one['api_description']}"
-            self.lines[name] = f"{name}({'; '.join(needed)}): {said}"
+            description = f"A function of the tool '{tool}'. {document['api_description']}"
+            self.lines[name] = f"{name}({'; '.join(parameters)}): {description}"
 
     def ask_for(self, question: str) -> str:
         return "Functions:\n" + "\n".join((*self.lines.values(), _FINISH)) + f"\n\nRequest: {question}"
@@ -70,14 +76,14 @@ def _plain(name: str) -> str:
 
 def read(reply: str) -> tuple[str, str, str]:
     """Thought, name and arguments. Raises ValueError for other than the three lines."""
-    found = _REPLY.fullmatch(reply)
-    if found is None:
+    match = _REPLY.fullmatch(reply)
+    if match is None:
         raise ValueError(f"not three lines: {reply[:80]!r}")
-    return found[1] or "", found[2], found[3]
+    return match[1] or "", match[2], match[3]
 
 
-def shorten(body: str, most: int) -> str:
-    return body if len(body) <= most else body[:most] + "..."
+def shorten(body: str, limit: int) -> str:
+    return body if len(body) <= limit else body[:limit] + "..."
 
 
 class _Search:
@@ -92,38 +98,38 @@ class _Search:
 
     def expand(self, path: str, nodes: int, latest: str) -> Generator[tuple[str, str], str, bool]:
         """Search below the node that `path` leads to; returns whether the search goes on elsewhere."""
-        tried: list[dict[str, str]] = []
+        attempts: list[dict[str, str]] = []
         for _ in range(WIDTH):
-            told = _tell(tried, latest) if tried else ""
-            reply = yield "policy", f"{self._head}{path}{told}{ASSISTANT}"
+            hint = _tell(attempts, latest) if attempts else ""
+            reply = yield "policy", f"{self._head}{path}{hint}{ASSISTANT}"
             self._calls += 1
             if self._calls == MAX_CALLS:
                 return False
-            thought, name, given = read(reply)
-            arguments = orjson.loads(given)
+            thought, name, argument_text = read(reply)
+            arguments = orjson.loads(argument_text)
             if name == "Finish":
                 if arguments["return_type"] == "give_answer":
                     self.answer = arguments["final_answer"]
-                    self.actions.append((name, given, "ok", self.answer or ""))
+                    self.actions.append((name, argument_text, "ok", self.answer or ""))
                     return False
-                self.actions.append((name, given, "give_up", ""))
+                self.actions.append((name, argument_text, "give_up", ""))
                 return True  # two levels back: no sibling is tried
             body, status = self._functions.call(name, arguments)
-            shown = shorten(body, SHOWN)
-            self.actions.append((name, given, status, shown))
-            tried.append({"name": name, "arguments": given, "function_output": shown})
+            preview = shorten(body, SHOWN)
+            self.actions.append((name, argument_text, status, preview))
+            attempts.append({"name": name, "arguments": argument_text, "function_output": preview})
             deeper = nodes + 2 + bool(thought)
             if deeper < DEEP:
-                below = f"{path}{ASSISTANT}{reply}{END}{USER}Observation: {shown}"
-                if not (yield from self.expand(below, deeper, shown)):
+                below = f"{path}{ASSISTANT}{reply}{END}{USER}Observation: {preview}"
+                if not (yield from self.expand(below, deeper, preview)):
                     return False
         return True
 
 
-def _tell(tried: list[dict[str, str]], latest: str) -> str:
-    shown = json.dumps(tried, indent=2, ensure_ascii=False)
-    told = DIVERSITY.format(tried=shown) + (f"The latest observation is: {latest}\n" if latest else "")
-    return f"\n\n{told.rstrip()}"
+def _tell(attempts: list[dict[str, str]], latest: str) -> str:
+    listing = json.dumps(attempts, indent=2, ensure_ascii=False)
+    hint = DIVERSITY.format(tried=listing) + (f"The latest observation is: {latest}\n" if latest else "")
+    return f"\n\n{hint.rstrip()}"
 
 
 def dfsdt(question: str, documents: Sequence[Mapping[str, Any]], answers: Answers) -> Episode:
@@ -136,36 +142,36 @@ def sum2act(question: str, documents: Sequence[Mapping[str, Any]], answers: Answ
     functions = Functions(documents, answers)
     head = f"{SYSTEM}{ROUTER}{USER}{functions.ask_for(question)}\n\n"
     manager = f"{SYSTEM}{STATE_MANAGER}{USER}Request: {question}\n\nCall: "
-    solved, failed, results = [], [], []
-    made: set[tuple[str, bytes]] = set()
+    aims, failures, results = [], [], []
+    known_calls: set[tuple[str, bytes]] = set()
     actions: list[Row] = []
     for _ in range(STEPS):
-        answered, refused, found = "\n".join(solved), "\n".join(failed), "\n".join(results)
-        state = f"Already solved:\n{answered or 'nothing'}\nFailed calls:\n{refused or 'none'}\nResults:\n"
-        thought, name, given = read((yield "router", f"{head}{state}{found or 'none'}{ASSISTANT}"))
-        arguments = orjson.loads(given)
+        aim_lines, failure_lines, result_lines = "\n".join(aims), "\n".join(failures), "\n".join(results)
+        state = f"Already solved:\n{aim_lines or 'nothing'}\nFailed calls:\n{failure_lines or 'none'}\nResults:\n"
+        thought, name, argument_text = read((yield "router", f"{head}{state}{result_lines or 'none'}{ASSISTANT}"))
+        arguments = orjson.loads(argument_text)
         if name == "Finish":
             answer = arguments.get("final_answer")
-            actions.append((name, given, "ok" if answer else "give_up", answer or ""))
+            actions.append((name, argument_text, "ok" if answer else "give_up", answer or ""))
             return answer, actions
         call = name, orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)
-        if call in made:
-            failed.append(f"- {name} {given}: this call of {name} was made before")
-            actions.append((name, given, "repeated", ""))
+        if call in known_calls:
+            failures.append(f"- {name} {argument_text}: this call of {name} was made before")
+            actions.append((name, argument_text, "repeated", ""))
             continue
-        made.add(call)
+        known_calls.add(call)
         body, status = functions.call(name, arguments)
-        actions.append((name, given, status, shorten(body, SHOWN)))
-        told = (
-            f"{name} {given}\nPurpose: {thought}\nFunction: {functions.lines[name]}\n\n"
+        actions.append((name, argument_text, status, shorten(body, SHOWN)))
+        call_text = (
+            f"{name} {argument_text}\nPurpose: {thought}\nFunction: {functions.lines[name]}\n\n"
             f"Returned: {shorten(body, SHOWN_TO_MANAGER)}"
         )
-        record = orjson.loads((yield "state_manager", f"{manager}{told}{ASSISTANT}"))
+        record = orjson.loads((yield "state_manager", f"{manager}{call_text}{ASSISTANT}"))
         if record["status"] == "success":
-            solved.append(f"- {record['aim']}")
-            results.append(f"- {name} {given}: {record['answer']}")
+            aims.append(f"- {record['aim']}")
+            results.append(f"- {name} {argument_text}: {record['answer']}")
         else:
-            failed.append(f"- {name} {given}: {record['reason']}")
+            failures.append(f"- {name} {argument_text}: {record['reason']}")
     return None, actions
 
 

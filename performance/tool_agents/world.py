@@ -67,10 +67,10 @@ class World:
         }
         numbers = iter(draw.sample(range(101, 9999), 400))  # no two are equal: a number tells what it is of
         self.facts: dict[tuple[str, str], str] = {}  #: (relation, thing) to what is related
-        for one in RELATIONS.values():
-            for thing in self.things[one.of]:
-                known = self.things.get(one.gives)
-                self.facts[one.name, thing] = draw.choice(known) if known else str(next(numbers))
+        for relation in RELATIONS.values():
+            for thing in self.things[relation.of]:
+                choices = self.things.get(relation.gives)
+                self.facts[relation.name, thing] = draw.choice(choices) if choices else str(next(numbers))
 
     def _names(self, first: tuple[str, ...], last: tuple[str, ...], many: int, between: str) -> tuple[str, ...]:
         return tuple(f"{a}{between}{b}" for a, b in self._draw.sample([*product(first, last)], many))
@@ -81,32 +81,32 @@ class World:
 
     def named_in(self, text: str, kind: str, strict: bool) -> str | None:
         """The thing of that kind that an argument names: exactly, or else the only one whose name is in the text."""
-        known = self._by_small_letters[kind]
+        names = self._by_small_letters[kind]
         if strict:
             return text if text in self.things[kind] else None
         small = text.strip().lower()
-        found = [small] if small in known else [name for name in known if name in small]
-        return known[found[0]] if len(found) == 1 else None
+        matches = [small] if small in names else [name for name in names if name in small]
+        return names[matches[0]] if len(matches) == 1 else None
 
     def tell(self, relation: str, text: str, strict: bool = False) -> dict[str, Any] | None:
         """What an API answers of that argument; None where it knows no such thing."""
-        one = RELATIONS[relation]
-        if (thing := self.named_in(text, one.of, strict)) is None:
+        definition = RELATIONS[relation]
+        if (thing := self.named_in(text, definition.of, strict)) is None:
             return None
-        return {one.of: thing, relation: self.facts[relation, thing]}
+        return {definition.of: thing, relation: self.facts[relation, thing]}
 
 
 def document(api: Api) -> dict[str, Any]:
     """An API's entry in an `api_list`."""
     provider, name = api
-    one = RELATIONS[name]
+    relation = RELATIONS[name]
     return {
-        "category_name": one.category,
+        "category_name": relation.category,
         "tool_name": provider,
         "api_name": name,
-        "api_description": f"Tells the {name} of a {one.of}.",
-        "required_parameters": [{"name": one.of, "type": "STRING", "description": f"Name of the {one.of}."}],
+        "api_description": f"Tells the {name} of a {relation.of}.",
+        "required_parameters": [{"name": relation.of, "type": "STRING", "description": f"Name of the {relation.of}."}],
         "optional_parameters": [],
         "method": "GET",
-        "template_response": {one.of: "str", name: "str"},
+        "template_response": {relation.of: "str", name: "str"},
     }

@@ -30,41 +30,45 @@ def main(
     ),
 ) -> None:
     """Scripted policies on generated tools: what is compared is how the formulations lead them."""
-    chosen = [one for one in all_cells() if cells in one.label]
-    if not chosen:
+    selection = [cell for cell in all_cells() if cells in cell.label]
+    if not selection:
         raise typer.BadParameter(f"no cell has '{cells}' in its label, as '{all_cells()[0].label}' has '6 links'")
     began = time.monotonic()
     try:
-        lines = work(Run(tasks, seed, noise, unsolvable), chosen, out, lambda label: console.print(f"[dim]{label}"))
+        lines = work(Run(tasks, seed, noise, unsolvable), selection, out, lambda label: console.print(f"[dim]{label}"))
     except SpecError as error:
         console.print(str(error))
         raise typer.Exit(2) from None
-    console.print(as_table(chosen, lines))
-    console.print(pairs_table(chosen, lines))
+    console.print(as_table(selection, lines))
+    console.print(pairs_table(selection, lines))
     console.print(f"{time.monotonic() - began:.0f} s; everything that was measured: {out}")
 
 
 def as_table(cells: list[Cell], lines: list[dict[str, Any]]) -> Table:
     columns = ("cell", "limits", "method", "verified pass [95 %]", "refusal", "partial", "false", "calls", "longest")
-    shown = Table(*columns, title=f"Scripted policies; with a ratio, prompts have at most {CONTEXT:,} characters")
+    summary_table = Table(
+        *columns, title=f"Scripted policies; with a ratio, prompts have at most {CONTEXT:,} characters"
+    )
     for cell, line in zip(cells, lines, strict=True):
-        shown.add_section()
-        for place, row in enumerate(line["rows"]):
+        summary_table.add_section()
+        for index, row in enumerate(line["rows"]):
             refusal = f"{100 * row['refusal']['share']:.0f} %" if row["refusal"]["n"] else ""
             shares = (f"{100 * row[name]:.0f} %" for name in ("partial", "false_finish"))
             figures = (_interval(row["pass"], "share"), refusal, *shares, f"{row['calls']:.1f}", f"{row['longest']:,}")
-            shown.add_row(cell.label if not place else "", row["limits"], row["method"], *figures)
-    return shown
+            summary_table.add_row(cell.label if not index else "", row["limits"], row["method"], *figures)
+    return summary_table
 
 
 def pairs_table(cells: list[Cell], lines: list[dict[str, Any]]) -> Table:
-    shown = Table("cell", "limits", "from", "to", "difference of verified pass [95 %]", title="On the same tasks")
+    difference_table = Table(
+        "cell", "limits", "from", "to", "difference of verified pass [95 %]", title="On the same tasks"
+    )
     for cell, line in zip(cells, lines, strict=True):
-        shown.add_section()
-        for place, row in enumerate(line["pairs"]):
-            first = cell.label if not place else ""
-            shown.add_row(first, row["limits"], row["from"], row["to"], _interval(row, "difference"))
-    return shown
+        difference_table.add_section()
+        for index, row in enumerate(line["pairs"]):
+            first = cell.label if not index else ""
+            difference_table.add_row(first, row["limits"], row["from"], row["to"], _interval(row, "difference"))
+    return difference_table
 
 
 def _interval(row: dict[str, Any], name: str) -> str:

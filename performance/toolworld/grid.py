@@ -47,8 +47,8 @@ class Cell:
 
     @property
     def label(self) -> str:
-        told = f"{self.world}, faults {self.faults:g}, ratio {self.ratio:g}, traps {self.traps:g}"
-        return f"{told}, {self.policy}{', all tools fail' if self.down else ''}"
+        dials = f"{self.world}, faults {self.faults:g}, ratio {self.ratio:g}, traps {self.traps:g}"
+        return f"{dials}, {self.policy}{', all tools fail' if self.down else ''}"
 
     def tasks(self, many: int, unsolvable: float) -> list[Task]:
         """The first tasks of SPLIT with these dials; every cell of a world asks for the same."""
@@ -56,8 +56,8 @@ class Cell:
         options["unsolvable"] = f"{unsolvable:g}"
         if self.ratio:
             options |= {"ratio": f"{self.ratio:g}", "context": str(CONTEXT)}
-        found = [one for one in islice(benchmark.read(None, SPLIT, **options), many) if isinstance(one, Task)]
-        return [break_all(one) for one in found] if self.down else found
+        tasks = [task for task in islice(benchmark.read(None, SPLIT, **options), many) if isinstance(task, Task)]
+        return [break_all(task) for task in tasks] if self.down else tasks
 
     def models(self, seed: int, noise: float) -> Models:
         if self.policy == RANDOM:
@@ -67,15 +67,15 @@ class Cell:
 
 def all_cells() -> list[Cell]:
     """The grid with the noisy policy, and what it is to be seen against."""
-    found = [Cell(*one) for one in product(WORLDS, FAULTS, RATIOS, TRAPS)]
+    cells = [Cell(*dials) for dials in product(WORLDS, FAULTS, RATIOS, TRAPS)]
     for world in WORLDS:
-        found += [
+        cells += [
             Cell(world, 1.0, 0.0, 1.0, ORACLE),
             Cell(world, policy=RANDOM),
             Cell(world, down=True),
             Cell(world, traps=0.3, policy=BY_NAMES),
         ]
-    return found
+    return cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,45 +97,48 @@ def measure(run: Run, cell: Cell) -> dict[str, Any]:
     context = CONTEXT if cell.ratio else 0
     rows, pairs = [], []
     for kind, limits in LIMITS.items():
-        found = {name: [play(one, name, models, limits, context) for one in tasks] for name in NAMES}
-        rows += [{"limits": kind, "method": name} | summary(results) for name, results in found.items()]
-        pairs += [{"limits": kind} | difference(one, other, found[one], found[other]) for one, other in PAIRS]
+        results_by_method = {name: [play(task, name, models, limits, context) for task in tasks] for name in NAMES}
+        rows += [{"limits": kind, "method": name} | summary(results) for name, results in results_by_method.items()]
+        pairs += [
+            {"limits": kind} | difference(first, second, results_by_method[first], results_by_method[second])
+            for first, second in PAIRS
+        ]
     return {"key": run.key(cell), "rows": rows, "pairs": pairs}
 
 
 def summary(results: Sequence[Result]) -> dict[str, Any]:
     """Shares with Wilson's interval of 95 %, and means of an episode."""
-    verdicts = [one for result in results for one in result.verdicts]
+    verdicts = [verdict for result in results for verdict in result.verdicts]
     return {
         "pass": _share(results, SOLVABLE),
         "refusal": _share(results, UNSOLVABLE),
-        "partial": mean(one.scores["partial"] for one in results),
-        "false_finish": mean(one.scores["false_finish"] for one in results),
-        "calls": mean(one.calls for one in results),
-        "repeated": mean(one.repeated for one in results),
-        "characters": mean(one.characters for one in results),
-        "longest": max(one.longest for one in results),
-        "endings": dict(Counter(one.ending for one in results)),
+        "partial": mean(result.scores["partial"] for result in results),
+        "false_finish": mean(result.scores["false_finish"] for result in results),
+        "calls": mean(result.calls for result in results),
+        "repeated": mean(result.repeated for result in results),
+        "characters": mean(result.characters for result in results),
+        "longest": max(result.longest for result in results),
+        "endings": dict(Counter(result.ending for result in results)),
         "verdicts": len(verdicts),
-        "misjudged": sum(said != true for said, true in verdicts),
+        "misjudged": sum(verdict != true for verdict, true in verdicts),
     }
 
 
 def _share(results: Sequence[Result], metric: str) -> dict[str, float]:
-    values = [one.scores[metric] for one in results if metric in one.scores]
+    values = [result.scores[metric] for result in results if metric in result.scores]
     low, high = wilson(int(sum(values)), len(values))
     return {"n": len(values), "share": mean(values) if values else 0.0, "low": low, "high": high}
 
 
-def difference(one: str, other: str, first: Sequence[Result], second: Sequence[Result]) -> dict[str, Any]:
-    """How much more of the solvable tasks `other` passes, with Tango's interval of 95 %."""
+def difference(first_name: str, second_name: str, first: Sequence[Result], second: Sequence[Result]) -> dict[str, Any]:
+    """How much more of the solvable tasks the second method passes, with Tango's interval of 95 %."""
     verdicts = [
         (a.scores[SOLVABLE], b.scores[SOLVABLE]) for a, b in zip(first, second, strict=True) if SOLVABLE in a.scores
     ]
-    fixed, broken, n = sum(a < b for a, b in verdicts), sum(a > b for a, b in verdicts), len(verdicts)
-    low, high = tango_interval(fixed, broken, n)
-    found = (fixed - broken) / n if n else 0.0
-    return {"from": one, "to": other, "n": n, "difference": found, "low": low, "high": high}
+    gains, losses, n = sum(a < b for a, b in verdicts), sum(a > b for a, b in verdicts), len(verdicts)
+    low, high = tango_interval(gains, losses, n)
+    gain = (gains - losses) / n if n else 0.0
+    return {"from": first_name, "to": second_name, "n": n, "difference": gain, "low": low, "high": high}
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -143,31 +146,31 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
     for number, line in enumerate(lines, start=1):
         try:
-            found = json.loads(line) if line else None
+            cell = json.loads(line) if line else None
         except ValueError:
             if number == len(lines):
                 return
             raise SpecError(
                 f"'{path}', line {number}, is not a cell of this grid: give another file with --out."
             ) from None
-        if found is not None:
-            yield found
+        if cell is not None:
+            yield cell
 
 
 def work(run: Run, cells: Sequence[Cell], path: Path, tell: Callable[[str], None]) -> list[dict[str, Any]]:
     """The lines of all cells; those that the file does not have are worked out and added to it, one by one."""
-    known = {json.dumps(one["key"], sort_keys=True): one for one in read_lines(path)}
+    known_lines = {json.dumps(line["key"], sort_keys=True): line for line in read_lines(path)}
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_file() and (text := path.read_text(encoding="utf-8")) and not text.endswith("\n"):
         path.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")  # the line that was cut off
-    found = []
+    lines = []
     with path.open("a", encoding="utf-8") as file:
         for cell in cells:
-            line = known.get(json.dumps(run.key(cell), sort_keys=True))
+            line = known_lines.get(json.dumps(run.key(cell), sort_keys=True))
             if line is None:
                 line = measure(run, cell)
                 file.write(json.dumps(line) + "\n")
                 file.flush()
                 tell(cell.label)
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines

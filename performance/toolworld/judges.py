@@ -48,22 +48,22 @@ def believe_values(prompt: str) -> str:
     """Believes every answer that gives a value, and holds every request for solvable."""
     if _TASK in prompt:
         return "Label: Solvable"
-    found = _FINAL.search(prompt)
-    return "Label: Solved" if found and UNKNOWN not in found[1] and _NUMBER.search(found[1]) else "Label: Unsolved"
+    match = _FINAL.search(prompt)
+    return "Label: Solved" if match and UNKNOWN not in match[1] and _NUMBER.search(match[1]) else "Label: Unsolved"
 
 
 def look_values_up(prompt: str) -> str:
     """Looks each value of the answer up in what calls returned; it knows neither documents nor which call was right."""
     if _TASK in prompt:
         return "Label: Unsure"
-    found = _FINAL.search(prompt)
-    if found is None or UNKNOWN in found[1]:
+    match = _FINAL.search(prompt)
+    if match is None or UNKNOWN in match[1]:
         return "Label: Unsolved"
     if _AGAIN not in prompt:
         return "Label: Unsure"
-    returned = set(_NUMBER.findall(" ".join(_RETURNED.findall(prompt))))
-    values = _NUMBER.findall(found[1])
-    return "Label: Solved" if values and returned.issuperset(values) else "Label: Unsolved"
+    returned_numbers = set(_NUMBER.findall(" ".join(_RETURNED.findall(prompt))))
+    values = _NUMBER.findall(match[1])
+    return "Label: Solved" if values and returned_numbers.issuperset(values) else "Label: Unsolved"
 
 
 def say_truth(is_solved: bool) -> Callable[[str], str]:
@@ -89,57 +89,57 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        return sum(true == said for true, said in self.pairs) / len(self.pairs)
+        return sum(true == verdict for true, verdict in self.pairs) / len(self.pairs)
 
-    def count(self, true: bool, said: bool) -> int:
-        return self.pairs.count((true, said))
+    def count(self, true: bool, verdict: bool) -> int:
+        return self.pairs.count((true, verdict))
 
     def kappa(self) -> tuple[float, float, float] | None:
         """Cohen's kappa with its interval of 95 %; None where it is not defined."""
-        labels = [(str(true), str(said)) for true, said in self.pairs]
+        labels = [(str(true), str(verdict)) for true, verdict in self.pairs]
         value, interval = cohen_kappa(labels), kappa_interval(labels)
         return None if value is None or interval is None else (value, *interval)
 
 
 def build_judged_run(run: EpisodeRun) -> JudgedRun:
     """The run as a judge is shown it."""
-    ended = {Ending.ANSWERED: ANSWERED, Ending.GAVE_UP: GAVE_UP}.get(run.outcome.ending, UNFINISHED)
+    ending = {Ending.ANSWERED: ANSWERED, Ending.GAVE_UP: GAVE_UP}.get(run.outcome.ending, UNFINISHED)
     steps = [
-        JudgedStep(one.name, one.arguments, done.status, done.result)
-        for one, done in run.actions
-        if one.name != FINISH.name
+        JudgedStep(action.name, action.arguments, execution.status, execution.result)
+        for action, execution in run.actions
+        if action.name != FINISH.name
     ]
-    return JudgedRun(ended, run.outcome.answer or "", *within_bounds(steps))
+    return JudgedRun(ending, run.outcome.answer or "", *within_bounds(steps))
 
 
-def judge_run(judge: Callable[[str], str], task: Task, own: JudgedRun) -> dict[str, float]:
+def judge_run(judge: Callable[[str], str], task: Task, run: JudgedRun) -> dict[str, float]:
     """The scores that `lumos judge` would store, by one vote."""
-    described = [describe_tool(name, one.description) for name, one in functions_of_task(task).items()]
-    asked = Task("tooleval", "", task.row, task.question, {"tools": described, "run": own.as_json()})
+    descriptions = [describe_tool(name, function.description) for name, function in functions_of_task(task).items()]
+    judge_task = Task("tooleval", "", task.row, task.question, {"tools": descriptions, "run": run.as_json()})
 
     async def answer(command: Command, context: StepContext) -> Result:
         assert isinstance(command, Ask) and command.role == JUDGE
         return Completion(judge(command.prompt), FinishReason.STOP)
 
     agent = Agent({}, "tools", settings={"votes": "1"})
-    done = asyncio.run(run_episode(FORMULATIONS.load("tooleval"), asked, agent, MemoryJournal(), answer))
-    result = EpisodeResult(done.outcome.answer)
-    return {one.metric: one.value for one in open_benchmark("tooleval").score(asked, result)}
+    episode = asyncio.run(run_episode(FORMULATIONS.load("tooleval"), judge_task, agent, MemoryJournal(), answer))
+    result = EpisodeResult(episode.outcome.answer)
+    return {score.metric: score.value for score in open_benchmark("tooleval").score(judge_task, result)}
 
 
 def compare(tasks: Sequence[Task], models: Sequence[Models]) -> list[Agreement]:
     """Each judge's metrics beside the benchmark's, over the episodes of all models on these tasks. A tie is no pass."""
     world, pairs = open_benchmark("toolworld"), dict[tuple[str, str], list[tuple[bool, bool]]]()
     for task in tasks:
-        for one in models:
-            run, _ = run_once(task, "react", one, EQUAL)
+        for model in models:
+            run, _ = run_once(task, "react", model, EQUAL)
             true = world.score(task, EpisodeResult(run.outcome.answer, str(run.outcome.ending)))[0].value == 1
             is_solved = true and all(part["answer"] is not None for part in task.gold["parts"])
             for name, judge in {**JUDGES, KNOWING: say_truth(is_solved)}.items():
                 scores = judge_run(judge, task, build_judged_run(run))
                 for metric in METRICS:
                     pairs.setdefault((name, metric), []).append((true, scores[metric] > 0.5))
-    return [Agreement(*key, tuple(found)) for key, found in pairs.items()]
+    return [Agreement(*key, tuple(verdict_pairs)) for key, verdict_pairs in pairs.items()]
 
 
 def main(
@@ -147,15 +147,22 @@ def main(
     seed: Annotated[int, typer.Option(help="Of the policies' errors.")] = 0,
 ) -> None:
     """Agreement of scripted judges with the checker: of ToolEval's figures, not of a model that judges."""
-    found = compare(CELL.tasks(tasks, 0.1), (Policies(seed, 0.1), RandomPolicy(seed)))
+    agreements = compare(CELL.tasks(tasks, 0.1), (Policies(seed, 0.1), RandomPolicy(seed)))
     columns = ("judge", "metric", "episodes", "agreement", "kappa [95 %]", "passed wrongly", "failed wrongly")
-    shown = Table(*columns, title=f"ToolEval's verdicts beside `pass`: {CELL.label}, and the random policy")
-    for one in found:
-        kappa = one.kappa()
-        told = "not defined" if kappa is None else f"{kappa[0]:.2f} [{kappa[1]:.2f}, {kappa[2]:.2f}]"
-        wrong = str(one.count(False, True)), str(one.count(True, False))
-        shown.add_row(one.judge, one.metric, str(len(one.pairs)), f"{100 * one.share:.1f} %", told, *wrong)
-    Console(width=150).print(shown)
+    table = Table(*columns, title=f"ToolEval's verdicts beside `pass`: {CELL.label}, and the random policy")
+    for agreement in agreements:
+        kappa = agreement.kappa()
+        kappa_text = "not defined" if kappa is None else f"{kappa[0]:.2f} [{kappa[1]:.2f}, {kappa[2]:.2f}]"
+        wrong = str(agreement.count(False, True)), str(agreement.count(True, False))
+        table.add_row(
+            agreement.judge,
+            agreement.metric,
+            str(len(agreement.pairs)),
+            f"{100 * agreement.share:.1f} %",
+            kappa_text,
+            *wrong,
+        )
+    Console(width=150).print(table)
 
 
 if __name__ == "__main__":

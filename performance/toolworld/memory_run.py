@@ -60,18 +60,20 @@ def play(
     """An episode. `limits` None: the formulation's own, as in its paper. `context`: characters of a prompt, beyond
     which the episode ends as where a model's context is full; 0: any."""
     run, journal = run_once(task, name, models, limits, context, settings)
-    asked = [(step.command, step.result) for step in journal.steps if isinstance(step.command, Ask)]
-    deciding = [len(command.prompt) for command, _ in asked if command.role in ("policy", "router")] or [0]
-    written = sum(len(ask.prompt) + len(done.text) for ask, done in asked if isinstance(done, Completion))
+    model_calls = [(step.command, step.result) for step in journal.steps if isinstance(step.command, Ask)]
+    decision_lengths = [len(command.prompt) for command, _ in model_calls if command.role in ("policy", "router")] or [
+        0
+    ]
+    characters = sum(len(ask.prompt) + len(reply.text) for ask, reply in model_calls if isinstance(reply, Completion))
     result = EpisodeResult(run.outcome.answer, str(run.outcome.ending), run.actions)
     return Result(
-        {one.metric: one.value for one in benchmark.score(task, result)},
+        {score.metric: score.value for score in benchmark.score(task, result)},
         str(run.outcome.ending),
-        len(asked),
+        len(model_calls),
         len(run.actions),
-        count_repeated(one for one, _ in run.actions),
-        written,
-        max(deciding),
+        count_repeated(action for action, _ in run.actions),
+        characters,
+        max(decision_lengths),
         tuple(_verdicts(task, journal)),
     )
 
@@ -103,7 +105,7 @@ def run_once(
 
 def count_repeated(actions: Iterable[Action]) -> int:
     """Calls that were made before, by name and arguments, those that were refused for it included."""
-    calls = [(one.name, one.arguments) for one in actions]
+    calls = [(action.name, action.arguments) for action in actions]
     return len(calls) - len({call for call in calls if call[0] != REPEATED})
 
 
@@ -111,7 +113,7 @@ def break_all(task: Task) -> Task:
     """The task with every API gone."""
     world: Any = task.inputs[WORLD]
     parts = [
-        [{**link, "apis": [{**one, "fault": GONE} for one in link["apis"]]} for link in part] for part in world["parts"]
+        [{**link, "apis": [{**api, "fault": GONE} for api in link["apis"]]} for link in part] for part in world["parts"]
     ]
     return replace(task, inputs={**task.inputs, WORLD: {**world, "parts": parts}})
 
@@ -127,13 +129,13 @@ def _limit_prompt(reply: Callable[[str], str], context: int) -> Callable[[str], 
 
 def _verdicts(task: Task, journal: MemoryJournal) -> list[tuple[bool, bool]]:
     """What the state manager said of each call that it was asked about, and whether it holds a value of the gold."""
-    found, latest = [], None
+    verdicts, latest = [], None
     for step in journal.steps:
         if isinstance(step.command, Do):
             latest = step.result
         elif isinstance(step.command, Ask) and step.command.role == "state_manager" and latest is not None:
             assert isinstance(latest, Execution) and isinstance(step.result, Completion)
-            said = read_record(step.result.text, "", "").success
-            found.append((said, holds_value(task.gold["parts"], latest)))
+            is_success = read_record(step.result.text, "", "").success
+            verdicts.append((is_success, holds_value(task.gold["parts"], latest)))
             latest = None  # a summary that is asked for afterwards is no verdict
-    return found
+    return verdicts

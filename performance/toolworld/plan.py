@@ -32,7 +32,7 @@ class Play(_Table):
     cells: list[str] = []
 
     @model_validator(mode="after")
-    def _known_formulation(self) -> Play:
+    def _check_formulation(self) -> Play:
         if not FORMULATIONS.load(self.formulation).functions:
             raise ValueError(f"the formulation '{self.formulation}' calls no functions")
         return self
@@ -117,14 +117,16 @@ class ToolWorldSweep(_Table):
             for play in (*model.rollouts, *model.plays.values()):
                 if unknown := set(play.cells) - set(self.cells):
                     raise ValueError(f"models.{name}: there is no cell '{min(unknown)}'")
-        names = [played for model in self.models.values() for played in model.plays]
+        names = [name for model in self.models.values() for name in model.plays]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"models: '{name}' is what two models play: expected another name in one of them")
-        taught = {name: {one.cell for one in self.rollouts() if one.model == name} for name in self.models}
-        first, *others = taught
-        for name in others:
-            if taught[name] != taught[first]:
+        cells_by_model = {
+            name: {rollouts.cell for rollouts in self.rollouts() if rollouts.model == name} for name in self.models
+        }
+        first, *other_names = cells_by_model
+        for name in other_names:
+            if cells_by_model[name] != cells_by_model[first]:
                 raise ValueError(
                     f"models.{name}: its rollouts are of other cells, and so of other tasks, than {first}'s"
                 )

@@ -49,15 +49,15 @@ def decide(view: WorldView, restarts: bool, reads: Callable[[ListedFunction, Mis
 
     `reads` says which functions it takes for answers of a missing step; None: those whose documents say so.
     """
-    stuck = False
+    is_locked = False
     for part in view.parts:
-        _, missing = view.follow(part)
-        if missing is None:
+        _, missing_step = view.follow(part)
+        if missing_step is None:
             continue
-        if (found := _next_call(view, missing, reads or _answers)) is not None:
-            return found
-        stuck = stuck or any(LOCKED in one.message for one in view.seen)
-    if stuck and restarts:
+        if (decision := _next_call(view, missing_step, reads or _answers)) is not None:
+            return decision
+        is_locked = is_locked or any(LOCKED in call.told for call in view.seen)
+    if is_locked and restarts:
         thought = "A part is locked for the rest of this attempt, so it has to begin anew."
         return Decision(thought, FINISH.name, {"return_type": GIVE_UP})
     return finish(view)
@@ -66,46 +66,46 @@ def decide(view: WorldView, restarts: bool, reads: Callable[[ListedFunction, Mis
 def finish(view: WorldView) -> Decision:
     """Say what is known."""
     ends = [view.follow(part) for part in view.parts]
-    values = [UNKNOWN if missing else value for value, missing in ends]
-    told = "; ".join(f"{place}: {value}" for place, value in enumerate(values, start=1))
+    values = [UNKNOWN if missing_step else value for value, missing_step in ends]
+    answer = "; ".join(f"{position}: {value}" for position, value in enumerate(values, start=1))
     thought = "What could not be found stays unknown." if UNKNOWN in values else "Everything is known."
-    return Decision(thought, FINISH.name, {"return_type": GIVE_ANSWER, "final_answer": told})
+    return Decision(thought, FINISH.name, {"return_type": GIVE_ANSWER, "final_answer": answer})
 
 
-def _answers(function: ListedFunction, missing: Missing) -> bool:
-    return function.kind == ANSWERS and (function.of, function.gives) == (missing.of, missing.gives)
+def _answers(function: Listed, missing_step: Missing) -> bool:
+    return function.kind == ANSWERS and (function.of, function.gives) == (missing_step.of, missing_step.gives)
 
 
-def by_names_alone(function: ListedFunction, missing: Missing) -> bool:
+def by_names_alone(function: Listed, missing_step: Missing) -> bool:
     """Whether a function might answer, for a policy that cannot tell look-alikes apart."""
-    return (function.of, function.gives) == (missing.of, missing.gives)
+    return (function.of, function.gives) == (missing_step.of, missing_step.gives)
 
 
-def _next_call(view: WorldView, missing: Missing, reads: Callable[[ListedFunction, Missing], bool]) -> Decision | None:
+def _next_call(view: WorldView, missing_step: Missing, reads: Callable[[Listed, Missing], bool]) -> Decision | None:
     """A corrected argument; else a function that was not tried; else once more what was refused for its rate."""
-    said = f"The {missing.gives} of {missing.argument} is missing."
+    thought = f"The {missing_step.gives} of {missing_step.argument} is missing."
     fresh = again = None
-    for one in view.functions:
-        if not reads(one, missing):
+    for function in view.functions:
+        if not reads(function, missing_step):
             continue
-        calls = view.calls(one, missing.argument)
+        calls = view.calls(function, missing_step.argument)
         if not calls:
-            fresh = fresh or Decision(said, one.name, {one.parameter: missing.argument})
-        elif any(LOCKED in call.message for call in calls):
+            fresh = fresh or Decision(thought, function.name, {function.parameter: missing_step.argument})
+        elif any(LOCKED in call.told for call in calls):
             return None
         elif name := right_name(calls):
-            return Decision(f"{said} The argument is called {name}.", one.name, {name: missing.argument})
-        elif _may_repeat(view, one, calls):
-            why = f"{said} It was refused for its rate alone."
-            again = again or Decision(why, one.name, {one.parameter: missing.argument})
+            return Decision(f"{thought} The argument is called {name}.", function.name, {name: missing_step.argument})
+        elif _may_repeat(view, function, calls):
+            why = f"{thought} It was refused for its rate alone."
+            again = again or Decision(why, function.name, {function.parameter: missing_step.argument})
     return fresh or again
 
 
 def _may_repeat(view: WorldView, function: ListedFunction, calls: Sequence[SeenCall]) -> bool:
     """Whether a call that a rate limit refused may be made once more: not where the prompt asks for another one."""
-    limited = sum(LIMITED in one.message for one in calls)
-    off = any((one.function, one.argument) == (function.name, calls[0].argument) for one in view.tried_here)
-    return 0 < limited < MAX_CALLS and not off and not any(MADE_BEFORE in one.message for one in calls)
+    refusal_count = sum(LIMITED in call.told for call in calls)
+    off = any((call.function, call.argument) == (function.name, calls[0].argument) for call in view.tried_here)
+    return 0 < refusal_count < MAX_CALLS and not off and not any(MADE_BEFORE in call.told for call in calls)
 
 
 class Policies:
@@ -145,42 +145,46 @@ class RandomPolicy:
 
     def _reply(self, prompt: str) -> str:
         view, draw = WorldView(prompt), random.Random(f"random {self._seed} {prompt}")
-        told = " ".join([prompt.rpartition("Request: Find")[2], *(one.message for one in view.seen)])
-        ids = sorted(set(ENTITY.findall(told)))
+        text = " ".join([prompt.rpartition("Request: Find")[2], *(call.told for call in view.seen)])
+        ids = sorted(set(ENTITY.findall(text)))
         if not ids or not view.functions or draw.random() < FINISHING:
-            values = sorted({UNKNOWN, *re.findall(r"[0-9]{3,5}", told)})
-            said = "; ".join(f"{place}: {draw.choice(values)}" for place in range(1, len(view.parts) + 1))
-            return Decision("", FINISH.name, {"return_type": GIVE_ANSWER, "final_answer": said}).write()
-        one = draw.choice(view.functions)
-        return Decision("", one.name, {one.parameter: draw.choice(ids)}).write()
+            values = sorted({UNKNOWN, *re.findall(r"[0-9]{3,5}", text)})
+            answer = "; ".join(f"{position}: {draw.choice(values)}" for position in range(1, len(view.parts) + 1))
+            return Decision("", FINISH.name, {"return_type": GIVE_ANSWER, "final_answer": answer}).write()
+        function = draw.choice(view.functions)
+        return Decision("", function.name, {function.parameter: draw.choice(ids)}).write()
 
 
 def _mistaken(right: Decision, view: WorldView, draw: random.Random, invents: bool) -> Decision:
     """An error, one of three in equal shares: a look-alike, another argument, any other function or Finish. `invents`:
     one of four; a function that does not exist."""
     if right.action == FINISH.name:
-        one = draw.choice(view.functions)
-        return Decision(right.thought, one.name, {one.parameter: view.parts[0].start})
-    own = next(one for one in view.functions if one.name == right.action)
+        function = draw.choice(view.functions)
+        return Decision(right.thought, function.name, {function.parameter: view.parts[0].start})
+    right_function = next(function for function in view.functions if function.name == right.action)
     argument = next(iter(right.arguments.values()))
     kind = draw.randrange(4 if invents else 3)
-    if kind == 3 and (names := _mixed_names(view)):
-        return Decision(right.thought, draw.choice(names), {own.parameter: argument})
-    alike = [one for one in view.functions if (one.of, one.gives) == (own.of, own.gives) and one.kind != ANSWERS]
-    others = sorted({*view.facts.values(), *(part.start for part in view.parts)} - {argument})
+    if kind == 3 and (names := _mix_names(view)):
+        return Decision(right.thought, draw.choice(names), {right_function.parameter: argument})
+    alike = [
+        function
+        for function in view.functions
+        if (function.of, function.gives) == (right_function.of, right_function.gives) and function.kind != ANSWERS
+    ]
+    wrong_arguments = sorted({*view.facts.values(), *(part.start for part in view.parts)} - {argument})
     if kind == 0 and alike:
-        one = draw.choice(alike)
-        return Decision(right.thought, one.name, {one.parameter: argument})
-    if kind == 1 and others:
-        return Decision(right.thought, own.name, {own.parameter: draw.choice(others)})
-    choices = [None, *(one for one in view.functions if one.name != own.name)]
-    one = draw.choice(choices)
-    return finish(view) if one is None else Decision(right.thought, one.name, {one.parameter: argument})
+        function = draw.choice(alike)
+        return Decision(right.thought, function.name, {function.parameter: argument})
+    if kind == 1 and wrong_arguments:
+        return Decision(right.thought, right_function.name, {right_function.parameter: draw.choice(wrong_arguments)})
+    choices = [None, *(function for function in view.functions if function.name != right_function.name)]
+    function = draw.choice(choices)
+    return finish(view) if function is None else Decision(right.thought, function.name, {function.parameter: argument})
 
 
-def _mixed_names(view: WorldView) -> list[str]:
+def _mix_names(view: WorldView) -> list[str]:
     """Names of no function: one's API with another one's tool."""
-    names = {one.name for one in view.functions}
+    names = {function.name for function in view.functions}
     pieces = [name.partition(BETWEEN) for name in sorted(names)]
     return sorted({f"{api}{BETWEEN}{tool}" for api, _, _ in pieces for _, _, tool in pieces} - names)
 

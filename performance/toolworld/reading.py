@@ -56,12 +56,12 @@ class WorldView:
         self._prompt, self._view = prompt, View(prompt)
 
     @cached_property
-    def functions(self) -> list[ListedFunction]:
-        found = []
-        for name, parameter, said in _FUNCTION.findall(self._prompt):
-            if (read := read_description(said)) is not None:
-                found.append(ListedFunction(name, parameter, *read))
-        return found
+    def functions(self) -> list[Listed]:
+        functions = []
+        for name, parameter, description in _FUNCTION.findall(self._prompt):
+            if (read := read_description(description)) is not None:
+                functions.append(Listed(name, parameter, *read))
+        return functions
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -85,15 +85,15 @@ class WorldView:
     @cached_property
     def facts(self) -> dict[tuple[str, str], str]:
         """(argument, what is asked for) to the value that an API told of it."""
-        by_name = {one.name: one for one in self.functions}
-        found = {}
-        for one in self.seen:
-            function = by_name.get(one.function)
-            if function is None or function.kind != ANSWERS or value_in(one.message, function.of) != one.argument:
+        by_name = {function.name: function for function in self.functions}
+        facts = {}
+        for call in self.seen:
+            function = by_name.get(call.function)
+            if function is None or function.kind != ANSWERS or value_in(call.told, function.of) != call.argument:
                 continue
-            if value := value_in(one.message, function.gives):
-                found[one.argument, function.gives] = value
-        return found
+            if value := value_in(call.told, function.gives):
+                facts[call.argument, function.gives] = value
+        return facts
 
     def follow(self, part: Part) -> tuple[str, Missing | None]:
         """As far as a part is known: where it has come, and what is missing; None at its end."""
@@ -104,11 +104,11 @@ class WorldView:
             kind, thing = gives, self.facts[thing, gives]
         return thing, None
 
-    def calls(self, function: ListedFunction, argument: str) -> list[SeenCall]:
-        return [one for one in self.seen if (one.function, one.argument) == (function.name, argument)]
+    def calls(self, function: Listed, argument: str) -> list[Seen]:
+        return [call for call in self.seen if (call.function, call.argument) == (function.name, argument)]
 
 
 def right_name(calls: list[SeenCall]) -> str:
     """The name of the argument that the API asked for instead, where only its error is known; '' else."""
-    names = [found[1] if (found := _RIGHT_NAME.search(one.message)) else "" for one in calls]
+    names = [match[1] if (match := _RIGHT_NAME.search(call.told)) else "" for call in calls]
     return names[-1] if names and all(names) else ""

@@ -34,16 +34,20 @@ Jobs = Mapping[tuple[str, str, int], str]  #: (cell, name in the table, seed) to
 
 def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path, picture: Path | None = None) -> None:
     """`jobs`: label to id, of what is done (sweep.py). `picture`: where the scores are drawn, as SVG."""
-    found = {(one.cell, one.name, one.fit.seed): jobs[one.label] for one in plan.evaluations() if one.label in jobs}
+    job_ids = {
+        (evaluation.cell, evaluation.name, evaluation.fit.seed): jobs[evaluation.label]
+        for evaluation in plan.evaluations()
+        if evaluation.label in jobs
+    }
     console = Console(width=150)
-    if not found:
+    if not job_ids:
         console.print(f"No evaluation of this sweep is done in '{folder}'.")
         return
-    names = list(dict.fromkeys(one.name for one in plan.evaluations()))
+    names = list(dict.fromkeys(evaluation.name for evaluation in plan.evaluations()))
     scores: dict[str, dict[str, Any]] = {name: {} for name in names}
     database = open_database(Settings(home=folder / "home").database)
     try:
-        shown = Table(
+        summary_table = Table(
             "cell",
             "played",
             "verified pass [95 %]",
@@ -55,7 +59,7 @@ def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path, p
             "characters of the 1st, 2nd, … deciding prompt",
             title=plan.title,
         )
-        pooled = Table(
+        pooled_table = Table(
             "cell",
             "from",
             "to",
@@ -65,22 +69,23 @@ def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path, p
             title="All seeds, on the same tasks: a task is a cluster",
         )
         for cell in plan.cells:
-            shown.add_section()
-            played: dict[str, BySeed] = {}
+            summary_table.add_section()
+            episodes_by_name: dict[str, BySeed] = {}
             for name in names:
-                mine = {seed: found[cell, name, seed] for seed in plan.seeds if (cell, name, seed) in found}
-                if mine:
-                    played[name] = {
-                        seed: list(stream_episodes(database, parse_where(f"job={job}"))) for seed, job in mine.items()
+                seed_jobs = {seed: job_ids[cell, name, seed] for seed in plan.seeds if (cell, name, seed) in job_ids}
+                if seed_jobs:
+                    episodes_by_name[name] = {
+                        seed: list(stream_episodes(database, parse_where(f"job={job}")))
+                        for seed, job in seed_jobs.items()
                     }
-                    shown.add_row(cell, name, *summary_row(played[name]))
-                    if score := score_of(played[name]):
+                    summary_table.add_row(cell, name, *summary_row(episodes_by_name[name]))
+                    if score := score_of(episodes_by_name[name]):
                         scores[name][cell] = score
-            for row in pool_rows(played):
-                pooled.add_row(cell, *row)
-        console.print(shown, pooled)
+            for row in pooled_rows(episodes_by_name):
+                pooled_table.add_row(cell, *row)
+        console.print(summary_table, pooled_table)
         with database.engine.connect() as connection:
-            console.print(_differences(plan, connection, found, names))
+            console.print(_differences(plan, connection, job_ids, names))
     finally:
         database.close()
     if picture is not None:
@@ -95,96 +100,108 @@ def score_of(episodes: BySeed) -> dict[str, Any] | None:
     The seeds' tries at a task are a cluster of the interval. An episode that was not judged is left out.
     """
     values = {
-        seed: [(one.ordinal, one.scores[SOLVABLE], 1.0) for one in several if SOLVABLE in one.scores]
+        seed: [(episode.ordinal, episode.scores[SOLVABLE], 1.0) for episode in several if SOLVABLE in episode.scores]
         for seed, several in episodes.items()
     }
-    interval = compute_weighted_interval([one for several in values.values() for one in several])
+    interval = weighted_interval([row for several in values.values() for row in several])
     if interval is None:
         return None
     by_seed = {seed: mean(value for _, value, _ in several) for seed, several in values.items() if several}
     return {"value": interval[0], "ci95": list(interval[1:]), "by_seed": by_seed}
 
 
-def pool_rows(played: Mapping[str, BySeed]) -> list[list[str]]:
+def pooled_rows(episodes_by_name: Mapping[str, BySeed]) -> list[list[str]]:
     """For each name but the first: the difference to it over all seeds, on the tasks that both have judged."""
-    if not played:
+    if not episodes_by_name:
         return []
-    (first, base), *others = played.items()
-    found = []
-    for name, episodes in others:
+    (first, base), *other_episodes = episodes_by_name.items()
+    comparisons = []
+    for name, episodes in other_episodes:
         a, b = _sums_by_task(base), _sums_by_task(episodes)
         if common := sorted(a.keys() & b.keys()):
-            found.append((name, Clusters(np.array([(*a[task], *b[task]) for task in common]), np.ones(len(common)))))
-    adjusted = holm([sign_flip_p(clusters)[0] for _, clusters in found])
+            comparisons.append(
+                (name, Clusters(np.array([(*a[task], *b[task]) for task in common]), np.ones(len(common))))
+            )
+    adjusted_p = holm([sign_flip_p(clusters)[0] for _, clusters in comparisons])
     rows = []
-    for (name, clusters), p in zip(found, adjusted, strict=True):
+    for (name, clusters), p in zip(comparisons, adjusted_p, strict=True):
         low, high, _ = bootstrap_interval(clusters)
-        told = f"{100 * clusters.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
-        rows.append([first, name, told, str(clusters.tasks), f"{p:.3f}"])
+        summary = f"{100 * clusters.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+        rows.append([first, name, summary, str(clusters.tasks), f"{p:.3f}"])
     return rows
 
 
 def _sums_by_task(episodes: BySeed) -> dict[int, tuple[float, float]]:
     """(judged tries, their sum of verified pass) of each task."""
-    found: dict[int, tuple[float, float]] = {}
-    for one in (one for several in episodes.values() for one in several if SOLVABLE in one.scores):
-        tries, passed = found.get(one.ordinal, (0.0, 0.0))
-        found[one.ordinal] = tries + 1.0, passed + one.scores[SOLVABLE]
-    return found
+    sums: dict[int, tuple[float, float]] = {}
+    for episode in (episode for several in episodes.values() for episode in several if SOLVABLE in episode.scores):
+        tries, pass_sum = sums.get(episode.ordinal, (0.0, 0.0))
+        sums[episode.ordinal] = tries + 1.0, pass_sum + episode.scores[SOLVABLE]
+    return sums
 
 
 def summary_row(episodes: BySeed) -> list[str]:
     """The cells of a table's row, from each seed's episodes of the same tasks."""
     score = score_of(episodes)
-    told = by_seed = "–"
+    pass_text = by_seed = "–"
     if score:
-        told = "{:.1f} [{:.1f}, {:.1f}]".format(*(100 * one for one in (score["value"], *score["ci95"])))
-        by_seed = " ".join(f"{100 * one:.0f}" for one in score["by_seed"].values())
-    every = [one for several in episodes.values() for one in several]
-    refusals = [one.scores[UNSOLVABLE] for one in every if UNSOLVABLE in one.scores]
+        pass_text = "{:.1f} [{:.1f}, {:.1f}]".format(*(100 * share for share in (score["value"], *score["ci95"])))
+        by_seed = " ".join(f"{100 * share:.0f}" for share in score["by_seed"].values())
+    every = [episode for several in episodes.values() for episode in several]
+    refusals = [episode.scores[UNSOLVABLE] for episode in every if UNSOLVABLE in episode.scores]
     return [
-        told,
+        pass_text,
         by_seed,
         f"{100 * mean(refusals):.0f}" if refusals else "–",
-        f"{mean(one.calls for one in every):.1f}",
-        f"{mean(map(count_repeated_calls, every)):.2f}",
-        f"{mean(one.prompt_tokens + one.completion_tokens for one in every):,.0f}",
-        " ".join(f"{one:,.0f}" for one in prompt_lengths(every)[:6]),
+        f"{mean(episode.calls for episode in every):.1f}",
+        f"{mean(map(repeated_calls, every)):.2f}",
+        f"{mean(episode.prompt_tokens + episode.completion_tokens for episode in every):,.0f}",
+        " ".join(f"{length:,.0f}" for length in prompt_lengths(every)[:6]),
     ]
 
 
 def count_repeated_calls(episode: StoredEpisode) -> int:
     """How many calls the episode had made before."""
-    return count_repeated(one.detail for one in episode.steps if isinstance(one.detail, Action))
+    return count_repeated(step.detail for step in episode.steps if isinstance(step.detail, Action))
 
 
 def prompt_lengths(episodes: Sequence[StoredEpisode]) -> list[float]:
     """Mean characters of the first, second, … prompt for a decision, of the episodes that have so many."""
     lengths = [
-        [len(one.prompt) for one in episode.steps if isinstance(one.result, Completion) and one.role in DECIDING]
+        [len(step.prompt) for step in episode.steps if isinstance(step.result, Completion) and step.role in DECIDING]
         for episode in episodes
     ]
-    most = max(map(len, lengths), default=0)
-    return [mean(one[place] for one in lengths if len(one) > place) for place in range(most)]
+    max_count = max(map(len, lengths), default=0)
+    return [
+        mean(episode_lengths[position] for episode_lengths in lengths if len(episode_lengths) > position)
+        for position in range(max_count)
+    ]
 
 
-def _differences(plan: ToolWorldSweep, connection: Connection, found: Jobs, names: list[str]) -> Table:
+def _differences(plan: ToolWorldSweep, connection: Connection, job_ids: Jobs, names: list[str]) -> Table:
     """As `lumos compare` has them, of each seed: from the first that is played to each other one."""
-    shown = Table(
+    table = Table(
         "cell", "seed", "from", "to", "difference of verified pass [95 %]", "p, Holm", title="On the same tasks"
     )
     for cell in plan.cells:
         for seed in plan.seeds:
-            there = [name for name in names if (cell, name, seed) in found]
-            if len(there) < 2:
+            played_names = [name for name in names if (cell, name, seed) in job_ids]
+            if len(played_names) < 2:
                 continue
-            jobs = [get_job(connection, found[cell, name, seed]) for name in there]
-            compared = compare_jobs(connection, jobs, Options(metric=SOLVABLE, common=True))["comparisons"]
-            for name, one in zip(there[1:], compared, strict=True):
-                shown.add_row(cell, str(seed), there[0], name, _told(one), f"{one['p_holm']:.3f}")
-    return shown
+            jobs = [get_job(connection, job_ids[cell, name, seed]) for name in played_names]
+            comparisons = compare_jobs(connection, jobs, Options(metric=SOLVABLE, common=True))["comparisons"]
+            for name, comparison in zip(played_names[1:], comparisons, strict=True):
+                table.add_row(
+                    cell,
+                    str(seed),
+                    played_names[0],
+                    name,
+                    _format_difference(comparison),
+                    f"{comparison['p_holm']:.3f}",
+                )
+    return table
 
 
-def _told(one: Mapping[str, Any]) -> str:
-    low, high = one["ci95"]
-    return f"{100 * one['difference']:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}] of {one['pairs']}"
+def _format_difference(comparison: Mapping[str, Any]) -> str:
+    low, high = comparison["ci95"]
+    return f"{100 * comparison['difference']:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}] of {comparison['pairs']}"

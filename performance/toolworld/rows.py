@@ -47,7 +47,7 @@ class TaughtRows:
     unanswered: int = 0  #: prompts at which the teacher does not know what to say
     agreed: Counter[bool] = field(default_factory=Counter)  #: whether who acted said the same
 
-    def add(self, role: str, prompt: str, said: str, reply: str | None) -> None:
+    def add(self, role: str, prompt: str, actual_reply: str, reply: str | None) -> None:
         if reply is None:
             self.unanswered += 1
             return
@@ -56,7 +56,7 @@ class TaughtRows:
             self.repeated += 1
             return
         rows[prompt, reply] = None
-        self.agreed[said.strip() == reply] += 1
+        self.agreed[actual_reply.strip() == reply] += 1
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -77,46 +77,48 @@ class TaughtRows:
 
 def label_rollouts(episodes: Iterable[StoredEpisode]) -> TaughtRows:
     """The teacher's reply at each prompt of the episodes, in the order of tasks. Raises SpecError for a test split."""
-    found = TaughtRows()
-    for episode in sorted(episodes, key=lambda one: (one.task.dataset, one.ordinal, one.formulation)):
+    taught_rows = TaughtRows()
+    for episode in sorted(episodes, key=lambda episode: (episode.task.dataset, episode.ordinal, episode.formulation)):
         if is_test_task(episode.task, episode.split):
             raise SpecError(
                 f"The episode {episode.name} is of '{episode.split}', a split to test with: give rollouts of 'train'."
             )
-        found.tasks.add(episode.task.question)
+        taught_rows.tasks.add(episode.task.question)
         for step in episode.steps:
             if isinstance(step.result, Completion) and step.branch < WITHIN:
-                found.add(step.role, step.prompt, step.result.text, teach(step.prompt))
-    return found
+                taught_rows.add(step.role, step.prompt, step.result.text, teach(step.prompt))
+    return taught_rows
 
 
 def read_rollouts(jobs: Sequence[str]) -> Iterator[StoredEpisode]:
     """The episodes of stored jobs. Raises SpecError for a job that is not of toolworld, or not done."""
-    with database(read_settings()) as opened:
+    with database(read_settings()) as job_database:
         for job in jobs:
-            with opened.engine.connect() as connection:
-                found = get_job(connection, job)
-            if found.benchmark != "toolworld":
-                raise SpecError(f"The job {found.id} is of '{found.benchmark}': the teacher knows 'toolworld' alone.")
-            if found.state != JobState.DONE:
-                raise SpecError(f"The job {found.id} is {found.state}: go on with lumos resume {found.id}")
-            yield from stream_episodes(opened, parse_where(f"job={found.id}"))
+            with job_database.engine.connect() as connection:
+                job_row = get_job(connection, job)
+            if job_row.benchmark != "toolworld":
+                raise SpecError(
+                    f"The job {job_row.id} is of '{job_row.benchmark}': the teacher knows 'toolworld' alone."
+                )
+            if job_row.state != JobState.DONE:
+                raise SpecError(f"The job {job_row.id} is {job_row.state}: go on with lumos resume {job_row.id}")
+            yield from stream_episodes(job_database, parse_where(f"job={job_row.id}"))
 
 
-def write_rows(found: TaughtRows, folder: Path, name: str) -> dict[str, object]:
+def write_rows(taught_rows: TaughtRows, folder: Path, name: str) -> dict[str, object]:
     """Write `ROLE_NAME.jsonl` for each role; returns the counts. The same rows make the same files again.
 
     Raises SpecError where there is no row.
     """
-    if not found.by_role:
+    if not taught_rows.by_role:
         raise SpecError("The rollouts have no prompt at which the teacher knows what to say.")
     folder.mkdir(parents=True, exist_ok=True)
-    for role, rows in found.by_role.items():
+    for role, rows in taught_rows.by_role.items():
         path = folder / f"{role}_{name}.jsonl"
         part = path.with_suffix(".part")  # what a killed command leaves behind is not read as rows
         write_conversations((SingleReply.of(*row, number) for number, row in enumerate(rows, start=1)), part)
         os.replace(part, path)
-    counts = found.as_json()
+    counts = taught_rows.as_json()
     (folder / COUNTS).write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
     return counts
 

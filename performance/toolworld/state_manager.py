@@ -40,15 +40,18 @@ def can_manage(prompt: str) -> bool:
 
 def read_call(prompt: str) -> dict[str, str]:
     """The record of the prompt's call: a success, where the value is there that the function is for."""
-    called, match = _CALL.search(prompt), _RETURNED.search(prompt)
+    call_match, match = _CALL.search(prompt), _RETURNED.search(prompt)
     read = read_description(match[1]) if match else None
-    returned = match[2] if match else ""
+    returned_text = match[2] if match else ""
     kind, of, gives = read or ("", "", "")
-    value, argument = value_in(returned, gives) if gives else None, ENTITY.search(called[1] if called else "")
+    value, argument = (
+        value_in(returned_text, gives) if gives else None,
+        ENTITY.search(call_match[1] if call_match else ""),
+    )
     aim = f"find the {gives} of {argument[0] if argument else 'an id'}"
-    if kind == ANSWERS and value and argument and value_in(returned, of) == argument[0]:
+    if kind == ANSWERS and value and argument and value_in(returned_text, of) == argument[0]:
         return {"status": "success", "aim": aim, "answer": f"{of}: {argument[0]}, {gives}: {value}"}
-    error = re.search(r'^\{"error": "(.+?)", "response"', returned)
+    error = re.search(r'^\{"error": "(.+?)", "response"', returned_text)
     reason = error[1] if error else "it says nothing of what was asked for"
     return {"status": "failure", "aim": aim, "reason": reason}
 
@@ -56,14 +59,14 @@ def read_call(prompt: str) -> dict[str, str]:
 def rewrite_state(prompt: str) -> str:
     """The state anew: what is said of earlier calls stays, and the newest one is added."""
     before = prompt.partition("\n\nNewest call: ")[0]
-    known: list[dict[str, Any]] = [json.loads(line) for line in _NUMBERED.findall(before)]
+    records: list[dict[str, Any]] = [json.loads(line) for line in _NUMBERED.findall(before)]
     newest = _NEWEST.search(prompt)
-    known.append({"call": int(newest[1]) if newest else len(known) + 1, **read_call(prompt)})
-    told: dict[str, list[dict[str, Any]]] = {"results": [], "failures": []}
-    for one in known:
-        where, what = ("results", "answer") if one["status"] == "success" else ("failures", "reason")
-        told[where].append({"call": one["call"], "aim": one["aim"], what: one[what]})
-    return json.dumps(told)
+    records.append({"call": int(newest[1]) if newest else len(records) + 1, **read_call(prompt)})
+    state: dict[str, list[dict[str, Any]]] = {"results": [], "failures": []}
+    for record in records:
+        section, field = ("results", "answer") if record["status"] == "success" else ("failures", "reason")
+        state[section].append({"call": record["call"], "aim": record["aim"], field: record[field]})
+    return json.dumps(state)
 
 
 def divide_request(prompt: str) -> str:

@@ -38,10 +38,10 @@ Folder = Annotated[Path, typer.Option(help="For the database, the rows and the m
 
 def run_command(command: list[str], variables: Mapping[str, str]) -> str:
     """Raises SystemExit, with what the command said, where it fails."""
-    done = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command[2:])}: exit code {done.returncode}\n{done.stdout[-2000:]}")
-    return done.stdout
+    process = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=False)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command[2:])}: exit code {process.returncode}\n{process.stdout[-2000:]}")
+    return process.stdout
 
 
 class SweepRun:
@@ -56,27 +56,27 @@ class SweepRun:
         """Everything of the models, or of one of them."""
         for name in self._plan.models:
             if only in ("", name):
-                rollouts = [self._roll_out(one) for one in self._plan.rollouts() if one.model == name]
+                rollouts = [self._roll_out(rollout) for rollout in self._plan.rollouts() if rollout.model == name]
                 self._write_rows(name, rollouts)
         for fit in self._plan.fits():
             if only in ("", fit.model):
                 job = self._train(fit)
-                for one in self._plan.evaluations():
-                    if one.fit == fit:
-                        self._evaluate(one, job)
+                for evaluation in self._plan.evaluations():
+                    if evaluation.fit == fit:
+                        self._evaluate(evaluation, job)
 
-    def _roll_out(self, one: Rollouts) -> str:
-        settings = " ".join(f"{name}={value}" for name, value in as_texts(one.play.settings).items())
-        label = f"rollouts, {one.model}, {one.cell}, {one.play.formulation} {settings}".strip()
+    def _roll_out(self, rollouts: Rollouts) -> str:
+        settings = " ".join(f"{name}={value}" for name, value in as_texts(rollouts.play.settings).items())
+        label = f"rollouts, {rollouts.model}, {rollouts.cell}, {rollouts.play.formulation} {settings}".strip()
         limit = ("--split", "train", "--limit", str(self._plan.rollout_tasks))
-        options = self._options(self._plan.rollout_options(one.cell), one.play, ROLLOUT_POLICY)
+        options = self._options(self._plan.rollout_options(rollouts.cell), rollouts.play, ROLLOUT_POLICY)
         return self._job(label, ["infer", "toolworld", *limit, *options])
 
     def _write_rows(self, name: str, jobs: list[str]) -> None:
         self._run([*ROWS, *jobs, "--out", str(self._rows(name)), "--name", name], self._variables)
 
     def _train(self, fit: Fit) -> str:
-        chosen = self._plan.fit
+        options = self._plan.fit
         return self._job(
             fit.name,
             [
@@ -89,50 +89,50 @@ class SweepRun:
                 "--from",
                 "scratch",
                 "--preset",
-                chosen.preset,
+                options.preset,
                 "--steps",
-                str(chosen.steps),
+                str(options.steps),
                 "--batch",
-                str(chosen.batch),
+                str(options.batch),
                 "--max-length",
-                str(chosen.max_length),
+                str(options.max_length),
                 "--seed",
                 str(fit.seed),
                 "--device",
                 self._device,
                 "--folder",
                 str(self._folder / "fits" / fit.name),
-                *(("--precision", chosen.precision) if chosen.precision else ()),
+                *(("--precision", options.precision) if options.precision else ()),
             ],
         )
 
-    def _evaluate(self, one: Evaluation, trained: str) -> None:
+    def _evaluate(self, evaluation: Evaluation, training_job: str) -> None:
         limit = ("--split", self._plan.split, "--limit", str(self._plan.tasks))
-        options = self._options(self._plan.options(one.cell), one.play, f"run:{trained}")
-        self._job(one.label, ["evaluate", "toolworld", *limit, *options])
+        options = self._options(self._plan.options(evaluation.cell), evaluation.play, f"run:{training_job}")
+        self._job(evaluation.label, ["evaluate", "toolworld", *limit, *options])
 
     def _options(self, dials: Mapping[str, str], play: Play, endpoint: str) -> list[str]:
         """What rollouts and evaluations have in common."""
         roles = FORMULATIONS.load(play.formulation).roles
-        given = [("--role", f"{role}={endpoint}") for role in roles]
-        given += [("--sampling", f"{role}.max_tokens={self._plan.max_tokens}") for role in roles]
-        given += [("--option", f"{name}={value}") for name, value in dials.items()]
+        pairs = [("--role", f"{role}={endpoint}") for role in roles]
+        pairs += [("--sampling", f"{role}.max_tokens={self._plan.max_tokens}") for role in roles]
+        pairs += [("--option", f"{name}={value}") for name, value in dials.items()]
         settings = as_texts({**self._plan.settings, **play.settings})
-        given += [("--setting", f"{name}={value}") for name, value in settings.items()]
-        given += [("--tool", f"observation={self._plan.observation}")]
-        return ["--formulation", play.formulation, *(text for pair in given for text in pair)]
+        pairs += [("--setting", f"{name}={value}") for name, value in settings.items()]
+        pairs += [("--tool", f"observation={self._plan.observation}")]
+        return ["--formulation", play.formulation, *(text for pair in pairs for text in pair)]
 
     def _job(self, label: str, arguments: list[str]) -> str:
         """The id of the job of that command, which is done."""
-        done = read_jobs(self._folder)
-        if label in done and done[label]["arguments"] == arguments:
-            return done[label]["job"]
+        jobs = read_jobs(self._folder)
+        if label in jobs and jobs[label]["arguments"] == arguments:
+            return jobs[label]["job"]
         typer.echo(label, err=True)
         job = json.loads(self._run([*LUMOS, *arguments, "--json"], self._variables).splitlines()[-1])["job"]
-        done = read_jobs(self._folder)  # another process may have done another model's part meanwhile
-        done[label] = {"job": job, "arguments": arguments}
+        jobs = read_jobs(self._folder)  # another process may have done another model's part meanwhile
+        jobs[label] = {"job": job, "arguments": arguments}
         part = self._folder / f"{JOBS}.{os.getpid()}.part"
-        part.write_text(json.dumps(done, indent=1), encoding="utf-8")
+        part.write_text(json.dumps(jobs, indent=1), encoding="utf-8")
         os.replace(part, self._folder / JOBS)
         return job
 
@@ -144,8 +144,8 @@ def read_jobs(folder: Path) -> dict[str, Any]:
     """Label to job and arguments of what is done. Raises SpecError for a file that was changed."""
     path = folder / JOBS
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        return {label: {"job": one["job"], "arguments": one["arguments"]} for label, one in found.items()}
+        jobs = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return {label: {"job": record["job"], "arguments": record["arguments"]} for label, record in jobs.items()}
     except (ValueError, AttributeError, TypeError, KeyError):
         raise SpecError(f"'{path}' is not what the sweep wrote. Remove it: jobs are found again.") from None
 
@@ -169,8 +169,8 @@ def list_work(file: SweepFile) -> None:
     rollouts, evaluations = list(plan.rollouts()), list(plan.evaluations())
     typer.echo(f"{len(rollouts)} jobs of rollouts, of {plan.rollout_tasks:,} tasks each")
     for fit in plan.fits():
-        played = sum(one.fit == fit for one in evaluations)
-        typer.echo(f"fit {fit.name}: at most {plan.token_budget:,} tokens; plays {played} cells")
+        cell_count = sum(evaluation.fit == fit for evaluation in evaluations)
+        typer.echo(f"fit {fit.name}: at most {plan.token_budget:,} tokens; plays {cell_count} cells")
     typer.echo(f"{len(evaluations)} evaluations, of {plan.tasks:,} tasks of '{plan.split}' each")
 
 
@@ -198,7 +198,7 @@ def show(
 ) -> None:
     """Print the tables of what is done."""
     plan = read_sweep(file)
-    jobs = {label: one["job"] for label, one in read_jobs(folder).items()}
+    jobs = {label: record["job"] for label, record in read_jobs(folder).items()}
     print_results(plan, jobs, folder.resolve(), picture)
 
 

@@ -47,29 +47,33 @@ def main(
     out: Annotated[Path, typer.Option(help="The file for all that was measured.")] = Path("build/training.json"),
 ) -> None:
     """Measure the engine beside the loop it replaced and beside the usual trainers; two minutes a pair."""
-    found: dict[str, list[dict[str, float]]] = {goal.key: [] for goal, _, _ in COMPARISONS}
+    rates_by_goal: dict[str, list[dict[str, float]]] = {goal.key: [] for goal, _, _ in COMPARISONS}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_data(folder, problems)
         former = find_former(folder / "former")
         for number in range(pairs):
-            for goal, ours, other in COMPARISONS:
-                if other == "former" and former is None:
+            for goal, contender, baseline in COMPARISONS:
+                if baseline == "former" and former is None:
                     continue
                 # Who goes first changes, so that a machine that gets slower favours neither.
-                names = (ours, other) if number % 2 == 0 else (other, ours)
-                rates = {one: run(one, folder, steps, former if one == "former" else None) for one in names}
-                found[goal.key].append(rates)
+                names = (contender, baseline) if number % 2 == 0 else (baseline, contender)
+                rates = {label: run(label, folder, steps, former if label == "former" else None) for label in names}
+                rates_by_goal[goal.key].append(rates)
                 console.print(f"[dim]{goal.key} {number + 1}: " + ", ".join(f"{k} {v:,.0f}" for k, v in rates.items()))
     table = Table("what", "wanted", "median [low, high]", "pairs", "", title="Tokens per CPU second, as ratios")
-    for goal, ours, other in COMPARISONS:
-        ratios = [rates[ours] / rates[other] for rates in found[goal.key]]
-        known = estimate(ratios) if ratios else None
-        value = f"{known.median:.2f} [{known.low:.2f}, {known.high:.2f}]" if known else "no history of this repository"
-        table.add_row(goal.text, f"≥ {goal.limit:.1f}", value, str(len(ratios)), goal.verdict(known))
+    for goal, contender, baseline in COMPARISONS:
+        ratios = [rates[contender] / rates[baseline] for rates in rates_by_goal[goal.key]]
+        interval = estimate(ratios) if ratios else None
+        value = (
+            f"{interval.median:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
+            if interval
+            else "no history of this repository"
+        )
+        table.add_row(goal.text, f"≥ {goal.limit:.1f}", value, str(len(ratios)), goal.verdict(interval))
     console.print(table)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps({"steps": steps, "problems": problems, "rates": found}, indent=1) + "\n")
+    out.write_text(json.dumps({"steps": steps, "problems": problems, "rates": rates_by_goal}, indent=1) + "\n")
 
 
 def make_data(folder: Path, problems: int) -> None:
@@ -90,10 +94,10 @@ def find_former(target: Path) -> Path | None:
         return None
     target.mkdir()
     archive = ["git", "archive", f"{commit}~1", "lumos_queue"]
-    packed = subprocess.run(archive, cwd=ROOT, capture_output=True, check=False)
-    if packed.returncode:
+    tarball = subprocess.run(archive, cwd=ROOT, capture_output=True, check=False)
+    if tarball.returncode:
         return None
-    subprocess.run(["tar", "x", "-C", str(target)], input=packed.stdout, check=True)
+    subprocess.run(["tar", "x", "-C", str(target)], input=tarball.stdout, check=True)
     return target
 
 
@@ -103,10 +107,10 @@ def run(name: str, folder: Path, steps: int, version: Path | None) -> float:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([*paths, str(ROOT)]), "OMP_NUM_THREADS": "1"}
     shutil.rmtree(folder / "out", ignore_errors=True)
     command = [sys.executable, "-P", "-m", "performance.training.contenders", name, str(folder), str(steps)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{name} failed:\n{done.stderr[-2000:]}")
-    return float(json.loads(done.stdout)["tokens_per_cpu_second"])
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise SystemExit(f"{name} failed:\n{process.stderr[-2000:]}")
+    return float(json.loads(process.stdout)["tokens_per_cpu_second"])
 
 
 if __name__ == "__main__":

@@ -18,5 +18,5 @@ class StepClock:
     def rate(self) -> float:
         """Tokens per CPU second of all threads, from the first counted step to the end of the last."""
         self.start_step()
-        (began, before), (ended, after) = self._stamps[WARM_UP], self._stamps[-1]
-        return (after - before) / (ended - began)
+        (began, before), (end, after) = self._stamps[WARM_UP], self._stamps[-1]
+        return (after - before) / (end - began)

@@ -85,7 +85,7 @@ def run_former(folder: Path, steps: int) -> float:
     batches.Batches.draw = timed_draw
     save = fit.save_checkpoint
     rates: list[float] = []
-    fit.save_checkpoint = lambda *given: (rates.append(clock.rate()), save(*given))[1]
+    fit.save_checkpoint = lambda *arguments: (rates.append(clock.rate()), save(*arguments))[1]
     spec = fit.FitSpec(
         data=(str(folder / "conversations.jsonl"),),
         tokenizer=str(folder / "tokenizer"),
@@ -161,10 +161,10 @@ def _run_other(kind: Any, model: Any, arguments: Any, rows: Any, collate: Any, *
     )
     compute = trainer.compute_loss
 
-    def counted(model: Any, inputs: dict[str, Any], *given: Any, **named: Any) -> Any:
+    def counted(model: Any, inputs: dict[str, Any], *extra_arguments: Any, **keywords: Any) -> Any:
         # Padding has no attention; a collator that gives no mask has labels or ids alone, and none is such here.
         clock.tokens += int(inputs["attention_mask"].sum())
-        return compute(model, inputs, *given, **named)
+        return compute(model, inputs, *extra_arguments, **keywords)
 
     trainer.compute_loss = counted
     trainer.train()
@@ -212,10 +212,10 @@ CONTENDERS: dict[str, Callable[[Path, int], float]] = {
 def main() -> None:
     name, folder, steps = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     torch.set_num_threads(1)
-    sys.stdout, printed = sys.stderr, sys.stdout  # the libraries print, too
+    sys.stdout, output = sys.stderr, sys.stdout  # the libraries print, too
     rate = CONTENDERS[name](folder, steps)
-    print(json.dumps({"tokens_per_cpu_second": rate, "threads": torch.get_num_threads()}), file=printed)
-    printed.flush()
+    print(json.dumps({"tokens_per_cpu_second": rate, "threads": torch.get_num_threads()}), file=output)
+    output.flush()
     os._exit(0)  # nothing of it is needed any more
 
 
