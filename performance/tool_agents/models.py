@@ -58,7 +58,10 @@ def answer_of(view: View) -> tuple[str, bool]:
 
 
 class Models:
-    """The replies of all roles. `noise`: the share of errors of those that decide; `manager_noise`: the state manager's."""
+    """The replies of all roles.
+
+    `noise`: the share of errors of the roles that decide; `manager_noise`: that of the state manager.
+    """
 
     def __init__(self, seed: int, noise: float, manager_noise: float = 0.0):
         self._seed, self._noise, self._manager_noise = seed, noise, manager_noise
