@@ -11,7 +11,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 
 
 def keep_until_the_end() -> None:
-    """Change this process, for good."""
+    """Replace the methods of the journal and of the job in this process permanently."""
     record, run = EpisodeJournal.record, Evaluate.run
     steps_by_journal: dict[int, list] = {}
 

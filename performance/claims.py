@@ -69,7 +69,7 @@ def time_claims(
 
 
 def among(folder: Path, url: str, sizes: list[int], server_pid: int | None) -> dict[str, list[float]]:
-    """Claims among so many finished items; then a flush of 200 steps and whole episodes among the most of them."""
+    """Measure claims beside each number of finished items; then a flush of 200 steps and whole episodes."""
     stock = Stock(folder, url, item_count=WANTED * TIMES * (len(sizes) + 2) + 1)
     spans, timings = Spans(stock), {}
     try:
@@ -125,9 +125,9 @@ def old_snapshot(database: Database) -> Iterator[None]:
 
 
 def after_churn(folder: Path, url: str, rounds: int, snapshot: bool) -> tuple[float, float]:
-    """Milliseconds of a claim when so many rounds of claiming and finishing 64 have left their dead rows behind.
+    """Return the milliseconds of a claim after `rounds` rounds, each of which claims and finishes 64 items.
 
-    Of a slice in full work, and of one that has just begun.
+    The first figure is that of a slice in full work, the second that of a slice that has just begun.
     """
     stock = Stock(folder, url, item_count=WANTED * (rounds + 2 * TIMES) + 1)
     try:
@@ -142,7 +142,7 @@ def after_churn(folder: Path, url: str, rounds: int, snapshot: bool) -> tuple[fl
 
 
 def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[float]]:
-    """By goal; and under `claims-…` every figure of every place, in ms."""
+    """Return the ratios by goal, and under `claims-…` each figure of each database in milliseconds."""
     timings: dict[str, list[float]] = {}
     sizes = [10**3, 10**4] if quick else [10**3, 10**4, 10**5, 10**6]
     with tempfile.TemporaryDirectory(prefix="lumos-performance-") as name:

@@ -47,7 +47,7 @@ class Cost:
 
 
 def texts(tokens: int) -> Iterator[str]:
-    """What a tokenizer of this size is learnt from: plans, and 500 characters of the library for each token."""
+    """Yield the training texts of a tokenizer: plans, and 500 characters of the library for each token."""
     for task in TASKS:
         yield from (task.description, task.plan.write())
     remaining = 500 * tokens
@@ -59,7 +59,7 @@ def texts(tokens: int) -> Iterator[str]:
 
 
 def byte_level(size: int) -> Any:
-    """As GPT-2's."""
+    """Return a tokenizer like that of GPT-2."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -72,7 +72,7 @@ def byte_level(size: int) -> Any:
 
 
 def metaspace(size: int) -> Any:
-    """As LLaMA's: pairs, a space put in front, marks apart from letters."""
+    """Return a tokenizer like that of LLaMA: byte pairs, a leading space, punctuation apart from letters."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
@@ -83,7 +83,7 @@ def metaspace(size: int) -> Any:
 
 
 def unigram(size: int) -> Any:
-    """As T5's: unigrams, a space put in front, marks apart from letters."""
+    """Return a tokenizer like that of T5: unigrams, a leading space, punctuation apart from letters."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.Unigram())
@@ -106,7 +106,7 @@ def _learn(tokenizer: Any, size: int, trainer: Any) -> Any:
 
 
 def replies(tokenizer: Any) -> Replies:
-    """Token by token, the end included."""
+    """Return the replies by signature, as token ids that include the end."""
     draw, replies_by_signature = random.Random(0), {}
     for signature in dict.fromkeys(task.signature for task in TASKS):
         constraint = TokenConstraint(PlanConstraint(signature), tokenizer, tokenizer.eos_token_id)
@@ -139,7 +139,7 @@ def walk(constraint: TokenConstraint, token_rows: Iterable[Sequence[int]], row: 
 
 
 def measure(name: str, make: Callable[[], Any], remake: Callable[[Any], Any]) -> Cost:
-    """`remake`: the same tokenizer as another object, for which nothing is cached."""
+    """Measure one tokenizer. `remake` returns a copy of it for which nothing is cached."""
     import torch
 
     tokenizer = make()

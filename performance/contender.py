@@ -80,7 +80,7 @@ class Measurement:
 
 
 class Meter:
-    """Started just before the work; `stop` says what it took. Another client's trees may be named later."""
+    """Measures a run. It is started just before the work; `stop` returns the measurement."""
 
     def __init__(self, spec: Spec, own_pid: int):
         self.spec, self.clients = spec, (own_pid, *spec.client_pids)
@@ -92,7 +92,7 @@ class Meter:
         return sum(map(tree_cpu, self.clients)), sum(map(tree_cpu, self.spec.server_pids))
 
     def stop(self, right: int, end_time: float | None = None, **extra) -> Measured:
-        """`ended_at`: when the last episode was stored, where that was not just now."""
+        """Return the measurement. `end_time`: when the last episode was stored; None: now."""
         end = end_time or time.time()
         cpu, server_cpu = self._read_cpu()
         stats, work = ask(self.spec.url, "/stats"), self.spec.work()

@@ -20,7 +20,7 @@ waits: list[float] = []  #: seconds, of every step
 
 
 def watch() -> None:
-    """Change this process, for good."""
+    """Record the waiting times of all steps in this process permanently."""
     add, take = Buffer.add, Buffer.take
     buffer_times: list[float] = []
     commit_times: list[float] = []

@@ -50,7 +50,7 @@ class Stock:
         self.finish(self.claim(1))
 
     def claim(self, count: int, fresh: bool = False) -> list[Claimed]:
-        """As a slice in full work claims; or `fresh`, as one that has just begun and must look everywhere."""
+        """Claim like a slice in full work; `fresh`: like a slice that has just begun, which searches all items."""
         wish = ClaimRequest(count) if fresh else ClaimRequest(count, busy=count, after=self._after)
         items = commit(self.database, self.holder, Batch({}), wish)
         self._after = max(item.ordinal for item in items)
@@ -62,7 +62,7 @@ class Stock:
         self.finished += len(items)
 
     def fill(self, count: int) -> None:
-        """Copy the first finished item and its episode until there are so many."""
+        """Copy the first finished item and its episode until `count` items are finished."""
         missing_count = count - self.finished
         series = (
             "WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < :missing) "

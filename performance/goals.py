@@ -12,7 +12,7 @@ Verdict = Literal["met", "missed", "undecided", "too few", "not run", ""]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """`limit` None: shown for comparison, nothing is promised."""
+    """A figure and its limit. `limit` None: the figure is for comparison only."""
 
     key: str
     text: str
@@ -23,7 +23,7 @@ class Goal:
     def verdict(self, estimate: Estimate | None) -> Verdict:
         """Met by the median; missed only when the whole interval is on the wrong side; else undecided.
 
-        Values too few for an interval decide nothing.
+        With too few values for an interval, the verdict is "too few".
         """
         if estimate is None:
             return "not run"

@@ -69,7 +69,7 @@ def clusters_of(first: np.ndarray, second: np.ndarray) -> Clusters:
 
 
 def interval_of(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """As reports/pair_figures.py chooses it."""
+    """Return the interval that reports/pair_figures.py chooses."""
     if first.shape[1] == 1 and first.dtype == bool:
         gains, losses = int((second & ~first).sum()), int((first & ~second).sum())
         return tango_interval(gains, losses, len(first))

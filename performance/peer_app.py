@@ -29,7 +29,7 @@ app.conf.update(
 
 @cache
 def _connect() -> tuple[urllib3.PoolManager, Store, str]:
-    """Of this process: opened by its first episode, after the fork."""
+    """Return the connections of this process; its first episode opens them, after the fork."""
     slots = int(os.environ["PEER_IN_FLIGHT"])
     return (
         urllib3.PoolManager(maxsize=slots, retries=False, headers={"Content-Type": "application/json"}),

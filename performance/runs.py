@@ -83,7 +83,7 @@ def run(name: str, scenario: Scenario, servers: Servers | None, quick: bool = Fa
 
 
 def last_line(module: str, spec: dict) -> dict:
-    """What a contender measured. Raises RunFailed."""
+    """Return the measurement of a contender. Raises RunFailed."""
     command = [sys.executable, "-m", f"performance.{module}", json.dumps(spec)]
     try:
         process = subprocess.run(

@@ -55,7 +55,7 @@ def write_gold_rules(path: Path) -> Path:
 
 
 def watch(process: subprocess.Popen[bytes], every: float = 0.05) -> tuple[int, int]:
-    """Until it ends: the most processes of experts at one time, and the most bytes that they held of their own."""
+    """Watch the process until it ends; return the peak number of experts' processes and of their own bytes."""
     max_count = peak = 0
     parent = psutil.Process(process.pid)
     while process.poll() is None:

@@ -33,7 +33,10 @@ class Row:
 
 
 async def measure_expert(host: ExpertHost, facts: BackendFacts, profile: str, n: int) -> Row:
-    """A sample that has a problem scores as doing nothing does where pictures are restored, and else 0."""
+    """Measure one expert.
+
+    A sample with a problem gets the score of the unchanged picture in dB, or 0 of another measure.
+    """
     trial = TRIALS[facts.expert]
     inputs, targets, baselines = read_samples(trial, profile, SPLIT, n)
     await host.run(facts, [column[:1] for column in inputs])  # loads it

@@ -32,7 +32,7 @@ async def measure_orders(
     images_by_plan: dict[tuple[str, ...], list[bytes]] = {(): augmented_images}
 
     async def run(plan: tuple[str, ...]) -> list[float]:
-        """Beginnings that plans share run once."""
+        """Return the score of each sample; common beginnings of plans run once."""
         for length in range(1, len(plan) + 1):
             if plan[:length] not in images_by_plan:
                 before = images_by_plan[plan[: length - 1]]

@@ -23,7 +23,7 @@ def run(
     seed: Annotated[int, typer.Option(min=0)] = 0,
     reward: Annotated[str, typer.Option(help="As of lumos train rltf.")] = "proxies",
 ) -> None:
-    """Train and evaluate every planner of one seed. The same command goes on where the last one ended."""
+    """Train and evaluate every planner of one seed. The same command resumes where the last one ended."""
     Seed(folder, seed, reward).run()
 
 

@@ -35,7 +35,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 @app.command()
 def run(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
-    """Train and evaluate the planners of one seed. The same command goes on where the last one ended."""
+    """Train and evaluate the planners of one seed. The same command resumes where the last one ended."""
     start = starter_url("one-pass", FROM_SCRATCH).removeprefix("local:")
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def show(folders: list[Path]) -> None:
 
 
 def lumos(folder: Path, *arguments: str) -> dict:
-    """What the command prints as JSON. Raises SystemExit when it fails."""
+    """Return the JSON that the command prints. Raises SystemExit if it fails."""
     variables = {"LUMOS_HOME": str(folder / "home"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments, "--json"]
     process = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=False)

@@ -76,7 +76,7 @@ class Models:
         return lambda prompt: decide(prompt, random.Random(f"{self._seed} {role} {prompt}"))
 
     def _decide(self, prompt: str, draw: random.Random) -> str:
-        """Of a policy or a router."""
+        """Return the reply of a policy or a router."""
         view = View(prompt)
         thought = "Thought: What is still missing can be looked up.\n" if draw.random() < 0.5 else ""
         if not view.paths or not view.functions:

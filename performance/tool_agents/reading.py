@@ -53,7 +53,7 @@ class SeenCall:
 
 
 def value_in(text: str, relation: str) -> str | None:
-    """What a body, or a state manager's words about it, say is related."""
+    """Return the related thing that a body, or the state manager's text about it, gives."""
     match = re.search(rf'\b{relation}\b"?: "?([^",}};\n]+)', text)
     return match[1].strip() if match else None
 

@@ -97,7 +97,7 @@ class _Search:
         self._calls = 0
 
     def expand(self, path: str, nodes: int, latest: str) -> Generator[tuple[str, str], str, bool]:
-        """Search below the node that `path` leads to; returns whether the search goes on elsewhere."""
+        """Search below the node that `path` leads to; returns whether the search continues elsewhere."""
         attempts: list[dict[str, str]] = []
         for _ in range(WIDTH):
             hint = _tell(attempts, latest) if attempts else ""

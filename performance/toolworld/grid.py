@@ -66,7 +66,7 @@ class Cell:
 
 
 def all_cells() -> list[Cell]:
-    """The grid with the noisy policy, and what it is to be seen against."""
+    """Return the grid with the noisy policy, and the cells to which it is compared."""
     cells = [Cell(*dials) for dials in product(WORLDS, FAULTS, RATIOS, TRAPS)]
     for world in WORLDS:
         cells += [
@@ -142,7 +142,7 @@ def difference(first_name: str, second_name: str, first: Sequence[Result], secon
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The cells that a file has; a last line that was cut off is passed over. Raises SpecError for another file."""
+    """The cells that a file has; an incomplete last line is skipped. Raises SpecError for another file."""
     lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
     for number, line in enumerate(lines, start=1):
         try:

@@ -137,7 +137,7 @@ class ToolWorldSweep(_Table):
         return as_texts({**self.dials, **self.cells[cell]})
 
     def rollout_options(self, cell: str) -> dict[str, str]:
-        """Those of its rollouts: each cell has a seed of its own, so that its tasks are others than another cell's."""
+        """Return the options of its rollouts. Each cell has its own seed, so that no two cells have the same tasks."""
         seed = seeds_of(TRAIN)[list(self.cells).index(cell)]
         return self.options(cell) | {"seed": str(seed)}
 

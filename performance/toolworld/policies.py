@@ -40,7 +40,7 @@ class Decision:
     arguments: Mapping[str, str]
 
     def write(self, thinks: bool = True) -> str:
-        """As a model replies."""
+        """Return the decision as the reply of a model."""
         return write_reply(Reply(self.thought if thinks else "", self.action, json.dumps(dict(self.arguments))))
 
 
@@ -64,7 +64,7 @@ def decide(view: WorldView, restarts: bool, reads: Callable[[ListedFunction, Mis
 
 
 def finish(view: WorldView) -> Decision:
-    """Say what is known."""
+    """Return the answer from the known values."""
     ends = [view.follow(part) for part in view.parts]
     values = [UNKNOWN if missing_step else value for value, missing_step in ends]
     answer = "; ".join(f"{position}: {value}" for position, value in enumerate(values, start=1))
@@ -82,7 +82,7 @@ def by_names_alone(function: Listed, missing_step: Missing) -> bool:
 
 
 def _next_call(view: WorldView, missing_step: Missing, reads: Callable[[Listed, Missing], bool]) -> Decision | None:
-    """A corrected argument; else a function that was not tried; else once more what was refused for its rate."""
+    """Return a call with a corrected argument, else of an untried function, else one that a rate limit refused."""
     thought = f"The {missing_step.gives} of {missing_step.argument} is missing."
     fresh = again = None
     for function in view.functions:

@@ -33,7 +33,7 @@ Jobs = Mapping[tuple[str, str, int], str]  #: (cell, name in the table, seed) to
 
 
 def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path, picture: Path | None = None) -> None:
-    """`jobs`: label to id, of what is done (sweep.py). `picture`: where the scores are drawn, as SVG."""
+    """Print the tables. `jobs`: ids of the completed jobs by label (sweep.py). `picture`: the file for an SVG plot."""
     job_ids = {
         (evaluation.cell, evaluation.name, evaluation.fit.seed): jobs[evaluation.label]
         for evaluation in plan.evaluations()
@@ -179,7 +179,7 @@ def prompt_lengths(episodes: Sequence[StoredEpisode]) -> list[float]:
 
 
 def _differences(plan: ToolWorldSweep, connection: Connection, job_ids: Jobs, names: list[str]) -> Table:
-    """As `lumos compare` has them, of each seed: from the first that is played to each other one."""
+    """Return the differences of each seed, as of `lumos compare`, between the first method and each other method."""
     table = Table(
         "cell", "seed", "from", "to", "difference of verified pass [95 %]", "p, Holm", title="On the same tasks"
     )

@@ -37,7 +37,7 @@ Folder = Annotated[Path, typer.Option(help="For the database, the rows and the m
 
 
 def run_command(command: list[str], variables: Mapping[str, str]) -> str:
-    """Raises SystemExit, with what the command said, where it fails."""
+    """Run a command and return its output. Raises SystemExit, with the output, if it fails."""
     process = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=False)
     if process.returncode:
         raise SystemExit(f"{' '.join(command[2:])}: exit code {process.returncode}\n{process.stdout[-2000:]}")
@@ -151,8 +151,8 @@ def read_jobs(folder: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def print_problems() -> Iterator[None]:
-    """What a person can change is told in one line, with the exit code 2."""
+def tell_problems() -> Iterator[None]:
+    """Print a SpecError in one line and exit with code 2."""
     try:
         yield
     except SpecError as error:
@@ -182,7 +182,7 @@ def run(
     only: Annotated[str, typer.Option(help="The rollouts, fits and evaluations of this model alone.")] = "",
     device: Annotated[str, typer.Option(help="As of lumos train sft.")] = "cpu",
 ) -> None:
-    """Do all of it. The same command goes on where the last one ended."""
+    """Do all of it. The same command resumes where the last one ended."""
     plan = read_sweep(file)
     if only and only not in plan.models:
         raise unknown("model", only, plan.models)
