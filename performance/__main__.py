@@ -49,7 +49,7 @@ def main(
     with ExitStack() as stack:
         servers, problem = None, ""
         try:
-            servers = stack.enter_context(running_servers())
+            servers = stack.enter_context(start_servers())
         except Unavailable as why:
             problem = str(why)
         measurements = collect(goals, 1 if quick else pairs, quick, servers, lambda text: console.print(f"[dim]{text}"))
@@ -63,7 +63,7 @@ def main(
     console.print(f"everything that was measured: {out}")
 
 
-def table(goals: list[Goal], measurements: Found, problem: str) -> Table:
+def table(goals: list[Goal], measurements: Measurements, problem: str) -> Table:
     columns = ("goal", "what", "wanted", "median [low, high]", "pairs", "", "to ref with fsync")
     ratio_table = Table(*columns, title="Ratios of adjacent runs")
     for goal in goals:
@@ -88,7 +88,7 @@ def in_words(estimate: Estimate, digits: int) -> str:
     return f"{middle} [{low}, {high}]"
 
 
-def as_json(goals: list[Goal], measurements: Found, problem: str, calls_per_second: float) -> dict:
+def as_json(goals: list[Goal], measurements: Measurements, problem: str, calls_per_second: float) -> dict:
     results = [
         {
             **asdict(goal),

@@ -76,8 +76,8 @@ def among(folder: Path, url: str, sizes: list[int], server_pid: int | None) -> d
         time_claims(stock, spans, 2)
         for size in sizes:
             stock.fill(size)
-            timed_claims(stock, spans, 2)  # the first statements after a change are planned anew
-            claims, whole = timed_claims(stock, spans, TIMES - 2)
+            time_claims(stock, spans, 2)  # the first statements after a change are planned anew
+            claims, whole = time_claims(stock, spans, TIMES - 2)
             timings |= {f"claim-{size}": claims, f"claim-whole-{size}": whole}
         flushes, server = [], 0.0
         cpu, wall, episodes = 0.0, 0.0, 0
@@ -133,9 +133,9 @@ def after_churn(folder: Path, url: str, rounds: int, snapshot: bool) -> tuple[fl
     try:
         spans = Spans(stock)
         with old_snapshot(stock.database) if snapshot else nullcontext():
-            timed_claims(stock, spans, rounds, True)
-            steady, _ = timed_claims(stock, spans, TIMES, True)
-            fresh, _ = timed_claims(stock, spans, TIMES, True, fresh=True)
+            time_claims(stock, spans, rounds, True)
+            steady, _ = time_claims(stock, spans, TIMES, True)
+            fresh, _ = time_claims(stock, spans, TIMES, True, fresh=True)
             return median(steady), median(fresh)
     finally:
         stock.close()

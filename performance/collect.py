@@ -49,7 +49,7 @@ def choose_goals(words: Sequence[str]) -> list[Goal]:
 
 def collect(goals: Sequence[Goal], pairs: int, quick: bool, servers: Servers | None, tell: Callable) -> Measurements:
     """Measure what these goals need: rounds over the scenarios first, then the parts that stand alone."""
-    measurements = Found()
+    measurements = Measurements()
     ratios = [goal for goal in goals if isinstance(goal, Ratio)]
     for number in range(pairs if ratios else 0):
         for name, scenario in SCENARIOS.items():
@@ -93,7 +93,7 @@ def ratio(goal: Ratio, pairs: dict[str, Pair]) -> float | None:
     return getattr(pair.own, goal.figure) / getattr(baseline, goal.figure)
 
 
-def reason(goal: Goal, measurements: Found) -> str:
+def reason(goal: Goal, measurements: Measurements) -> str:
     """Why there is no value for a goal."""
     if isinstance(goal, Ratio):
         return (

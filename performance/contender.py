@@ -91,7 +91,7 @@ class Meter:
     def _read_cpu(self) -> tuple[float, float]:
         return sum(map(tree_cpu, self.clients)), sum(map(tree_cpu, self.spec.server_pids))
 
-    def stop(self, right: int, end_time: float | None = None, **extra) -> Measured:
+    def stop(self, right: int, end_time: float | None = None, **extra) -> Measurement:
         """Return the measurement. `end_time`: when the last episode was stored; None: now."""
         end = end_time or time.time()
         cpu, server_cpu = self._read_cpu()

@@ -86,7 +86,7 @@ def main() -> int:
     arguments = parser.parse_args()
     kind = arguments.url.partition(":")[0].partition("+")[0]
     fine = True
-    with running_explorer(arguments.url) as client:
+    with start_explorer(arguments.url) as client:
         for page in PAGES:
             path, is_part = page.removesuffix("+"), page.endswith("+")
             seconds, codes, largest = measure(client, path, arguments.times)

@@ -49,7 +49,7 @@ def watch() -> None:
         module.commit = noted_commit  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _measure_flushes(spec: Spec) -> Measured:
+def _measure_flushes(spec: Spec) -> Measurement:
     watch()
     measurement = run(spec)
     hundredths = quantiles(waits, n=100)

@@ -49,15 +49,15 @@ class Stock:
         self.finished, self._after = 0, -1
         self.finish(self.claim(1))
 
-    def claim(self, count: int, fresh: bool = False) -> list[Claimed]:
+    def claim(self, count: int, fresh: bool = False) -> list[ClaimedItem]:
         """Claim like a slice in full work; `fresh`: like a slice that has just begun, which searches all items."""
         wish = ClaimRequest(count) if fresh else ClaimRequest(count, busy=count, after=self._after)
         items = commit(self.database, self.holder, Batch({}), wish)
         self._after = max(item.ordinal for item in items)
         return items
 
-    def finish(self, items: Sequence[Claimed]) -> None:
-        finished_items = [Finished(item.id, Outcome("1", Ending.ANSWERED)) for item in items]
+    def finish(self, items: Sequence[ClaimedItem]) -> None:
+        finished_items = [FinishedItem(item.id, Outcome("1", Ending.ANSWERED)) for item in items]
         commit(self.database, self.holder, Batch({item.id: item.claim for item in items}, finished=finished_items))
         self.finished += len(items)
 
@@ -107,7 +107,7 @@ class Stock:
             outcome = asyncio.run(run_episode(iterative, item.task, AGENT, journal, perform(item.task))).outcome
             claims[item.id] = item.claim
             scores, figures = self._scores(item.task, outcome), journal.figures
-            finished_items.append(Finished(item.id, outcome, scores, calls=figures.calls, figures=figures))
+            finished_items.append(FinishedItem(item.id, outcome, scores, calls=figures.calls, figures=figures))
             if buffer.size >= steps or item is items[-1]:
                 batches.append(Batch(claims, *buffer.take(), finished_items))
                 finished_items, claims = [], {}

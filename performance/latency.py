@@ -33,7 +33,7 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
     if servers is None:
         return {}
     timings: dict[str, list[float]] = {}
-    with running_server(0.0, 64) as url, TemporaryDirectory(prefix="lumos-performance-") as folder:
+    with start_server(0.0, 64) as url, TemporaryDirectory(prefix="lumos-performance-") as folder:
         spec = Spec(
             url, folder, 0.0, 64, 64, ITEMS, database_url=servers.postgres.fresh(), broker_url=servers.redis.fresh()
         )

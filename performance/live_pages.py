@@ -54,7 +54,7 @@ def run(episodes: int, pages: int) -> tuple[float, int]:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                 )
-                with following(client, _wait_for_job(database), pages) as event_counts:
+                with follow_streams(client, _wait_for_job(database), pages) as event_counts:
                     work.wait()
             with database.engine.connect() as connection:
                 job = connection.execute(select(JobRow.__table__)).one()

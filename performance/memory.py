@@ -46,7 +46,7 @@ class Peak(threading.Thread):
         return self.bytes
 
 
-def _run(spec: Spec) -> Measured:
+def _run(spec: Spec) -> Measurement:
     process = psutil.Process()
     if spec.option == "deployed":
         # The children of the worker, which do the work: not the worker itself, which is larger and does not grow.

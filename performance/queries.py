@@ -97,7 +97,7 @@ def export(database: Database, limit: int) -> None:
 def read_frame(url: str) -> None:
     """Read every episode into a pandas frame and print how long it took, in a fresh connection each time."""
     selection = episodes(deployment=Settings(database_url=url))
-    seconds, rows = timed(lambda: len(selection.to_pandas()))
+    seconds, rows = time_runs(lambda: len(selection.to_pandas()))
     kind = url.partition(":")[0].partition("+")[0]
     print(
         f"{kind:10} {rows:,} episodes into a pandas frame: {median(seconds):.1f} s "

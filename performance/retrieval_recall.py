@@ -53,8 +53,8 @@ def musique(path: Path) -> list[Question]:
         support = [own_passages[hop["paragraph_support_idx"]] for hop in hops]
         for hop, passage in zip(hops, support, strict=True):
             query = _fill(relation_question(hop["question"]), hops)
-            cases.append(Asked("musique", "hop", query, choice, frozenset({passage})))
-        cases.append(Asked("musique", "all", row["question"], choice, frozenset(support)))
+            cases.append(Question("musique", "hop", query, choice, frozenset({passage})))
+        cases.append(Question("musique", "all", row["question"], choice, frozenset(support)))
     return cases
 
 
@@ -73,7 +73,7 @@ def hotpotqa(paths: Iterable[Path]) -> list[Question]:
             titles = set(facts["title"]) if columns else {title for title, _ in facts}
             own_passages = [_passage(title, "".join(sentences)) for title, sentences in pairs]
             needed_passages = frozenset(passage for passage in own_passages if passage[0] in titles)
-            cases.append(Asked("hotpotqa", "all", row["question"], own_passages, needed_passages))
+            cases.append(Question("hotpotqa", "all", row["question"], own_passages, needed_passages))
     return cases
 
 
@@ -84,15 +84,15 @@ def read(data: Path) -> list[Question]:
     return musique(data / "musique" / "musique_ans_dev_sample.jsonl") + hotpotqa(folder / name for name in names)
 
 
-async def recall(cases: Sequence[Asked]) -> list[dict[str, Any]]:
+async def recall(cases: Sequence[Question]) -> list[dict[str, Any]]:
     """One row for each set and unit: how many there are, and the share found, own, mixed and both."""
-    paragraphs = dict.fromkeys(passage for case in cases for passage in case.own)
+    paragraphs = dict.fromkeys(passage for case in cases for passage in case.own_passages)
     index = Index.build(TextPage(title, [text]) for title, text in paragraphs)
     rows_by_unit: dict[tuple[str, str], list[dict[str, bool]]] = {}
     for case in cases:
         pages = index.pages(case.query)
         hits = {
-            "own": await _retrieve([TextPage(title, [text]) for title, text in case.own], case.query),
+            "own": await _retrieve([TextPage(title, [text]) for title, text in case.own_passages], case.query),
             "mixed": index.paragraphs(case.query, EVIDENCES),
             "both": await _retrieve(pages, case.query),
         }

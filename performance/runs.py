@@ -74,7 +74,7 @@ def run(name: str, scenario: Scenario, servers: Servers | None, quick: bool = Fa
             values["server_pids"] = servers.pids if contender.postgres else servers.pids[:1]
         if servers and contender.postgres:
             values["database_url"] = servers.postgres.fresh()
-        measurement = Measured(**last_line(contender.module, values))
+        measurement = Measurement(**last_line(contender.module, values))
     if measurement.right != measurement.episodes:
         raise RunFailed(
             f"{measurement.episodes - measurement.right} of {measurement.episodes} answers are wrong or missing"
@@ -121,7 +121,7 @@ def run_round(
     """Each contender's pair, and why there is none where it failed."""
     pairs, failures = {}, {}
     for group in order(names, backwards=number % 2 == 1):
-        measurements: dict[str, Measured] = {}
+        measurements: dict[str, Measurement] = {}
         for name in group:
             try:
                 measurements[name] = run(name, scenario, servers, quick)

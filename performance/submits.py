@@ -46,7 +46,7 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
             for number in range(times):
                 urls = {"sqlite": ""} | ({"postgres": servers.postgres.fresh()} if servers else {})
                 for backend, url in urls.items():
-                    values = submitted(rows, Path(name) / f"{label}-{number}", url)
+                    values = measure_submits(rows, Path(name) / f"{label}-{number}", url)
                     timings.setdefault(f"{label}-{backend}", []).append(values["cpu"])
                     for figure, value in values.items():
                         timings.setdefault(f"{label}-{backend}.{figure}", []).append(value)

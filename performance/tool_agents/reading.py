@@ -84,25 +84,27 @@ class View:
         if not mark or "<|assistant|>\n" in rest[:-15]:
             return []
         records, _ = json.JSONDecoder().raw_decode(rest)
-        return [Seen(record["name"], _argument(record["arguments"]), record["function_output"]) for record in records]
+        return [
+            SeenCall(record["name"], _argument(record["arguments"]), record["function_output"]) for record in records
+        ]
 
     @cached_property
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[SeenCall]:
         return [*self._read_calls(), *self.tried_here]
 
-    def _read_calls(self) -> Iterator[Seen]:
+    def _read_calls(self) -> Iterator[SeenCall]:
         for name, arguments, output in _STEP.findall(self._prompt):
-            yield Seen(name, _argument(arguments), output)
+            yield SeenCall(name, _argument(arguments), output)
         state = self._prompt.rpartition("\nFailed calls:\n")[2] if "\nFailed calls:\n" in self._prompt else ""
         for name, arguments, output in _RECORD.findall(state):
-            yield Seen(name, _argument(arguments), output)
-        evidence: dict[str, Seen] = {}
+            yield SeenCall(name, _argument(arguments), output)
+        evidence: dict[str, SeenCall] = {}
         for variable, name, arguments, output in _EVIDENCE.findall(self._prompt):
             argument = _argument(arguments)
             number = argument.partition(".")[0]
             if number in evidence:
                 argument = evidence[number].found or argument
-            evidence[variable] = Seen(name, argument, output)
+            evidence[variable] = SeenCall(name, argument, output)
         yield from evidence.values()
 
     @cached_property

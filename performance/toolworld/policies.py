@@ -56,7 +56,7 @@ def decide(view: WorldView, restarts: bool, reads: Callable[[ListedFunction, Mis
             continue
         if (decision := _next_call(view, missing_step, reads or _answers)) is not None:
             return decision
-        is_locked = is_locked or any(LOCKED in call.told for call in view.seen)
+        is_locked = is_locked or any(LOCKED in call.message for call in view.seen)
     if is_locked and restarts:
         thought = "A part is locked for the rest of this attempt, so it has to begin anew."
         return Decision(thought, FINISH.name, {"return_type": GIVE_UP})
@@ -72,16 +72,18 @@ def finish(view: WorldView) -> Decision:
     return Decision(thought, FINISH.name, {"return_type": GIVE_ANSWER, "final_answer": answer})
 
 
-def _answers(function: Listed, missing_step: Missing) -> bool:
+def _answers(function: ListedFunction, missing_step: Missing) -> bool:
     return function.kind == ANSWERS and (function.of, function.gives) == (missing_step.of, missing_step.gives)
 
 
-def by_names_alone(function: Listed, missing_step: Missing) -> bool:
+def by_names_alone(function: ListedFunction, missing_step: Missing) -> bool:
     """Whether a function might answer, for a policy that cannot tell look-alikes apart."""
     return (function.of, function.gives) == (missing_step.of, missing_step.gives)
 
 
-def _next_call(view: WorldView, missing_step: Missing, reads: Callable[[Listed, Missing], bool]) -> Decision | None:
+def _next_call(
+    view: WorldView, missing_step: Missing, reads: Callable[[ListedFunction, Missing], bool]
+) -> Decision | None:
     """Return a call with a corrected argument, else of an untried function, else one that a rate limit refused."""
     thought = f"The {missing_step.gives} of {missing_step.argument} is missing."
     fresh = again = None
@@ -91,7 +93,7 @@ def _next_call(view: WorldView, missing_step: Missing, reads: Callable[[Listed, 
         calls = view.calls(function, missing_step.argument)
         if not calls:
             fresh = fresh or Decision(thought, function.name, {function.parameter: missing_step.argument})
-        elif any(LOCKED in call.told for call in calls):
+        elif any(LOCKED in call.message for call in calls):
             return None
         elif name := right_name(calls):
             return Decision(f"{thought} The argument is called {name}.", function.name, {name: missing_step.argument})
@@ -103,9 +105,9 @@ def _next_call(view: WorldView, missing_step: Missing, reads: Callable[[Listed, 
 
 def _may_repeat(view: WorldView, function: ListedFunction, calls: Sequence[SeenCall]) -> bool:
     """Whether a call that a rate limit refused may be made once more: not where the prompt asks for another one."""
-    refusal_count = sum(LIMITED in call.told for call in calls)
+    refusal_count = sum(LIMITED in call.message for call in calls)
     off = any((call.function, call.argument) == (function.name, calls[0].argument) for call in view.tried_here)
-    return 0 < refusal_count < MAX_CALLS and not off and not any(MADE_BEFORE in call.told for call in calls)
+    return 0 < refusal_count < MAX_CALLS and not off and not any(MADE_BEFORE in call.message for call in calls)
 
 
 class Policies:
@@ -145,7 +147,7 @@ class RandomPolicy:
 
     def _reply(self, prompt: str) -> str:
         view, draw = WorldView(prompt), random.Random(f"random {self._seed} {prompt}")
-        text = " ".join([prompt.rpartition("Request: Find")[2], *(call.told for call in view.seen)])
+        text = " ".join([prompt.rpartition("Request: Find")[2], *(call.message for call in view.seen)])
         ids = sorted(set(ENTITY.findall(text)))
         if not ids or not view.functions or draw.random() < FINISHING:
             values = sorted({UNKNOWN, *re.findall(r"[0-9]{3,5}", text)})

@@ -56,11 +56,11 @@ class WorldView:
         self._prompt, self._view = prompt, View(prompt)
 
     @cached_property
-    def functions(self) -> list[Listed]:
+    def functions(self) -> list[ListedFunction]:
         functions = []
         for name, parameter, description in _FUNCTION.findall(self._prompt):
             if (read := read_description(description)) is not None:
-                functions.append(Listed(name, parameter, *read))
+                functions.append(ListedFunction(name, parameter, *read))
         return functions
 
     @cached_property
@@ -89,9 +89,9 @@ class WorldView:
         facts = {}
         for call in self.seen:
             function = by_name.get(call.function)
-            if function is None or function.kind != ANSWERS or value_in(call.told, function.of) != call.argument:
+            if function is None or function.kind != ANSWERS or value_in(call.message, function.of) != call.argument:
                 continue
-            if value := value_in(call.told, function.gives):
+            if value := value_in(call.message, function.gives):
                 facts[call.argument, function.gives] = value
         return facts
 
@@ -104,11 +104,11 @@ class WorldView:
             kind, thing = gives, self.facts[thing, gives]
         return thing, None
 
-    def calls(self, function: Listed, argument: str) -> list[Seen]:
+    def calls(self, function: ListedFunction, argument: str) -> list[SeenCall]:
         return [call for call in self.seen if (call.function, call.argument) == (function.name, argument)]
 
 
 def right_name(calls: list[SeenCall]) -> str:
     """The name of the argument that the API asked for instead, where only its error is known; '' else."""
-    names = [match[1] if (match := _RIGHT_NAME.search(call.told)) else "" for call in calls]
+    names = [match[1] if (match := _RIGHT_NAME.search(call.message)) else "" for call in calls]
     return names[-1] if names and all(names) else ""

@@ -81,7 +81,7 @@ def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path, p
                     summary_table.add_row(cell, name, *summary_row(episodes_by_name[name]))
                     if score := score_of(episodes_by_name[name]):
                         scores[name][cell] = score
-            for row in pooled_rows(episodes_by_name):
+            for row in pool_rows(episodes_by_name):
                 pooled_table.add_row(cell, *row)
         console.print(summary_table, pooled_table)
         with database.engine.connect() as connection:
@@ -103,14 +103,14 @@ def score_of(episodes: BySeed) -> dict[str, Any] | None:
         seed: [(episode.ordinal, episode.scores[SOLVABLE], 1.0) for episode in several if SOLVABLE in episode.scores]
         for seed, several in episodes.items()
     }
-    interval = weighted_interval([row for several in values.values() for row in several])
+    interval = compute_weighted_interval([row for several in values.values() for row in several])
     if interval is None:
         return None
     by_seed = {seed: mean(value for _, value, _ in several) for seed, several in values.items() if several}
     return {"value": interval[0], "ci95": list(interval[1:]), "by_seed": by_seed}
 
 
-def pooled_rows(episodes_by_name: Mapping[str, BySeed]) -> list[list[str]]:
+def pool_rows(episodes_by_name: Mapping[str, BySeed]) -> list[list[str]]:
     """For each name but the first: the difference to it over all seeds, on the tasks that both have judged."""
     if not episodes_by_name:
         return []
@@ -154,7 +154,7 @@ def summary_row(episodes: BySeed) -> list[str]:
         by_seed,
         f"{100 * mean(refusals):.0f}" if refusals else "–",
         f"{mean(episode.calls for episode in every):.1f}",
-        f"{mean(map(repeated_calls, every)):.2f}",
+        f"{mean(map(count_repeated_calls, every)):.2f}",
         f"{mean(episode.prompt_tokens + episode.completion_tokens for episode in every):,.0f}",
         " ".join(f"{length:,.0f}" for length in prompt_lengths(every)[:6]),
     ]

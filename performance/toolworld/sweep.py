@@ -151,7 +151,7 @@ def read_jobs(folder: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def tell_problems() -> Iterator[None]:
+def print_problems() -> Iterator[None]:
     """Print a SpecError in one line and exit with code 2."""
     try:
         yield
