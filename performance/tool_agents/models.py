@@ -41,7 +41,7 @@ def choose(view: View) -> Wish | None:
             if not calls:
                 return Wish(function, thing)
             off = any((call.function, call.argument) == (function.name, thing) for call in view.tried_here)
-            if all(LIMITED in call.told for call in calls) and len(calls) < MAX_TRIES and not off:
+            if all(LIMITED in call.message for call in calls) and len(calls) < MAX_TRIES and not off:
                 refusals.append((len(calls), Wish(function, thing)))
         if refusals:  # better another provider; else once more
             return min(refusals, key=lambda pair: pair[0])[1]
