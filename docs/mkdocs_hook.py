@@ -26,14 +26,14 @@ _LANGUAGES = {".py": "python", ".sh": "sh", ".toml": "toml", ".yml": "yaml", ".j
 def on_files(files: Files, config: Any) -> Files:
     """Add a page for every file and folder outside docs/ that a page links to, and for those that these link to."""
     pages = [Path(file.abs_src_path) for file in files.documentation_pages() if file.abs_src_path]
-    waiting = [path for page in pages for path in _find_linked(page)]
-    made: set[Path] = set()
-    while waiting:
-        path = waiting.pop()
-        if path not in made and not path.is_relative_to(DOCS):
-            made.add(path)
+    pending = [path for page in pages for path in _find_linked(page)]
+    visited: set[Path] = set()
+    while pending:
+        path = pending.pop()
+        if path not in visited and not path.is_relative_to(DOCS):
+            visited.add(path)
             files.append(File.generated(config, _site_uri(path), content=_page_of(path)))
-            waiting.extend(_find_linked(path))
+            pending.extend(_find_linked(path))
     return files
 
 
@@ -46,11 +46,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 def _find_linked(path: Path) -> list[Path]:
     """The files and folders that a page or a folder leads to."""
     if path.is_dir():
-        return sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+        return sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     if path.suffix != ".md":
         return []
     text = _CODE.sub("", path.read_text(encoding="utf-8"))
-    return [_target(path, found[2]) for found in _LINK.finditer(text)]
+    return [_target(path, match[2]) for match in _LINK.finditer(text)]
 
 
 def _target(page: Path, link: str) -> Path:
@@ -61,10 +61,10 @@ def _with_links(text: str, page: Path) -> str:
     """A page's text with its relative links as they are in the site."""
     folder = posixpath.dirname(_site_uri(page)) or "."
 
-    def in_site(found: re.Match[str]) -> str:
-        return f"{found[1]}{posixpath.relpath(_site_uri(_target(page, found[2])), folder)}{found[3]}"
+    def in_site(match: re.Match[str]) -> str:
+        return f"{match[1]}{posixpath.relpath(_site_uri(_target(page, match[2])), folder)}{match[3]}"
 
-    return "".join(piece if at % 2 else _LINK.sub(in_site, piece) for at, piece in enumerate(_CODE.split(text)))
+    return "".join(piece if index % 2 else _LINK.sub(in_site, piece) for index, piece in enumerate(_CODE.split(text)))
 
 
 def _site_uri(path: Path) -> str:
@@ -80,8 +80,8 @@ def _page_of(path: Path) -> str:
     name = path.relative_to(ROOT).as_posix()
     if path.is_dir():
         folder = posixpath.dirname(_site_uri(path))
-        listed = (f"- [{one.name}]({posixpath.relpath(_site_uri(one), folder)})\n" for one in _find_linked(path))
-        return f"# {name}\n\n{''.join(listed)}"
+        lines = (f"- [{file.name}]({posixpath.relpath(_site_uri(file), folder)})\n" for file in _find_linked(path))
+        return f"# {name}\n\n{''.join(lines)}"
     if not path.is_file():
         raise SystemExit(f"A page links to {name}, which does not exist.")
     data = path.read_bytes()

@@ -33,50 +33,52 @@ Scores = dict[str, float]  #: by row of the benchmark
 
 def main(file: Path) -> None:
     lines = sorted(line.split() for line in file.read_text().splitlines())
-    with database(read_settings()) as opened:
-        tries = [(seed, what, list(stream(opened, job))) for seed, what, arm, job in lines if arm == "new"]
-        tried = {one.task.question for _, _, episodes in tries for one in episodes}
+    with database(read_settings()) as jobs_database:
+        tries = [
+            (seed, task_set, list(stream(jobs_database, job))) for seed, task_set, arm, job in lines if arm == "new"
+        ]
+        tried_questions = {episode.task.question for _, _, episodes in tries for episode in episodes}
         scores: dict[str, dict[str, dict[str, Scores]]] = defaultdict(lambda: defaultdict(dict))
-        for seed, what, arm, job in lines:
+        for seed, task_set, arm, job in lines:
             if arm != "new":
-                scores[what][arm][seed] = {
-                    one.task.row: one.scores["accuracy"]
-                    for one in stream(opened, job)
-                    if one.task.question not in tried
+                scores[task_set][arm][seed] = {
+                    episode.task.row: episode.scores["accuracy"]
+                    for episode in stream(jobs_database, job)
+                    if episode.task.question not in tried_questions
                 }
-    for what, arms in [*scores.items(), ("all of them", together(scores))]:
-        compare(what, arms)
+    for task_set, arms in [*scores.items(), ("all of them", together(scores))]:
+        compare(task_set, arms)
     print("\nThe tries of the round, and how many successes are spurious:")
-    pooled: dict[str, list[StoredEpisode]] = defaultdict(list)
-    for seed, what, episodes in tries:
-        spurious(f"seed {seed}", what, episodes)
-        pooled[what] += episodes
-    for what, episodes in pooled.items():
-        spurious("all seeds", what, episodes)
+    episodes_by_set: dict[str, list[StoredEpisode]] = defaultdict(list)
+    for seed, task_set, episodes in tries:
+        spurious(f"seed {seed}", task_set, episodes)
+        episodes_by_set[task_set] += episodes
+    for task_set, episodes in episodes_by_set.items():
+        spurious("all seeds", task_set, episodes)
 
 
-def stream(opened: Database, job: str) -> Iterable[StoredEpisode]:
-    return stream_episodes(opened, parse_where(f"job={job}"))
+def stream(jobs_database: Database, job: str) -> Iterable[StoredEpisode]:
+    return stream_episodes(jobs_database, parse_where(f"job={job}"))
 
 
 def together(scores: dict[str, dict[str, dict[str, Scores]]]) -> dict[str, dict[str, Scores]]:
     """The tasks of all sets as one."""
-    joined: dict[str, dict[str, Scores]] = defaultdict(lambda: defaultdict(dict))
-    for what, arms in scores.items():
+    pooled_scores: dict[str, dict[str, Scores]] = defaultdict(lambda: defaultdict(dict))
+    for task_set, arms in scores.items():
         for arm, seeds in arms.items():
-            for seed, one in seeds.items():
-                joined[arm][seed] |= {f"{what} {row}": value for row, value in one.items()}
-    return joined
+            for seed, seed_scores in seeds.items():
+                pooled_scores[arm][seed] |= {f"{task_set} {row}": value for row, value in seed_scores.items()}
+    return pooled_scores
 
 
-def compare(what: str, arms: dict[str, dict[str, Scores]]) -> None:
+def compare(task_set: str, arms: dict[str, dict[str, Scores]]) -> None:
     """Accuracies by seed, and the mean paired difference with two intervals.
 
     Over tasks: each task's difference is its mean over the seeds; it holds for these fits. Over seeds: each seed's
     difference is its mean over the tasks; it holds for other fits, too. Better or worse is what both agree on.
     """
     rows = list(next(iter(arms["control"].values())))
-    print(f"\n{what}, {len(rows)} tasks")
+    print(f"\n{task_set}, {len(rows)} tasks")
     for start in arms.get("starter", {}).values():
         print(f"  starter, as it is: {percent(start)}")
     by_seed: list[list[float]] = []
@@ -84,7 +86,7 @@ def compare(what: str, arms: dict[str, dict[str, Scores]]) -> None:
         second = arms["round-two"][seed]
         by_task = [second[row] - control[row] for row in rows]
         by_seed.append(by_task)
-        better, worse = sum(one > 0 for one in by_task), sum(one < 0 for one in by_task)
+        better, worse = sum(gain > 0 for gain in by_task), sum(gain < 0 for gain in by_task)
         print(
             f"  seed {seed}: control {percent(control)}   round two {percent(second)}   "
             f"difference {100 * fmean(by_task):+.1f} points ({better} tasks better, {worse} worse)"
@@ -117,18 +119,22 @@ def percent(scores: Scores) -> str:
     return f"{100 * fmean(scores.values()):.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def spurious(who: str, what: str, episodes: list[StoredEpisode]) -> None:
+def spurious(seeds: str, task_set: str, episodes: list[StoredEpisode]) -> None:
     """How many of the successes give a wrong answer when the question's numbers are others."""
-    right = [one for one in episodes if one.scores["accuracy"] == 1]
+    right = [episode for episode in episodes if episode.scores["accuracy"] == 1]
     counts = asyncio.run(checked(right))
-    told = counts["general"] + counts["spurious"]
-    low, high = wilson(counts["spurious"], told)
-    rate = f"{100 * counts['spurious'] / told:.1f} % [{100 * low:.1f}, {100 * high:.1f}]" if told else "none to judge"
-    solved = len({one.task.row for one in right})
-    tasks = len({one.task.row for one in episodes})
+    judged_successes = counts["general"] + counts["spurious"]
+    low, high = wilson(counts["spurious"], judged_successes)
+    rate = (
+        f"{100 * counts['spurious'] / judged_successes:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+        if judged_successes
+        else "none to judge"
+    )
+    solved = len({episode.task.row for episode in right})
+    tasks = len({episode.task.row for episode in episodes})
     print(
-        f"  {who}: {what}: {len(right)} successes in {len(episodes)} tries, {solved} of {tasks} tasks solved; "
-        f"spurious {counts['spurious']} of {told} ({rate}), {counts['unknown']} cannot be judged"
+        f"  {seeds}: {task_set}: {len(right)} successes in {len(episodes)} tries, {solved} of {tasks} tasks solved; "
+        f"spurious {counts['spurious']} of {judged_successes} ({rate}), {counts['unknown']} cannot be judged"
     )
 
 
@@ -137,10 +143,10 @@ async def checked(episodes: list[StoredEpisode]) -> dict[str, int]:
     counts = {"general": 0, "spurious": 0, "unknown": 0}
     interface = DOMAINS.load("maths").open_stateless()
     try:
-        for one in episodes:
-            actions = [step.detail for step in one.steps if isinstance(step.detail, Action)]
-            found = await perturbation(open_source(one.task.benchmark), one.task, actions, interface)
-            counts["general" if found.passed else "spurious" if found.differs else "unknown"] += 1
+        for episode in episodes:
+            actions = [step.detail for step in episode.steps if isinstance(step.detail, Action)]
+            check = await perturbation(open_source(episode.task.benchmark), episode.task, actions, interface)
+            counts["general" if check.passed else "spurious" if check.differs else "unknown"] += 1
     finally:
         await interface.close()
     return counts

@@ -29,23 +29,23 @@ def part_of(question: str, learnt: set[str]) -> str:
 
 def main(data: Path, folder: Path) -> None:
     sources = StarterData(data)
-    held_out = sources.load_held_out().values()  # what equals one of these problems was kept from the starter
+    held_out_sets = sources.load_held_out().values()  # what equals one of these problems was kept from the starter
     rows = list(sources.mawps_records())
     learnt = {
         mask(row["Question"])
         for row in rows
-        if not is_dev(row["Question"]) and not any(row["Question"] in problems for problems in held_out)
+        if not is_dev(row["Question"]) and not any(row["Question"] in problems for problems in held_out_sets)
     }
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, list[dict[str, str]]] = {"gold": [], "new": [], "held-out": []}
     for row in rows:
         parts[part_of(row["Question"], learnt)].append(row)
-    for name, chosen in parts.items():
+    for name, part_rows in parts.items():
         with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.DictWriter(file, list(rows[0]))
             table.writeheader()
-            table.writerows(chosen)
-        print(f"MAWPS {name}: {len(chosen)} rows", file=sys.stderr)
+            table.writerows(part_rows)
+        print(f"MAWPS {name}: {len(part_rows)} rows", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -49,11 +49,11 @@ class TravelPlanner(Benchmark):
         messages = Node(row, "", record)["messages"].items()
         if [message["role"].value for message in messages] != ["system", "user", "assistant"]:
             raise BadRow(row, "messages", "expected one message each of system, user and assistant")
-        asked, plan = messages[1]["content"], messages[2]["content"]
-        given, query, question = asked.text(verbatim=True).rpartition("Query:")
+        request, plan = messages[1]["content"], messages[2]["content"]
+        information, query, question = request.text(verbatim=True).rpartition("Query:")
         if not query or not question.strip():
-            raise asked.bad("expected 'Given Information:' and then 'Query:'")
-        pages = _literal(asked, given.strip().removeprefix("Given Information:"))
+            raise request.bad("expected 'Given Information:' and then 'Query:'")
+        pages = _literal(request, information.strip().removeprefix("Given Information:"))
         days = [_day(day) for day in _literal(plan, plan.text(verbatim=True)).items() if day.value]
         gold = {
             "answer": " ".join(_in_words(day) for day in days),
@@ -69,21 +69,21 @@ class TravelPlanner(Benchmark):
     def gold(self, task: Task) -> Annotation:
         """Look up the pages the plan draws on, choose for each day, and put the days together."""
         pages, days = task.gold["pages"], task.gold["days"]
-        used = [page for page in pages if any(_draws_on(day, page) for day in days)]
-        if not days or not used:
+        used_pages = [page for page in pages if any(_draws_on(day, page) for day in days)]
+        if not days or not used_pages:
             raise NotConvertible("no_support")
-        reject_variables(*used, task.question, task.gold["answer"])
+        reject_variables(*used_pages, task.question, task.gold["answer"])
         steps = Steps()
         steps.add(
             "Look up travel, food, sights and accommodation of the places to go to.",
-            [("KnowledgeQuery", page, f"WikipediaPage({page})") for page in used],
+            [("KnowledgeQuery", page, f"WikipediaPage({page})") for page in used_pages],
         )
-        chosen = []
+        choices = []
         for number, day in enumerate(days, start=1):
-            sources = [f"R{place}" for place, page in enumerate(used, start=1) if _draws_on(day, page)]
-            question = f"[{', '.join(sources or chosen[-1:])}], Question: What to do on day {number}?"
-            chosen.append(steps.add(f"Choose what to do on day {number}.", [("QA", question, _in_words(day))]))
-        together = f"[{', '.join(chosen)}], Question: {task.question}"
+            sources = [f"R{index}" for index, page in enumerate(used_pages, start=1) if _draws_on(day, page)]
+            question = f"[{', '.join(sources or choices[-1:])}], Question: What to do on day {number}?"
+            choices.append(steps.add(f"Choose what to do on day {number}.", [("QA", question, _in_words(day))]))
+        together = f"[{', '.join(choices)}], Question: {task.question}"
         steps.add("Put the days together as the plan.", [("QA", together, task.gold["answer"])])
         return steps.finish(task.gold["answer"])
 
@@ -103,15 +103,15 @@ def _day(node: Node) -> dict[str, str]:
 
 
 def _in_words(day: Mapping[str, str]) -> str:
-    planned = "; ".join(f"{name}: {day[name]}" for name in WANTED if name in day)
-    return f"{day['city'][:1].upper()}{day['city'][1:]}: {planned or 'nothing'}."
+    plan = "; ".join(f"{name}: {day[name]}" for name in WANTED if name in day)
+    return f"{day['city'][:1].upper()}{day['city'][1:]}: {plan or 'nothing'}."
 
 
 def _draws_on(day: Mapping[str, str], page: str) -> bool:
     """Whether a day's choices come from a page, `Restaurants in Lunby` or `Flight from Aske to Lunby on …`."""
-    kind, _, place = page.partition(" in ")
-    if place:
-        return any(_STATE.sub("", day.get(name, "")).endswith(f", {place}") for name in FROM_PAGE.get(kind, ()))
+    kind, _, town = page.partition(" in ")
+    if town:
+        return any(_STATE.sub("", day.get(name, "")).endswith(f", {town}") for name in FROM_PAGE.get(kind, ()))
     kind, _, way = page.partition(" from ")
     travel = _STATE.sub("", day.get("transportation", ""))
     return travel.startswith(kind) and f"from {way.partition(' on ')[0]}," in f"{travel},"
