@@ -53,12 +53,12 @@ class Case:
     samples: int = 1  #: of each task
 
 
-def _maths(formulation: str, scheme: str, more: str = "", shift: int | None = None, samples: int = 1) -> Case:
+def _maths(formulation: str, scheme: str, extra_options: str = "", shift: int | None = None, samples: int = 1) -> Case:
     roles = ("planner", "grounder") if formulation in ("iterative", "one-pass") else ("solver",)
     options = " ".join(f"--{role} {scheme.upper()}" for role in roles)
     shift = {"tgi": 0, "openai": 3, "chat": 6}[scheme] if shift is None else shift
     rows = f"gsm8k --data HOME/crates.jsonl --samples {samples}"
-    arguments = f"{rows} --max-subgoals 3 --formulation {formulation} {options} {more}"
+    arguments = f"{rows} --max-subgoals 3 --formulation {formulation} {options} {extra_options}"
     return Case(arguments, Model(shift, formulation in ("one-pass", "direct")), samples=samples)
 
 
@@ -104,29 +104,29 @@ class Server(RecordingEndpoint):
         self.unanswered = 0
         #: How many requests about a task are answered, by its number; about those that are not named, all.
         self.limits: Mapping[int | None, int] = {}
-        self._answered: Counter[int | None] = Counter()
+        self._answer_counts: Counter[int | None] = Counter()
 
     def begin(self, case: Case, limits: Mapping[int | None, int] | None = None) -> None:
         """Be the models of a job, and forget the requests of others."""
         self.reply, self.limits, self.requests, self.unanswered = case.model, limits or {}, [], 0
-        self._answered.clear()
+        self._answer_counts.clear()
 
     def answer(self, path: str, raw: bytes, head: bytes, send: Callable[..., None], cut: Callable[[], None]) -> None:
         number = find_number(read_prompt([path, json.loads(raw)]))
-        if self._answered[number] >= self.limits.get(number, 10**6):
+        if self._answer_counts[number] >= self.limits.get(number, 10**6):
             self.unanswered += 1
             return
-        self._answered[number] += 1
+        self._answer_counts[number] += 1
         is_chat = path.endswith("/chat/completions")
         super().answer(path, raw, head, partial(_send_reasoned, send) if is_chat else send, cut)
 
 
-def _send_reasoned(send: Callable[..., None], status: int, body: bytes, *more: Any, **options: Any) -> None:
+def _send_reasoned(send: Callable[..., None], status: int, body: bytes, *arguments: Any, **options: Any) -> None:
     """Send a chat's reply with its reasoning in a field of its own."""
     value = json.loads(body)
     value["choices"][0]["message"]["reasoning_content"] = REASONING
     value["usage"]["completion_tokens_details"] = {"reasoning_tokens": 5}
-    send(status, json.dumps(value).encode(), *more, **options)
+    send(status, json.dumps(value).encode(), *arguments, **options)
 
 
 def make_environment(home: Path, url: str = "") -> dict[str, str]:
@@ -165,8 +165,8 @@ def submit_library_job(database: Database, settings: Settings, case: Case, serve
         agent = Agent(roles, "complex_qa", max_subgoals=3, answer_by="qa")
     elif name == "openagi":
         formulation, benchmark = "model-synthesis", open_benchmark(name)
-        labelled = [*benchmark.read(None, "labelled", samples="1")]
-        tasks = [labelled[index] for index in OPENAGI_TASKS]
+        labelled_tasks = [*benchmark.read(None, "labelled", samples="1")]
+        tasks = [labelled_tasks[index] for index in OPENAGI_TASKS]
         pictures = benchmark.artifacts.items()
         benchmark.artifacts = {name: data for name, data in pictures if name in str([task.inputs for task in tasks])}
         rows = rows_of(benchmark, tasks, "labelled")
@@ -197,9 +197,9 @@ def _parcel(number: int) -> Task:
 
 def resume_job(job: str) -> None:
     """Work on a stored job until it is done, as `lumos resume` does."""
-    printed = run("resume", job, "--json")
-    if not printed.startswith("exit code 0"):
-        raise RuntimeError(printed)
+    output = run("resume", job, "--json")
+    if not output.startswith("exit code 0"):
+        raise RuntimeError(output)
 
 
 _EPISODES = """SELECT i.ordinal, i.state, e.id, e.attempt, e.ending, e.answer, e.calls
@@ -224,13 +224,13 @@ def _episode(connection: Connection, row: dict[str, Any]) -> dict[str, Any]:
     del row["ordinal"]
     if identifier is None:
         return row
-    known = {"episode": identifier, "attempt": row["attempt"]}
+    parameters = {"episode": identifier, "attempt": row["attempt"]}
     for name, query in _STEPS.items():
         where = " WHERE episode = :episode AND attempt = :attempt ORDER BY position"
         order = "" if name == "subgoals" else ", branch"
-        row[name] = [list(step) for step in connection.execute(text(f"{query}{where}{order}"), known)]
+        row[name] = [list(step) for step in connection.execute(text(f"{query}{where}{order}"), parameters)]
     scores = text("SELECT metric, value FROM score WHERE episode = :episode ORDER BY metric")
-    row["scores"] = {metric: value for metric, value in connection.execute(scores, known)}
+    row["scores"] = {metric: value for metric, value in connection.execute(scores, parameters)}
     return row
 
 

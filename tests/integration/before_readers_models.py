@@ -77,7 +77,7 @@ DRESSES: tuple[Dress, ...] = (
 def find_number(prompt: str) -> int | None:
     """The number of the task that a prompt is about; None where the prompt does not name it."""
     if OBJECTIVE in prompt:
-        return next((at for at, name in enumerate(_plans()) if f"Objective: {name}" in prompt), None)
+        return next((index for index, name in enumerate(_plans()) if f"Objective: {name}" in prompt), None)
     numbers = _NUMBER.findall(prompt)
     return int(numbers[-1]) if numbers else None
 
@@ -135,7 +135,7 @@ class Model:
             product = 4 * (number + 3)
             return f"{product - 2}" if self._at_once else f"There are {product}, less 2. The answer is {product - 2}"
         if self._at_once:
-            return "; ".join(f"Subgoal {at}: {subgoal}" for at, subgoal in enumerate(subgoals, start=1))
+            return "; ".join(f"Subgoal {index}: {subgoal}" for index, subgoal in enumerate(subgoals, start=1))
         if turn > len(subgoals):
             return STOP
         does = f" Actions: {actions[turn - 1]}" if "The available action list" in talk else ""
@@ -206,5 +206,5 @@ def _plans() -> dict[str, str]:
         names = [*spec.plan.tail] if spec.plan.branches else [*spec.plan.names]
         for channel, branch in reversed(list(zip(spec.channels, spec.plan.branches, strict=False))):
             names[:0] = [f"{name} on the {channel.slot.name}" for name in branch]
-        plans[spec.description] = "".join(f"Step {at}: {name},\n" for at, name in enumerate(names, start=1))
+        plans[spec.description] = "".join(f"Step {index}: {name},\n" for index, name in enumerate(names, start=1))
     return plans

@@ -70,34 +70,34 @@ def environment(home: Path, database_url: str = "") -> dict[str, str]:
     }
 
 
-def places(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> dict[str, str]:
+def places(home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> dict[str, str]:
     """What stands in the files for what differs from one run to the other, and what it is in this one."""
-    return at(one.port) | {"127.0.0.1:OTHER": f"127.0.0.1:{other.port}", "HOME": str(home)}
+    return at(step_server.port) | {"127.0.0.1:OTHER": f"127.0.0.1:{plan_server.port}", "HOME": str(home)}
 
 
-def with_words(found: Any, home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Any:
+def with_words(outputs: Any, home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> Any:
     """What was found, as the files say it."""
-    told = json.dumps(found)
-    for word, place in places(home, one, other).items():
-        told = told.replace(place, word)
-    return json.loads(told)
+    text = json.dumps(outputs)
+    for word, location in places(home, step_server, plan_server).items():
+        text = text.replace(location, word)
+    return json.loads(text)
 
 
 def go_on(job: str) -> None:
     """Work on a stored job until it is done, as `lumos resume` does."""
-    found = run("resume", job, "--json")
-    if not found.startswith("exit code 0"):
-        raise RuntimeError(found)
+    output = run("resume", job, "--json")
+    if not output.startswith("exit code 0"):
+        raise RuntimeError(output)
 
 
 def finished(database: Database) -> dict[str, Any]:
     """Of each job that was killed, when it is done: its report, and its rows by table."""
-    found: dict[str, Any] = {}
+    outcomes: dict[str, Any] = {}
     for project in HALF_DONE:
         job = jobs(database)[project]
-        found[f"{project}: report"] = values(run("report", job, "--json"))
-        found[f"{project}: rows"] = stored(database, job)
-    return found
+        outcomes[f"{project}: report"] = values(run("report", job, "--json"))
+        outcomes[f"{project}: rows"] = stored(database, job)
+    return outcomes
 
 
 def stored(database: Database, job: str) -> dict[str, list[Any]]:
@@ -105,13 +105,13 @@ def stored(database: Database, job: str) -> dict[str, list[Any]]:
 
     The ids of items and episodes are those with which they were loaded. Of long texts there are the digests.
     """
-    tables, found = MetaData(), {}
+    tables, rows_by_table = MetaData(), {}
     with database.engine.connect() as connection:
         tables.reflect(connection)
         episode, task = tables.tables["episode"], tables.tables["task"]
         episodes = select(episode.c.id).where(episode.c.job == job)
-        asked = select(episode.c.id, task.c.question).join(task, task.c.id == episode.c.task)
-        questions = {key: question.strip() for key, question in connection.execute(asked.where(episode.c.job == job))}
+        query = select(episode.c.id, task.c.question).join(task, task.c.id == episode.c.task)
+        questions = {key: question.strip() for key, question in connection.execute(query.where(episode.c.job == job))}
         for table in tables.sorted_tables:
             if table.name == "job":
                 whose = table.c.id == job
@@ -122,44 +122,50 @@ def stored(database: Database, job: str) -> dict[str, list[Any]]:
             else:
                 continue
             rows = [
-                _lasting(table.name, _as_before(dict(row), questions))
+                _remove_varying(table.name, _as_before(dict(row), questions))
                 for row in connection.execute(select(table).where(whose)).mappings()
             ]
             if rows or table.name not in ADDED_ROWS:
-                found[table.name] = _in_order(rows)
-    return found
+                rows_by_table[table.name] = _in_order(rows)
+    return rows_by_table
 
 
 def _as_before(row: dict[str, Any], questions: dict[int, str]) -> dict[str, Any]:
     """A row with what was text then: digests, and prompts with the question that is left out of them since."""
     row = {name: value.hex() if isinstance(value, bytes) else value for name, value in row.items()}
-    at = row.pop("question_at", None)
-    if at is not None:
-        row["delta"] = f"{row['delta'][:at]}{questions[row['episode']]}{row['delta'][at:]}"
+    position = row.pop("question_at", None)
+    if position is not None:
+        row["delta"] = f"{row['delta'][:position]}{questions[row['episode']]}{row['delta'][position:]}"
     return row
 
 
-def _lasting(table: str, row: dict[str, Any]) -> dict[str, Any]:
+def _remove_varying(table: str, row: dict[str, Any]) -> dict[str, Any]:
     """A row without what is never twice the same. The windows of a fit say in their output how long they took."""
-    counted = {"id"} if table == "job_endpoint" else set()  # up, in the order in which calls happen to be made
-    kept = {name: value for name, value in row.items() if not name.endswith("_at") and name not in OF_ONE_RUN | counted}
-    kept = {name: value for name, value in kept.items() if (table, name) not in ADDED or value != ADDED[table, name]}
-    if isinstance(kept.get("output"), dict):
-        kept["output"] = {name: value for name, value in kept["output"].items() if name not in OF_ONE_RUN}
-    return kept
+    counters = {"id"} if table == "job_endpoint" else set()  # up, in the order in which calls happen to be made
+    retained = {
+        name: value for name, value in row.items() if not name.endswith("_at") and name not in OF_ONE_RUN | counters
+    }
+    retained = {
+        name: value for name, value in retained.items() if (table, name) not in ADDED or value != ADDED[table, name]
+    }
+    if isinstance(retained.get("output"), dict):
+        retained["output"] = {name: value for name, value in retained["output"].items() if name not in OF_ONE_RUN}
+    return retained
 
 
-def differences(before: dict[str, Any], now: dict[str, Any], running: Collection[str] = ()) -> dict[str, str]:
+def differences(before: dict[str, Any], now: dict[str, Any], running_jobs: Collection[str] = ()) -> dict[str, str]:
     """By name: how what must be equal differs."""
-    found = {name: "is there only before, or only now" for name in before.keys() ^ now.keys()}
+    descriptions = {name: "is there only before, or only now" for name in before.keys() ^ now.keys()}
     for name in before.keys() & now.keys():
         if name.startswith(("jobs ", "job ")) and isinstance(now[name], str):
             continue  # other tables since; what they say is what the same commands do with `--json`
-        pair = [comparable(name, one, running) for one in (before[name], _without_added(before[name], now[name]))]
+        pair = [
+            comparable(name, output, running_jobs) for output in (before[name], _without_added(before[name], now[name]))
+        ]
         if pair[0] != pair[1]:
-            lines = [json.dumps(one, indent=1, sort_keys=True).splitlines() for one in pair]
-            found[name] = "\n".join(list(unified_diff(*lines, "before", "now", lineterm="", n=1))[:20])
-    return dict(sorted(found.items()))
+            lines = [json.dumps(output, indent=1, sort_keys=True).splitlines() for output in pair]
+            descriptions[name] = "\n".join(list(unified_diff(*lines, "before", "now", lineterm="", n=1))[:20])
+    return dict(sorted(descriptions.items()))
 
 
 def _without_added(before: Any, now: Any) -> Any:
@@ -167,35 +173,35 @@ def _without_added(before: Any, now: Any) -> Any:
     if isinstance(before, dict) and isinstance(now, dict):
         return {name: _without_added(before[name], value) for name, value in now.items() if name in before}
     if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        return [_without_added(one, other) for one, other in zip(before, now, strict=True)]
+        return [_without_added(old_part, new_part) for old_part, new_part in zip(before, now, strict=True)]
     return now
 
 
-def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:
+def comparable(name: str, output: Any, running_jobs: Collection[str] = ()) -> Any:
     """What of something that was found must be equal. `running`: ids of the jobs whose reports say "until now".
 
     Of what people read that is every figure in its order, as the words around the figures may be others; of what
     programs read, every value. What a command with `--json` says to people besides is such a text, too.
     """
     if name.startswith("builds/"):  # a digest
-        return found
-    runs = name.startswith("report ") and name.split()[1] in running
+        return output
+    runs = name.startswith("report ") and name.split()[1] in running_jobs
     if name.split()[0] == "tables":
-        found = _without_added_tables(found)
-    if isinstance(found, str):
+        output = _without_added_tables(output)
+    if isinstance(output, str):
         if name.startswith("report ") and len(name.split()) > 2:
-            found = _HEADINGS.sub("", found)
+            output = _HEADINGS.sub("", output)
         if name.startswith("show "):
-            found = _REQUESTS.sub("", found)
-        return _FIGURE.findall(_SECONDS.sub("", found) if runs else found)
+            output = _REQUESTS.sub("", output)
+        return _FIGURE.findall(_SECONDS.sub("", output) if runs else output)
     if name.endswith(": rows"):
-        return _with_numbers(_with_kept_digests(found), LOSSES, _rounded)
-    lines = [_line(line) for line in found]  # or rows of a query, which are lists and stay what they are
+        return _with_numbers(_with_kept_digests(output), LOSSES, _round_loss)
+    lines = [_line(line) for line in output]  # or rows of a query, which are lists and stay what they are
     if runs:
         return [line | dict.fromkeys(UNTIL_NOW, 0) if isinstance(line, dict) else line for line in lines]
     if name.endswith(": report"):
         lines = [line | _by_any_version(line) if isinstance(line, dict) else line for line in lines]
-        return _with_numbers(_with_numbers(lines, DURATIONS, lambda _: 0), LOSSES, _rounded)
+        return _with_numbers(_with_numbers(lines, DURATIONS, lambda _: 0), LOSSES, _round_loss)
     return lines
 
 
@@ -205,21 +211,21 @@ def _with_kept_digests(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
         table: _in_order(
             [
                 {name: value[:32] if name in ("command", "prompt_digest") else value for name, value in row.items()}
-                for row in found
+                for row in table_rows
             ]
         )
-        for table, found in rows.items()
+        for table, table_rows in rows.items()
     }
 
 
-def _without_added_tables(found: Any) -> Any:
-    if isinstance(found, str):
-        return _ADDED_TABLES.sub("", found)
+def _without_added_tables(output: Any) -> Any:
+    if isinstance(output, str):
+        return _ADDED_TABLES.sub("", output)
     return [
         {"tables": [table for table in line["tables"] if table["table"] not in ADDED_TABLES]}
         if isinstance(line, dict) and line.keys() == {"tables"}
         else line
-        for line in found
+        for line in output
     ]
 
 
@@ -241,15 +247,15 @@ def _in_order(values: list[Any]) -> list[Any]:
     return sorted(values, key=partial(json.dumps, sort_keys=True))
 
 
-def _rounded(loss: float) -> float:
+def _round_loss(loss: float) -> float:
     """A loss has other last digits on another processor."""
     return round(loss, 2)
 
 
-def _with_numbers(value: Any, names: Collection[str], change: Callable[[Any], Any], here: bool = False) -> Any:
+def _with_numbers(value: Any, names: Collection[str], change: Callable[[Any], Any], is_named: bool = False) -> Any:
     """The value with every number changed that stands under one of the names, however deep."""
     if isinstance(value, dict):
-        return {name: _with_numbers(one, names, change, here or name in names) for name, one in value.items()}
+        return {name: _with_numbers(part, names, change, is_named or name in names) for name, part in value.items()}
     if isinstance(value, list):
-        return [_with_numbers(one, names, change, here) for one in value]
-    return change(value) if here and isinstance(value, float) else value
+        return [_with_numbers(part, names, change, is_named) for part in value]
+    return change(value) if is_named and isinstance(value, float) else value

@@ -82,20 +82,20 @@ _MADE_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:\+00:00|Z)?")
 
 def run(*arguments: str) -> str:
     """What a command prints, its exit code first. The code's version, and when a build is made, are left out."""
-    return _printed(main, arguments)
+    return _capture(main, arguments)
 
 
-def _printed(command: Callable[..., Any], arguments: Sequence[str]) -> str:
-    said, remarks = io.StringIO(), io.StringIO()
-    with redirect_stdout(said), redirect_stderr(remarks):
+def _capture(command: Callable[..., Any], arguments: Sequence[str]) -> str:
+    output, remarks = io.StringIO(), io.StringIO()
+    with redirect_stdout(output), redirect_stderr(remarks):
         code = int(command(arguments) or 0)
-    found = without_version(f"exit code {code}\n{said.getvalue()}{remarks.getvalue()}")
-    return _MADE_AT.sub("TIME", found) if arguments[0] == "dataset" else found
+    captured_text = without_version(f"exit code {code}\n{output.getvalue()}{remarks.getvalue()}")
+    return _MADE_AT.sub("TIME", captured_text) if arguments[0] == "dataset" else captured_text
 
 
-def values(shown: str) -> list[Any]:
+def values(output: str) -> list[Any]:
     """What a command printed for programs: its exit code, and the value of each line. Remarks for people stay text."""
-    return [_value(line) for line in shown.splitlines()]
+    return [_value(line) for line in output.splitlines()]
 
 
 def _value(line: str) -> Any:
@@ -105,8 +105,8 @@ def _value(line: str) -> Any:
         return line
 
 
-def without_version(shown: str) -> str:
-    return _VERSION.sub("VERSION", shown)
+def without_version(output: str) -> str:
+    return _VERSION.sub("VERSION", output)
 
 
 def commands(jobs: Mapping[str, str], episodes: Sequence[str]) -> Iterator[list[str]]:
@@ -138,28 +138,28 @@ def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[
 
     The settings of the environment name the database, `home` and the width of the terminal.
     """
-    found: dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     # Made once, as there are hundreds of commands; `main` makes it anew for each.
-    asked = partial(typer.main.get_command(app), prog_name="lumos", standalone_mode=False)
+    lumos_command = partial(typer.main.get_command(app), prog_name="lumos", standalone_mode=False)
     with database.engine.connect() as connection:
         numbers = connection.execute(
             text("SELECT i.job, i.ordinal FROM episode e JOIN item i ON i.id = e.id ORDER BY i.job, i.ordinal")
         ).all()
     for arguments in commands(jobs, [f"{job}-{ordinal}" for job, ordinal in numbers if not ordinal]):
-        command = main if arguments[0] == "dataset" else asked  # a build may be refused, and `main` says why
+        command = main if arguments[0] == "dataset" else lumos_command  # a build may be refused, and `main` says why
         name = " ".join([CALLED_BEFORE.get(arguments[0], arguments[0]), *arguments[1:]])
-        found[name] = _printed(command, arguments)
+        outputs[name] = _capture(command, arguments)
         if arguments[:2] != ["dataset", "build"]:
-            found[f"{name} --json"] = values(_printed(command, [*arguments, "--json"]))
+            outputs[f"{name} --json"] = values(_capture(command, [*arguments, "--json"]))
     for job, ordinal in numbers:
-        found[f"{job}-{ordinal}"] = values(_printed(asked, ["show", f"{job}-{ordinal}", "--json"]))
-    for title, query in read_documented_queries():
+        outputs[f"{job}-{ordinal}"] = values(_capture(lumos_command, ["show", f"{job}-{ordinal}", "--json"]))
+    for title, query in documented():
         with reading(database) as connection:
-            found[title] = [[_plain(value) for value in row] for row in connection.execute(query)]
+            outputs[title] = [[_plain(value) for value in row] for row in connection.execute(query)]
     for file in sorted((home / "builds").rglob("*")):
         if file.is_file():
-            found[str(file.relative_to(home))] = _digest(file)
-    return found
+            outputs[str(file.relative_to(home))] = _digest(file)
+    return outputs
 
 
 def _plain(value: Any) -> Any:

@@ -12,9 +12,9 @@ from lumos_queue.settings import Settings
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path):
     if request.param == "sqlite":
-        opened = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
-        upgrade(opened)
+        test_database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
+        upgrade(test_database)
     else:
-        opened = open_database(Settings(database_url=request.getfixturevalue("postgres_url")).database)
-    yield opened
-    opened.close()
+        test_database = open_database(Settings(database_url=request.getfixturevalue("postgres_url")).database)
+    yield test_database
+    test_database.close()

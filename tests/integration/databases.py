@@ -28,21 +28,21 @@ class Originals:
         Without a URL it is the file lumos.db in the folder.
         """
         self._request, self._make = request, make
-        self._made: dict[str, tuple[Path, str, str]] = {}
+        self._originals: dict[str, tuple[Path, str, str]] = {}
 
     def copy(self, kind: str, folder: Path) -> tuple[str, str]:
         """The URL of a new database of this kind (sqlite or postgresql), and what is to be known of it."""
-        if kind not in self._made:
+        if kind not in self._originals:
             original = self._request.getfixturevalue("tmp_path_factory").mktemp(kind)
             url = "" if kind == "sqlite" else self._server.fresh()
-            self._made[kind] = original, url, self._make(original, url)
-        original, url, known = self._made[kind]
+            self._originals[kind] = original, url, self._make(original, url)
+        original, url, description = self._originals[kind]
         if kind == "postgresql":
-            return self._server.fresh(make_url(url).database or ""), known
+            return self._server.fresh(make_url(url).database or ""), description
         folder.mkdir(exist_ok=True)
         for file in original.glob("lumos.db*"):
             shutil.copy(file, folder)
-        return f"sqlite:///{folder / 'lumos.db'}", known
+        return f"sqlite:///{folder / 'lumos.db'}", description
 
     @property
     def _server(self) -> Postgres:
@@ -54,8 +54,8 @@ def convert_wordmath(limit: int) -> Callable[[Path, str], str]:
 
     def convert(folder: Path, url: str) -> str:
         rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
-        opened, job = run_embedded(folder, Convert("wordmath", rows.digest, "dev", limit=limit), rows, url)
-        opened.close()
+        database, job = run_embedded(folder, Convert("wordmath", rows.digest, "dev", limit=limit), rows, url)
+        database.close()
         return job
 
     return convert

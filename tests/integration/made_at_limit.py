@@ -58,12 +58,12 @@ STOP = "Yes, I will stop planning."
 
 def tasks(benchmark: str) -> list[Task]:
     """Of maths with one to three subgoals; a third of the questions is answered wrongly."""
-    made = []
+    invented_tasks = []
     for number in range(ITEMS):
         if benchmark == "wordmath":
             question = f"A shop has {number} hats and gets {number % 3 + 1} times 5 more. How many are there?"
             gold: dict[str, Any] = {"answer": str(number + 5 * (number % 3 + 1))}
-            made.append(Task(benchmark, "", str(number), question, {}, gold))
+            invented_tasks.append(Task(benchmark, "", str(number), question, {}, gold))
             continue
         inputs = {"paragraphs": [{"title": f"Mill {number}", "text": f"Mill {number} was built by Ann {number}."}]}
         if benchmark == "hotpotqa":
@@ -71,8 +71,8 @@ def tasks(benchmark: str) -> list[Task]:
         else:
             question = f"Would mill {number} be taller than a tree of 20 metres?"
             gold = {"answer": "Yes", "facts": [], "questions": [], "evidence": []}
-        made.append(Task(benchmark, "", str(number), question, inputs, gold))
-    return made
+        invented_tasks.append(Task(benchmark, "", str(number), question, inputs, gold))
+    return invented_tasks
 
 
 def reply(prompt: str) -> str:
@@ -97,10 +97,10 @@ def reply(prompt: str) -> str:
 
 
 def _answer(question: str) -> str:
-    named = re.search(r"(?:mill|Ann) (\d+)", question)
-    if not named:
+    match = re.search(r"(?:mill|Ann) (\d+)", question)
+    if not match:
         return "No answer"
-    number = int(named[1])
+    number = int(match[1])
     if number % 3 == 2 and ("builder" in question or "Would" in question):
         return "Answer: no"
     if question.startswith("Who"):
@@ -152,16 +152,20 @@ def work_and_die(settings: Settings, database: Database, job: str) -> None:
 
 def reports(database: Database) -> dict[str, dict[str, Any]]:
     """By project: the job's report, without times, and the digests of the prompts that were asked."""
-    found = {}
+    reports_by_project = {}
     with database.engine.connect() as connection:
         for project, job in list(connection.execute(select(JobRow.project, JobRow.id))):
-            asked = select(CompletionRow.prompt_digest).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
-            made = make_report(connection, get_job(connection, job))
-            found[project] = {
-                "report": {name: one for name, one in made.items() if name not in ("seconds", "phases", "latency")},
-                "asked": sorted(one.hex() for one in connection.execute(asked.where(EpisodeRow.job == job)).scalars()),
+            query = select(CompletionRow.prompt_digest).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
+            report = make_report(connection, get_job(connection, job))
+            reports_by_project[project] = {
+                "report": {
+                    name: field for name, field in report.items() if name not in ("seconds", "phases", "latency")
+                },
+                "asked": sorted(
+                    digest.hex() for digest in connection.execute(query.where(EpisodeRow.job == job)).scalars()
+                ),
             }
-    return found
+    return reports_by_project
 
 
 def make(settings: Settings, server: FakeEndpoint) -> Iterator[Database]:
@@ -169,13 +173,13 @@ def make(settings: Settings, server: FakeEndpoint) -> Iterator[Database]:
     database = open_database(settings.database)
     upgrade(database)
     cut_off = []
-    for seed, (project, (benchmark, formulation, most, cut)) in enumerate(JOBS.items()):
+    for seed, (project, (benchmark, formulation, max_subgoals, cut)) in enumerate(JOBS.items()):
         rows = rows_of(open_benchmark(benchmark), tasks(benchmark), "dev")
         roles = ["planner", "grounder"] if benchmark == "wordmath" else ["planner", "grounder", "qa"]
         roles += ["judge"] * (benchmark == "hotpotqa")
         by = {"wordmath": "last", "hotpotqa": "qa", "strategyqa": "yes/no"}[benchmark]
         domain = "maths" if benchmark == "wordmath" else "complex_qa"
-        agent = Agent(dict.fromkeys(roles, server.tgi), domain, max_subgoals=most, answer_by=by)
+        agent = Agent(dict.fromkeys(roles, server.tgi), domain, max_subgoals=max_subgoals, answer_by=by)
         job = Evaluate(Infer(benchmark, rows.digest, "dev", formulation, agent, seed=seed))
         identifier, _ = submit(database, settings.model_copy(update={"project": project}), job, rows)
         if cut:

@@ -104,13 +104,13 @@ def work_and_die(settings: Settings, database: Database, job: str) -> None:
 
 def work_until(settings: Settings, database: Database, job: str, items: int, then: Any = None) -> None:
     """Until the job is over, or so many items are done; then it is changed, and the worker notices."""
-    changed = False
+    is_changed = False
 
     def change() -> bool:
-        nonlocal changed
-        if then and not changed and done(database, job) >= items:
+        nonlocal is_changed
+        if then and not is_changed and done(database, job) >= items:
             then(database, job)
-            changed = True
+            is_changed = True
         return False
 
     process = WorkerContext(settings)

@@ -76,9 +76,9 @@ def submit_all(database: Database, home: Path, server: Server) -> None:
         arguments = f"{name} {rest}"
         for word, value in words.items():
             arguments = arguments.replace(word, value)
-        printed = run(case.command, *arguments.split(), "--json")
-        if not printed.startswith("exit code 0"):
-            raise RuntimeError(f"{project}: {printed}")
+        output = run(case.command, *arguments.split(), "--json")
+        if not output.startswith("exit code 0"):
+            raise RuntimeError(f"{project}: {output}")
     os.environ.update(LUMOS_PROJECT="default", LUMOS_BROKER_URL="")
 
 
@@ -116,13 +116,13 @@ def work_and_die(database: Database, job: str, case: Case, server: Server, reque
         os.setpgid(0, 0)
         resume_job(job)
         os._exit(0)
-    counts, changed_at = (0, 0), time.monotonic()
+    counts, last_change = (0, 0), time.monotonic()
     try:
-        while time.monotonic() - changed_at < QUIET or not all(counts):
+        while time.monotonic() - last_change < QUIET or not all(counts):
             current = count_calls(database, job), server.unanswered
             if current != counts:
-                counts, changed_at = current, time.monotonic()
-            if time.monotonic() - changed_at > 60:
+                counts, last_change = current, time.monotonic()
+            if time.monotonic() - last_change > 60:
                 raise RuntimeError(f"{case.arguments}: (recorded, unanswered) stays {current}")
             time.sleep(0.02)
     finally:
@@ -151,8 +151,8 @@ def make(home: Path, server: Server) -> str:
     for project, outcome in outcomes.items():
         requests = outcome.pop("requests")
         work_and_die(database, jobs(database)[project], CASES[project], server, requests)
-        missing = count_requests(requests) - count_requests(server.requests)
-        outcome["missing"] = [json.loads(request) for request in sorted(missing.elements())]
+        missing_requests = count_requests(requests) - count_requests(server.requests)
+        outcome["missing"] = [json.loads(request) for request in sorted(missing_requests.elements())]
         print(project, len(server.requests), "of", len(requests), file=sys.stderr, flush=True)
     lines = dump(database, server.port).decode().splitlines()
     lines += [json.dumps([EXPECTED, {"project": project, **outcome}]) for project, outcome in outcomes.items()]

@@ -70,23 +70,23 @@ def do(project: str, *arguments: str) -> dict[str, Any]:
     """Run a command for a project; what it prints as JSON."""
     os.environ["LUMOS_PROJECT"] = project or "default"
     print(project, *arguments[:2], file=sys.stderr, flush=True)
-    found = run(*map(str, arguments), "--json")
-    if not found.startswith(("exit code 0", "exit code 3")):
-        raise RuntimeError(f"{arguments}: {found}")
-    return next(json.loads(line) for line in found.splitlines() if line.startswith("{"))
+    output = run(*map(str, arguments), "--json")
+    if not output.startswith(("exit code 0", "exit code 3")):
+        raise RuntimeError(f"{arguments}: {output}")
+    return next(json.loads(line) for line in output.splitlines() if line.startswith("{"))
 
 
-def make(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Database:
+def make(home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> Database:
     """All that is finished, then all that is not."""
     files = write_originals(home / "files")
-    both = ["--planner", one.tgi, "--grounder", one.tgi]
-    whole = ["--formulation", "one-pass", "--planner", other.tgi, "--grounder", other.tgi]
-    drawn = ["--draw", "8", "--sets", "1"]  # all tasks of a dataset are stored, so it must be small
-    first = do("wordmath, iterative", "evaluate", "wordmath", *drawn, *both)["job"]
-    do("wordmath, one-pass", "evaluate", "wordmath", *drawn, *whole)
+    both = ["--planner", step_server.tgi, "--grounder", step_server.tgi]
+    whole = ["--formulation", "one-pass", "--planner", plan_server.tgi, "--grounder", plan_server.tgi]
+    draw_options = ["--draw", "8", "--sets", "1"]  # all tasks of a dataset are stored, so it must be small
+    first = do("wordmath, iterative", "evaluate", "wordmath", *draw_options, *both)["job"]
+    do("wordmath, one-pass", "evaluate", "wordmath", *draw_options, *whole)
     for formulation in ("integrated", "cot", "direct"):
-        solver = ["--formulation", formulation, "--solver", one.tgi]
-        do(f"wordmath, {formulation}", "evaluate", "wordmath", *drawn, *solver)
+        solver = ["--formulation", formulation, "--solver", step_server.tgi]
+        do(f"wordmath, {formulation}", "evaluate", "wordmath", *draw_options, *solver)
     do(
         "wordmath, sets",
         "evaluate",
@@ -102,7 +102,7 @@ def make(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Database:
         *both,
     )
     do("gsm8k", "evaluate", "gsm8k", *files["gsm8k"], "--at-limit", "wrong", "--max-subgoals", "2", *both)
-    qa, judge = ["--role", f"qa={one.tgi}"], ["--role", f"judge={one.tgi}"]
+    qa, judge = ["--role", f"qa={step_server.tgi}"], ["--role", f"judge={step_server.tgi}"]
     do("strategyqa", "evaluate", "strategyqa", *files["strategyqa"], "--split", "dev", *both, *qa)
     do("hotpotqa", "evaluate", "hotpotqa", *files["hotpotqa"], "--split", "dev", *whole, *qa, *judge)
     do(
@@ -116,10 +116,10 @@ def make(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Database:
         "teacher-forced",
         *both,
     )
-    do("aokvqa", "infer", "aokvqa", *files["aokvqa"], "--split", "val", *both, *qa, "--role", f"vqa={one.chat}")
+    do("aokvqa", "infer", "aokvqa", *files["aokvqa"], "--split", "val", *both, *qa, "--role", f"vqa={step_server.chat}")
     do("webshop", "evaluate", "webshop", "--draw", "3", "--sets", "1", *both)
     do("intercode_sql", "evaluate", "intercode_sql", *files["intercode_sql"], "--split", "dev", *both)
-    converted = do("converted", "convert", "gsm8k", *files["gsm8k"], "--deterministic")["job"]
+    conversion = do("converted", "convert", "gsm8k", *files["gsm8k"], "--deterministic")["job"]
     do(
         "taught",
         "convert",
@@ -128,7 +128,7 @@ def make(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Database:
         "--split",
         "train",
         "--teacher",
-        one.chat,
+        step_server.chat,
         "--price-prompt",
         "0.5",
         "--price-completion",
@@ -137,10 +137,10 @@ def make(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Database:
     import_released(home)
     do("rollouts", "rollouts", "--where", f"job={first} score<1", "--samples", "2", *both)
     blame(first, both)
-    label(first, converted)
+    label(first, conversion)
     train(home)
-    one.latency = other.latency = 0.15
-    kill_in_mid_work(home, one, other, write_originals(home / "more", 16))
+    step_server.latency = plan_server.latency = 0.15
+    kill_in_mid_work(home, step_server, plan_server, write_originals(home / "more", 16))
     return open_database(read_settings().database)
 
 
@@ -155,36 +155,36 @@ def import_released(home: Path) -> None:
     ]
     (home / "raw.json").write_text("\n".join(map(json.dumps, rows)))
     do("", "dataset", "export-compat", str(home / "raw.json"), "--domain", "maths", "--out", str(home / "released"))
-    made = sorted((home / "released").glob("*iterative*"))
-    plan, ground = (next(path for path in made if module in path.name) for module in ("plan", "ground"))
+    annotation_files = sorted((home / "released").glob("*iterative*"))
+    plan, ground = (next(path for path in annotation_files if module in path.name) for module in ("plan", "ground"))
     do("imported", "data", "import", str(plan), str(ground), "--licence", "MIT", "--benchmark", "released")
 
 
 def blame(job: str, roles: Sequence[str]) -> None:
     """One command makes two jobs: the second of one project is renamed."""
-    found = do("blame", "blame", "--where", f"job={job} score<1", *roles)["jobs"]
+    blame_jobs = do("blame", "blame", "--where", f"job={job} score<1", *roles)["jobs"]
     database = open_database(read_settings().database)
     with database.writer.begin() as connection:
-        for place, name in enumerate(found, start=1):
+        for index, name in enumerate(blame_jobs, start=1):
             connection.execute(
-                text("UPDATE job SET project = :project WHERE id = :job"), {"project": f"blame, {place}", "job": name}
+                text("UPDATE job SET project = :project WHERE id = :job"), {"project": f"blame, {index}", "job": name}
             )
     database.close()
 
 
-def label(evaluated: str, converted: str) -> None:
-    do("corrected", "correct", f"{converted}-0", "--subgoal", "1: Say the same in other words.")
-    do("", "label", f"{evaluated}-1", "wrong", "--note", "the plan stops early", "--as", "ann")
-    do("", "label", f"{evaluated}-2:1", "right", "--as", "bob")
+def label(evaluation: str, conversion: str) -> None:
+    do("corrected", "correct", f"{conversion}-0", "--subgoal", "1: Say the same in other words.")
+    do("", "label", f"{evaluation}-1", "wrong", "--note", "the plan stops early", "--as", "ann")
+    do("", "label", f"{evaluation}-2:1", "right", "--as", "bob")
     do("", "audit", "draw", "trusted", "--where", "origin=converted", "--size", "4")
-    for place, value in enumerate(("right", "right", "wrong"), start=1):
-        do("", "audit", "label", "trusted", str(place), value, "--as", "ann")
+    for index, value in enumerate(("right", "right", "wrong"), start=1):
+        do("", "audit", "label", "trusted", str(index), value, "--as", "ann")
 
 
-def row_of_training(asked: str, said: str) -> str:
+def row_of_training(question: str, answer: str) -> str:
     """A conversation as the line of a file; not by the classes for it, which have been moved."""
-    messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": said}]
-    return json.dumps({"dataset": "sums/iterative/planner", "id": f"sums/{said[6:-1]}", "messages": messages})
+    messages = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+    return json.dumps({"dataset": "sums/iterative/planner", "id": f"sums/{answer[6:-1]}", "messages": messages})
 
 
 def fit(home: Path, name: str) -> list[str]:
@@ -205,18 +205,20 @@ def fit(home: Path, name: str) -> list[str]:
 
 
 def train(home: Path) -> None:
-    said = [(f"Add {number} and {number + 1}.", f"It is {number}.") for number in range(60)]
-    (home / "sums.jsonl").write_text("".join(f"{row_of_training(*pair)}\n" for pair in said[:30]))
-    texts = [f"<|user|>\n{asked}\n<|assistant|>\n{answer}</s>" for asked, answer in said]
+    pairs = [(f"Add {number} and {number + 1}.", f"It is {number}.") for number in range(60)]
+    (home / "sums.jsonl").write_text("".join(f"{row_of_training(*pair)}\n" for pair in pairs[:30]))
+    texts = [f"<|user|>\n{question}\n<|assistant|>\n{answer}</s>" for question, answer in pairs]
     tokenizer = train_tokenizer(iter(texts), 300, ["<|user|>\n", "\n<|assistant|>\n"])
     export(make_model(TINY, tokenizer, 3), tokenizer, home / "tiny")
     do("trained", *fit(home, "fit"))
 
 
-def kill_in_mid_work(home: Path, one: FakeEndpoint, other: FakeEndpoint, files: dict[str, list[str]]) -> None:
+def kill_in_mid_work(
+    home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint, files: dict[str, list[str]]
+) -> None:
     """One job of each kind, when some of its items are done and of others some calls are recorded."""
-    both = ["--planner", one.tgi, "--grounder", one.tgi]
-    whole = ["--formulation", "one-pass", "--planner", other.tgi, "--grounder", other.tgi]
+    both = ["--planner", step_server.tgi, "--grounder", step_server.tgi]
+    whole = ["--formulation", "one-pass", "--planner", plan_server.tgi, "--grounder", plan_server.tgi]
     kill("infer, half done", "infer", "gsm8k", *files["gsm8k"], "--seed", "7", *both)
     kill(
         "evaluate, half done",
@@ -231,11 +233,11 @@ def kill_in_mid_work(home: Path, one: FakeEndpoint, other: FakeEndpoint, files: 
         "2",
         *whole,
         "--role",
-        f"qa={one.tgi}",
+        f"qa={step_server.tgi}",
         "--role",
-        f"judge={one.tgi}",
+        f"judge={step_server.tgi}",
     )
-    kill("convert, half done", "convert", "svamp", *files["svamp"], "--split", "train", "--teacher", one.chat)
+    kill("convert, half done", "convert", "svamp", *files["svamp"], "--split", "train", "--teacher", step_server.chat)
     kill("train, half done", *fit(home, "half"))
 
 
@@ -266,10 +268,10 @@ def in_mid_work(project: str) -> bool:
     )
     try:
         with database.engine.connect() as connection:
-            done, recorded = connection.execute(query, {"project": project}).one_or_none() or (0, 0)
+            done_items, recorded_episodes = connection.execute(query, {"project": project}).one_or_none() or (0, 0)
     finally:
         database.close()
-    return done >= 2 if project.startswith("train") else done >= 3 and recorded >= 2
+    return done_items >= 2 if project.startswith("train") else done_items >= 3 and recorded_episodes >= 2
 
 
 def file_lines(home: Path) -> list[str]:
@@ -285,64 +287,68 @@ def file_lines(home: Path) -> list[str]:
 def make_rows(target: Path) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
-        FakeEndpoint(step_by_step, latency=0.03, slots=3) as one,
-        FakeEndpoint(all_at_once, latency=0.03, slots=3) as other,
+        FakeEndpoint(step_by_step, latency=0.03, slots=3) as step_server,
+        FakeEndpoint(all_at_once, latency=0.03, slots=3) as plan_server,
     ):
         home = Path(folder).resolve()
         os.environ.update(environment(home))
-        database = make(home, one, other)
-        write(target, rows(database, home, one, other))
+        database = make(home, step_server, plan_server)
+        write(target, rows(database, home, step_server, plan_server))
         database.close()
 
 
-def rows(database: Database, home: Path, one: FakeEndpoint, other: FakeEndpoint) -> str:
-    lines = [json.loads(line) for line in [*dump(database, one.port).decode().splitlines(), *file_lines(home)]]
-    return "\n".join(map(json.dumps, with_words(lines, home, one, other)))
+def rows(database: Database, home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> str:
+    lines = [json.loads(line) for line in [*dump(database, step_server.port).decode().splitlines(), *file_lines(home)]]
+    return "\n".join(map(json.dumps, with_words(lines, home, step_server, plan_server)))
 
 
-def make_shown(made: Path) -> dict[str, Any]:
+def make_shown(rows_file: Path) -> dict[str, Any]:
     """What is shown of the rows: the same on both databases."""
-    with start_postgres() as server, tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        sqlite = shown(made, Path(one).resolve(), "")
-        postgresql = shown(made, Path(other).resolve(), server.fresh("template1"))
-    running = [row["id"] for table, row in read(made) if table == "job" and row["project"] in HALF_DONE]
+    with (
+        running_postgres() as server,
+        tempfile.TemporaryDirectory() as sqlite_folder,
+        tempfile.TemporaryDirectory() as postgresql_folder,
+    ):
+        sqlite = shown(rows_file, Path(sqlite_folder).resolve(), "")
+        postgresql = shown(rows_file, Path(postgresql_folder).resolve(), server.fresh("template1"))
+    running_jobs = [row["id"] for table, row in read(rows_file) if table == "job" and row["project"] in HALF_DONE]
     for stage in sqlite:
-        if different := differences(sqlite[stage], postgresql[stage], running):
+        if different := differences(sqlite[stage], postgresql[stage], running_jobs):
             raise RuntimeError(f"{stage}, on PostgreSQL: {different}")
     return sqlite
 
 
-def shown(made: Path, home: Path, url: str) -> dict[str, Any]:
+def shown(rows_file: Path, home: Path, url: str) -> dict[str, Any]:
     """What is shown as the jobs were left, and what of those that were killed when they are done.
 
     The model servers do not wait.
     """
-    with FakeEndpoint(step_by_step) as one, FakeEndpoint(all_at_once) as other:
+    with FakeEndpoint(step_by_step) as step_server, FakeEndpoint(all_at_once) as plan_server:
         os.environ.update(environment(home, url))
         database = open_database(read_settings().database)
         upgrade(database)
-        load(database, write_files(home, read(made, places(home, one, other))))
+        load(database, write_files(home, read(rows_file, places(home, step_server, plan_server))))
         move_checkpoints(half_fit(database, home))
-        found = {"now": everything(database, home, jobs(database))}
+        outputs = {"now": everything(database, home, jobs(database))}
         for project in HALF_DONE:
             go_on(jobs(database)[project])
-        found["later"] = finished(database)
+        outputs["later"] = finished(database)
         database.close()
-        return with_words(found, home, one, other)
+        return with_words(outputs, home, step_server, plan_server)
 
 
-def write(target: Path, told: str) -> None:
+def write(target: Path, content: str) -> None:
     with gzip.GzipFile(target, "wb", mtime=0) as file:
-        file.write(told.encode())
+        file.write(content.encode())
 
 
 def main() -> None:
     step, folder = sys.argv[1], Path(sys.argv[2])
-    made = folder / "before_rooms.jsonl.gz"
+    rows_file = folder / "before_rooms.jsonl.gz"
     if step == "rows":
-        make_rows(made)
+        make_rows(rows_file)
     else:
-        write(folder / "before_rooms_shown.json.gz", json.dumps(make_shown(made)))
+        write(folder / "before_rooms_shown.json.gz", json.dumps(make_shown(rows_file)))
 
 
 if __name__ == "__main__":

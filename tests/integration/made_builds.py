@@ -15,10 +15,15 @@ from lumos_queue.builds.options import BuildOptions
 
 
 def make(database: Database, folder: Path, **options) -> dict:
-    chosen = BuildOptions(**options)
-    episodes = stream_episodes(database, parse_where(chosen.where))
+    build_options = BuildOptions(**options)
+    episodes = stream_episodes(database, parse_where(build_options.where))
     return build(
-        episodes, folder.name, folder, chosen, KnownBenchmarks(), read_database_facts(database, not chosen.allow_test)
+        episodes,
+        folder.name,
+        folder,
+        build_options,
+        KnownBenchmarks(),
+        read_database_facts(database, not build_options.allow_test),
     )[0]
 
 

@@ -27,14 +27,14 @@ def at(port: int) -> dict[str, str]:
     return {PORT: f"127.0.0.1:{port}"}
 
 
-def read(made: Path, places: Mapping[str, str] | None = None) -> Lines:
+def read(rows_file: Path, replacements: Mapping[str, str] | None = None) -> Lines:
     """Every row of the old database with its table, in an order in which they can be inserted.
 
     `places`: what the generator wrote for an address or a folder (PORT), and what it is now.
     """
-    with gzip.open(made, "rt", encoding="utf-8") as file:
+    with gzip.open(rows_file, "rt", encoding="utf-8") as file:
         lines = file.read()
-    for word, value in (places or {}).items():
+    for word, value in (replacements or {}).items():
         lines = lines.replace(word, value)
     return [json.loads(line) for line in lines.splitlines()]
 
@@ -43,10 +43,10 @@ def open_old(request: pytest.FixtureRequest, folder: Path, revision: str, lines:
     """A database of the fixture's kind (`request.param`, sqlite or postgresql) at that revision, with these rows."""
     sqlite = request.param == "sqlite"
     url = f"sqlite:///{folder / 'lumos.db'}"
-    opened = open_database(url if sqlite else request.getfixturevalue("postgres_server").fresh("template1"))
-    upgrade(opened, revision)
-    load(opened, lines)
-    return opened
+    database = open_database(url if sqlite else request.getfixturevalue("postgres_server").fresh("template1"))
+    upgrade(database, revision)
+    load(database, lines)
+    return database
 
 
 def bring_up_to_date(database: Database) -> None:
@@ -95,4 +95,4 @@ def asked(database: Database, job: str) -> list[str]:
         "SELECT c.prompt_digest FROM completion c JOIN episode e ON e.id = c.episode WHERE e.job = :job"
     ).columns(CompletionRow.prompt_digest)
     with database.engine.connect() as connection:
-        return sorted(one.hex() for one in connection.execute(query, {"job": job}).scalars())
+        return sorted(digest.hex() for digest in connection.execute(query, {"job": job}).scalars())
