@@ -24,27 +24,27 @@ LEASE_SECONDS = 900.0
 def database(request, tmp_path) -> Iterator[Database]:
     """SQLite, or what a test names: `@pytest.mark.parametrize("database", ["postgresql"], indirect=True)`."""
     if getattr(request, "param", "sqlite") == "sqlite":
-        opened = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
-        upgrade(opened)
+        test_database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
+        upgrade(test_database)
     else:
-        opened = open_database(request.getfixturevalue("postgres_url"), LEASE_SECONDS)
-    yield opened
-    opened.close()
+        test_database = open_database(request.getfixturevalue("postgres_url"), LEASE_SECONDS)
+    yield test_database
+    test_database.close()
 
 
 @pytest.fixture
 def explorer(database) -> Iterator[Explorer]:
     """Behind a token, without a server."""
-    with call_explorer(database) as called:
-        yield called
+    with calling(database) as caller:
+        yield caller
 
 
 @pytest.fixture
 def many(database) -> Iterator[Explorer]:
     """Behind names, without a server: rita is a reader, anna an annotator, otto an operator."""
     people = {"rita": Role.READER, "anna": Role.ANNOTATOR, "otto": Role.OPERATOR}
-    with call_explorer(database, RoleDoor(people)) as called:
-        yield called
+    with calling(database, RoleDoor(people)) as caller:
+        yield caller
 
 
 @pytest.fixture
@@ -74,11 +74,11 @@ def chromium() -> Iterator[Browser]:
 def page(chromium: Browser) -> Iterator[Page]:
     """A page of a browser of its own. What its console says of errors fails the test."""
     context = chromium.new_context()
-    opened = context.new_page()
-    opened.set_default_timeout(60_000)  # milliseconds
+    browser_page = context.new_page()
+    browser_page.set_default_timeout(60_000)  # milliseconds
     messages: list[str] = []
-    opened.on("console", lambda message: messages.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: messages.append(str(error)))
-    yield opened
+    browser_page.on("console", lambda message: messages.append(message.text) if message.type == "error" else None)
+    browser_page.on("pageerror", lambda error: messages.append(str(error)))
+    yield browser_page
     context.close()
     assert messages == []

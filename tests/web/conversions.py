@@ -20,10 +20,10 @@ def first_rows(count: int) -> Rows:
     return replace(rows, tasks=rows.tasks[:count])
 
 
-def convert_rows(folder: Path, count: int, repeated: int = 0, url: str = "") -> tuple[Database, str]:
+def convert_rows(folder: Path, count: int, repetitions: int = 0, url: str = "") -> tuple[Database, str]:
     """Convert so many rows, then the first of them again; returns the database and the id of the first job."""
     rows = first_rows(count)
     database, job = run_embedded(folder, Convert("wordmath", rows.digest, "dev", limit=count), rows, url)
-    if repeated:
-        run_embedded(folder, Convert("wordmath", rows.digest, "dev", limit=repeated), rows, url)[0].close()
+    if repetitions:
+        run_embedded(folder, Convert("wordmath", rows.digest, "dev", limit=repetitions), rows, url)[0].close()
     return database, job
