@@ -38,21 +38,23 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", metavar="KIND", help="kinds whose name contains this")
     parser.add_argument("--json", type=Path, default=Path(".lumos/campaign.json"))
-    given = parser.parse_args()
-    kinds = [kind for kind in KINDS if not given.only or any(part in kind for part in given.only)]
+    options = parser.parse_args()
+    kinds = [kind for kind in KINDS if not options.only or any(part in kind for part in options.only)]
     if not kinds:
         parser.error("no such kind; there are: " + "; ".join(KINDS))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = Path(tempfile.mkdtemp(prefix="lumos-campaign-"))
-    faults = schedule(given.seed, given.minutes, kinds)
+    faults = schedule(options.seed, options.minutes, kinds)
     (folder / "schedule.json").write_text(json.dumps(schedule_as_json(faults), indent=1))
-    _introduce(given.seed, given.minutes, faults, folder)
-    tasks = int(TASKS_A_MINUTE * max(given.minutes, 2.0))
-    with Site(folder, given.seed, tasks, disk="full" in kinds) as site:
-        told = _campaign(site, faults, given.minutes)
-    given.json.parent.mkdir(parents=True, exist_ok=True)
-    given.json.write_text(json.dumps({"seed": given.seed, "minutes": given.minutes, **told}, indent=1, default=str))
-    if told["problems"]:
+    _introduce(options.seed, options.minutes, faults, folder)
+    tasks = int(TASKS_A_MINUTE * max(options.minutes, 2.0))
+    with Site(folder, options.seed, tasks, disk="full" in kinds) as site:
+        report = _campaign(site, faults, options.minutes)
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(
+        json.dumps({"seed": options.seed, "minutes": options.minutes, **report}, indent=1, default=str)
+    )
+    if report["problems"]:
         print(f"\nlogs and schedule: {folder}")
         return 1
     shutil.rmtree(folder)
@@ -73,7 +75,7 @@ def _campaign(site: Site, faults: list[Fault], minutes: float) -> dict:
     memory.start()
     events, ups = _bring_about(site, faults, minutes)
     feeder.submitting = False
-    settled = wait_until_done(site, SETTLE_SECONDS)
+    settling = wait_until_done(site, SETTLE_SECONDS)
     feeder.stop()
     result = account(site, events)
     problems += ups + judge_faults(events, minutes, counts(faults))
@@ -89,17 +91,19 @@ def _campaign(site: Site, faults: list[Fault], minutes: float) -> dict:
     print("\n" + by_kind(events) + "\n\n" + format_table([result]) + "\n")
     print("resident memory, MB: " + ", ".join(f"{role} {size / 2**20:.0f}" for role, size in memory.most.items()))
     print(f"TERM, seconds: {', '.join(f'{seconds:.1f}' for seconds in terms)}")
-    print(f"streams owed nothing at {dry} of {feeder.looks} looks; {settled:.0f} s from the last fault to the last job")
-    return as_json(result, events, memory=dict(memory.most), terms=terms, dry=dict(feeder.dry), settled=settled)
+    print(
+        f"streams owed nothing at {dry} of {feeder.looks} looks; {settling:.0f} s from the last fault to the last job"
+    )
+    return as_json(result, events, memory=dict(memory.most), terms=terms, dry=dict(feeder.dry), settled=settling)
 
 
 def _bring_about(site: Site, faults: list[Fault], minutes: float) -> tuple[list[Event], list[str]]:
     """All faults, each in its own thread; and how often `lumos up` itself ended."""
-    began, waiting, events, threads, problems = time.monotonic(), list(faults), [], [], []
-    while waiting or time.monotonic() - began < minutes * 60.0 or any(thread.is_alive() for thread in threads):
+    began, pending, events, threads, problems = time.monotonic(), list(faults), [], [], []
+    while pending or time.monotonic() - began < minutes * 60.0 or any(thread.is_alive() for thread in threads):
         now = time.monotonic() - began
-        while waiting and waiting[0].at <= now:
-            fault = waiting.pop(0)
+        while pending and pending[0].at <= now:
+            fault = pending.pop(0)
             events.append(event := Event(fault.kind, fault.at))
             threads.append(threading.Thread(target=_strike_and_tell, args=(site, fault, event), daemon=True))
             threads[-1].start()

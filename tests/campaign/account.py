@@ -38,11 +38,11 @@ def lost_items(connection: Connection) -> list[list[Any]]:
     return [list(row) for row in connection.execute(text(_LOST))]
 
 
-def reasons(lost: Iterable[list[Any]]) -> Counter[str]:
+def reasons(lost_rows: Iterable[list[Any]]) -> Counter[str]:
     """How often items were lost in each way: state, ending, and what was said, without what differs each time."""
     return Counter(
         " ".join(filter(None, (state, ending, _ADDRESS.sub("", message or problem)[:120])))
-        for _, _, state, ending, message, problem in lost
+        for _, _, state, ending, message, problem in lost_rows
     )
 
 
@@ -52,20 +52,20 @@ def account(site: Site, events: Sequence[Event]) -> Result:
     zombies = CONCURRENCY * sum(event.kind == "freeze" and event.ended - event.began > FENCE for event in events)
     result = compute_result(site, bound, zombies)  # type: ignore[arg-type]
     with site.database.engine.connect() as connection:
-        lost = lost_items(connection)
-        again = count_repetitions(connection, site.endpoint.refused)
+        lost_rows = lost_items(connection)
+        again = repeated(connection, site.endpoint.refused)
     result.case, result.notes = "campaign", why
     if again > zombies:
         result.problems.append(f"{again} recorded calls repeated, and refused")
-    result.lost = len(lost)
+    result.lost = len(lost_rows)
     result.problems = [problem for problem in result.problems if not problem.endswith(("items lost", "are right"))]
-    if lost:
-        result.problems.append(f"{len(lost)} items lost")
-        result.problems += [f"lost, {count} times: {why}" for why, count in reasons(lost).most_common(SHOWN)]
-        result.problems += [f"lost: {row}" for row in lost[:SHOWN]]
-    unfinished = site.ask("SELECT count(*) FROM job WHERE state <> 'done'")
-    if unfinished:
-        result.problems.append(f"{unfinished} jobs are not done")
+    if lost_rows:
+        result.problems.append(f"{len(lost_rows)} items lost")
+        result.problems += [f"lost, {count} times: {why}" for why, count in reasons(lost_rows).most_common(SHOWN)]
+        result.problems += [f"lost: {row}" for row in lost_rows[:SHOWN]]
+    unfinished_jobs = site.ask("SELECT count(*) FROM job WHERE state <> 'done'")
+    if unfinished_jobs:
+        result.problems.append(f"{unfinished_jobs} jobs are not done")
     return result
 
 
@@ -82,7 +82,7 @@ def wasted_bound(site: Site, events: Sequence[Event]) -> tuple[int, str]:
     """
     with site.database.engine.connect() as connection:
         ends = connection.execute(text("SELECT ended_at FROM worker_session WHERE ended_at IS NOT NULL")).scalars()
-        troubled, calm = split_ends(ends, events)
+        in_trouble, in_calm = split_ends(ends, events)
     on_the_way = sum(
         lost_on_the_way(
             (call["time"] for call in endpoint.calls if "status" not in call),
@@ -92,35 +92,35 @@ def wasted_bound(site: Site, events: Sequence[Event]) -> tuple[int, str]:
     )
     downs = sum(log.read_text(errors="replace").count(" waits: ") for log in (site.folder / "home/logs").glob("*.log"))
     while_unwritable = CONCURRENCY * (2 + ceil(FENCE / LATENCY))
-    bound = calm * 2 * CONCURRENCY + troubled * while_unwritable + on_the_way + downs * CONCURRENCY
+    bound = in_calm * 2 * CONCURRENCY + in_trouble * while_unwritable + on_the_way + downs * CONCURRENCY
     return bound, (
-        f"at most {bound} calls wasted: {calm} sessions ended (2 x {CONCURRENCY} each), {troubled} while the database "
-        f"was in trouble ({while_unwritable} each), {on_the_way} calls on broken links, {downs} times an endpoint was "
-        f"down ({CONCURRENCY} each)"
+        f"at most {bound} calls wasted: {in_calm} sessions ended (2 x {CONCURRENCY} each), {in_trouble} while the "
+        f"database was in trouble ({while_unwritable} each), {on_the_way} calls on broken links, {downs} times an "
+        f"endpoint was down ({CONCURRENCY} each)"
     )
 
 
 def split_ends(ends: Iterable[float], events: Iterable[Event]) -> tuple[int, int]:
     """How many of these times (Unix seconds) come during or soon after trouble with the database, and how many not."""
     trouble = [event for event in events if event.kind in UNWRITABLE or event.kind.startswith("database ")]
-    found = [any(event.began <= end <= event.ended + 2 * LEASE for event in trouble) for end in ends]
-    return sum(found), len(found) - sum(found)
+    flags = [any(event.began <= end <= event.ended + 2 * LEASE for event in trouble) for end in ends]
+    return sum(flags), len(flags) - sum(flags)
 
 
 def lost_on_the_way(times: Iterable[float], events: Iterable[Event]) -> int:
     """Calls that were under way while the link to their server lost what it carried."""
-    broken = [
+    broken_intervals = [
         (event.began - 2 * LATENCY, event.ended + 1.0)
         for event in events
         if event.kind in ("endpoint drop", "endpoint cut", "endpoint black_hole")
     ]
-    return sum(any(began <= time <= ended for began, ended in broken) for time in times)
+    return sum(any(began <= time <= end for began, end in broken_intervals) for time in times)
 
 
-def judge_faults(events: Sequence[Event], minutes: float, wanted: Mapping[str, int]) -> list[str]:
+def judge_faults(events: Sequence[Event], minutes: float, planned_counts: Mapping[str, int]) -> list[str]:
     """What speaks against the campaign itself: faults that it did not bring about."""
     problems = [f"{event.kind} at {event.planned:.0f} s: {event.problem}" for event in events if event.problem]
-    for kind, times in wanted.items():
+    for kind, times in planned_counts.items():
         came = sum(event.kind == kind and not event.problem for event in events)
         least = EACH if minutes >= HOUR else times
         if came < least:
@@ -132,16 +132,19 @@ def by_kind(events: Sequence[Event]) -> str:
     """A table: how often each kind came, how often it hit work in flight, and how long it lasted in all."""
     lines = ["kind                  count  hit work  seconds", "--------------------  -----  --------  -------"]
     for kind in KINDS:
-        mine = [event for event in events if event.kind == kind]
-        if mine:
-            hits, seconds = sum(event.hit for event in mine), sum(event.ended - event.began for event in mine)
-            lines.append(f"{kind:<20}  {len(mine):>5}  {hits:>8}  {seconds:>7.1f}")
+        kind_events = [event for event in events if event.kind == kind]
+        if kind_events:
+            hits, seconds = (
+                sum(event.hit for event in kind_events),
+                sum(event.ended - event.began for event in kind_events),
+            )
+            lines.append(f"{kind:<20}  {len(kind_events):>5}  {hits:>8}  {seconds:>7.1f}")
     return "\n".join(lines)
 
 
-def judge_memory(most: Mapping[str, int]) -> list[str]:
-    return [f"{role} had {size / 2**20:.0f} MB" for role, size in most.items() if size >= MEMORY]
+def judge_memory(peak_sizes: Mapping[str, int]) -> list[str]:
+    return [f"{role} had {size / 2**20:.0f} MB" for role, size in peak_sizes.items() if size >= MEMORY]
 
 
-def as_json(result: Result, events: Sequence[Event], **more: Any) -> dict[str, Any]:
-    return {**result.as_json(), "events": [asdict(event) for event in events], **more}
+def as_json(result: Result, events: Sequence[Event], **extra_fields: Any) -> dict[str, Any]:
+    return {**result.as_json(), "events": [asdict(event) for event in events], **extra_fields}

@@ -19,33 +19,33 @@ OTHERS = 2.0  #: seconds more that a whole deployment may take (workers/up.py: i
 
 def end(site: Site, events: Sequence[Event]) -> tuple[list[float], list[str]]:
     """Tell `lumos up` to end; seconds that each TERM took, this one last, and which were too slow."""
-    allowed = site.settings.drain_seconds + LEAVING_SECONDS + SLACK
+    limit = site.settings.drain_seconds + LEAVING_SECONDS + SLACK
     terms = [event for event in events if event.kind == "term" and not event.problem]
     took = [float(event.note.removesuffix(" s")) for event in terms]
     problems = [
-        f"TERM: {event.victim} took {seconds} s at {event.planned:.0f} s, at most {allowed:g} are allowed"
+        f"TERM: {event.victim} took {seconds} s at {event.planned:.0f} s, at most {limit:g} are allowed"
         + f"; meanwhile: {_meanwhile(event, events)}"
         for event, seconds in zip(terms, took, strict=True)
-        if seconds > allowed
+        if seconds > limit
     ]
     family, began = [process for _, process in site.up.processes()], time.monotonic()
     site.up.process.terminate()
     while time.monotonic() < began + 60 and (site.up.alive or not all(map(is_gone, family))):
         time.sleep(0.05)
     took.append(round(time.monotonic() - began, 1))
-    if took[-1] > allowed + OTHERS:
-        problems.append(f"`lumos up` took {took[-1]} s to end, at most {allowed + OTHERS:g} are allowed")
-    left = [process for process in family if not is_gone(process)]
-    if left:
-        problems.append(f"{len(left)} processes are left after the end of `lumos up`")
+    if took[-1] > limit + OTHERS:
+        problems.append(f"`lumos up` took {took[-1]} s to end, at most {limit + OTHERS:g} are allowed")
+    remaining = [process for process in family if not is_gone(process)]
+    if remaining:
+        problems.append(f"{len(remaining)} processes are left after the end of `lumos up`")
     return took, problems
 
 
 def _meanwhile(event: Event, events: Sequence[Event]) -> str:
     """Faults that went on at the same time, or had ended just before."""
-    others = [
-        f"{other.kind} ({other.victim})"
-        for other in events
-        if other is not event and other.began < event.ended and other.ended > event.began - 5
+    concurrent_faults = [
+        f"{fault.kind} ({fault.victim})"
+        for fault in events
+        if fault is not event and fault.began < event.ended and fault.ended > event.began - 5
     ]
-    return ", ".join(others) or "nothing"
+    return ", ".join(concurrent_faults) or "nothing"

@@ -76,20 +76,20 @@ def times(kind: str, minutes: float) -> int:
 def schedule(seed: int, minutes: float, kinds: Iterable[str] = KINDS) -> list[Fault]:
     """Faults in the order of their times, which are random: some come together, and there are pauses."""
     pick = random.Random(f"campaign {seed} {minutes}")
-    wanted = [kind for kind in kinds for _ in range(times(kind, minutes))]
-    pick.shuffle(wanted)
+    planned_kinds = [kind for kind in kinds for _ in range(times(kind, minutes))]
+    pick.shuffle(planned_kinds)
     end = max(QUIET_BEFORE + 1.0, minutes * 60.0 - QUIET_AFTER)
-    moments = sorted(pick.uniform(QUIET_BEFORE, end) for _ in wanted)
-    return [_fault(kind, at, pick) for kind, at in zip(wanted, moments, strict=True)]
+    moments = sorted(pick.uniform(QUIET_BEFORE, end) for _ in planned_kinds)
+    return [_fault(kind, moment, pick) for kind, moment in zip(planned_kinds, moments, strict=True)]
 
 
-def _fault(kind: str, at: float, pick: random.Random) -> Fault:
+def _fault(kind: str, moment: float, pick: random.Random) -> Fault:
     seconds, status = pick.uniform(*SECONDS[kind]), 0
     if kind == "status":
         status = pick.choice(USUAL_STATUSES) if pick.random() < 0.5 else pick.randint(300, 599)
         if pick.random() < 0.1:
             seconds = pick.uniform(SECONDS[kind][1], LONG_STATUS)
-    return Fault(kind, round(at, 2), round(seconds, 2), pick.randrange(2**32), status)
+    return Fault(kind, round(moment, 2), round(seconds, 2), pick.randrange(2**32), status)
 
 
 def as_json(faults: list[Fault]) -> list[dict]:

@@ -87,20 +87,22 @@ def open_streams(stack: ExitStack, folder: Path, seed: int, tasks: int, latency:
 
     No prompt is asked by two tasks: a second call of a prompt is a repeated call.
     """
-    benchmark, everything = open_benchmark("wordmath"), generate("train", len(KINDS) * tasks * 2, seed)
-    streams, known = [], set()
+    benchmark, all_tasks = open_benchmark("wordmath"), generate("train", len(KINDS) * tasks * 2, seed)
+    streams, known_prompts = [], set()
     for kind in KINDS:
-        chosen, replies = [], {}
-        for task in everything:
-            asked = gold_replies(benchmark, [task], kind.formulation)
-            if known.isdisjoint(asked):
-                known |= asked.keys()
-                replies |= asked
-                chosen.append(task)
-            if len(chosen) == tasks:
+        stream_tasks, replies = [], {}
+        for task in all_tasks:
+            task_replies = gold_replies(benchmark, [task], kind.formulation)
+            if known_prompts.isdisjoint(task_replies):
+                known_prompts |= task_replies.keys()
+                replies |= task_replies
+                stream_tasks.append(task)
+            if len(stream_tasks) == tasks:
                 break
-        replicas = [_replica(stack, folder / f"{kind.name}-{at}", replies, latency) for at in range(kind.replicas)]
-        streams.append(Stream(kind, replicas, iter(chosen)))
+        replicas = [
+            _replica(stack, folder / f"{kind.name}-{index}", replies, latency) for index in range(kind.replicas)
+        ]
+        streams.append(Stream(kind, replicas, iter(stream_tasks)))
     return streams
 
 

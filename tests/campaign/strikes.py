@@ -45,7 +45,7 @@ class Event:
 Strike = Callable[[Site, Fault, Event, Random], None]
 STRIKES: dict[str, Strike] = {}
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-_choosing = threading.Lock()
+_choice_lock = threading.Lock()
 
 
 def strike(site: Site, fault: Fault, event: Event) -> None:
@@ -73,20 +73,20 @@ def _kind(name: str) -> Callable[[Strike], Strike]:
 def _choose(find: Callable[[], list[Any]], pick: Random) -> Any:
     """One of those who may be struck, as soon as there is one."""
     until = time.monotonic() + VICTIM_WITHIN
-    while not (found := sorted(find(), key=lambda one: one[0])):
+    while not (victims := sorted(find(), key=lambda victim: victim[0])):
         if time.monotonic() > until:
             raise TimeoutError("no process there that may be hit")
         time.sleep(0.2)
-    return pick.choice(found)
+    return pick.choice(victims)
 
 
 def _at_work(site: Site) -> list[tuple[str, psutil.Process]]:
     """Processes that hold items; when there are none, those that may come to hold some."""
-    found = site.up.holders()
-    return [one for one in found if _held(site, [one[1].pid])] or found
+    holders = site.up.holders()
+    return [holder for holder in holders if _count_held(site, [holder[1].pid])] or holders
 
 
-def _held(site: Site, pids: list[int]) -> int:
+def _count_held(site: Site, pids: list[int]) -> int:
     """Items that these processes hold."""
     return site.ask(
         "SELECT count(*) FROM item i JOIN worker_session w ON w.id = i.session "
@@ -104,11 +104,11 @@ def _family(process: psutil.Process) -> list[int]:
 @_kind("kill")
 def kill(site: Site, fault: Fault, event: Event, pick: Random) -> None:
     """A child of a Celery worker, or one of the deployment's own processes, as often as that may be."""
-    with _choosing:
-        own = pick.random() < 0.4
-        role, victim = _choose(lambda: (own and site.up.children()) or _at_work(site), pick)
+    with _choice_lock:
+        is_own_child = pick.random() < 0.4
+        role, victim = _choose(lambda: (is_own_child and site.up.children()) or _at_work(site), pick)
         site.up.dies(role)
-    event.lost = _held(site, _family(victim))
+    event.lost = _count_held(site, _family(victim))
     event.victim, event.hit, event.began = f"{role} {victim.pid}", event.lost > 0, time.time()
     with suppress(*GONE):
         victim.kill()
@@ -116,11 +116,11 @@ def kill(site: Site, fault: Fault, event: Event, pick: Random) -> None:
 
 @_kind("freeze")
 def freeze(site: Site, fault: Fault, event: Event, pick: Random) -> None:
-    with _choosing:
+    with _choice_lock:
         role, victim = _choose(lambda: _at_work(site), pick)
         site.up.frozen.add(victim.pid)
     try:
-        event.lost = _held(site, [victim.pid])
+        event.lost = _count_held(site, [victim.pid])
         event.victim, event.hit, event.began = f"{role} {victim.pid}", event.lost > 0, time.time()
         with suppress(*GONE):
             victim.suspend()
@@ -134,11 +134,11 @@ def freeze(site: Site, fault: Fault, event: Event, pick: Random) -> None:
 @_kind("term")
 def term(site: Site, fault: Fault, event: Event, pick: Random) -> None:
     """Tell a worker to end. `lumos up` starts another in its place."""
-    with _choosing:
+    with _choice_lock:
         workers = (*HOLDING, "dispatcher")
-        role, victim = _choose(lambda: [one for one in site.up.children() if one[0] in workers], pick)
+        role, victim = _choose(lambda: [child for child in site.up.children() if child[0] in workers], pick)
         site.up.dies(role)
-    event.lost = _held(site, _family(victim))
+    event.lost = _count_held(site, _family(victim))
     event.victim, event.hit, event.began = f"{role} {victim.pid}", event.lost > 0, time.time()
     with suppress(*GONE):
         victim.terminate()
@@ -163,7 +163,7 @@ def _link(name: str, mode: Any) -> Strike:
             replicas = _some_replicas(site, pick)
             links = [replica.link for replica in replicas]
             event.endpoints = [replica.endpoint.port for replica in replicas]
-            event.victim = _named(site, replicas)
+            event.victim = _name_replicas(site, replicas)
         else:
             links, event.victim = [site.links[name]], name
         with _Held([f"link {link.port}" for link in links]):
@@ -200,7 +200,7 @@ class _Held:
 
 def _in_flight(site: Site, event: Event) -> bool:
     if event.endpoints:
-        return any(in_flight(one) for one in site.endpoint.endpoints if one.port in event.endpoints)
+        return any(in_flight(endpoint) for endpoint in site.endpoint.endpoints if endpoint.port in event.endpoints)
     return bool(site.ask("SELECT count(*) FROM item WHERE state = 'claimed'"))
 
 
@@ -210,20 +210,22 @@ def _in_flight(site: Site, event: Event) -> bool:
 def _some_replicas(site: Site, pick: Random) -> list[Replica]:
     """One replica, all of a stream, or all there are."""
     stream = pick.choice(site.streams)
-    everywhere = [replica for one in site.streams for replica in one.replicas]
-    return pick.choice([[pick.choice(stream.replicas)], stream.replicas, everywhere])
+    all_replicas = [replica for campaign_stream in site.streams for replica in campaign_stream.replicas]
+    return pick.choice([[pick.choice(stream.replicas)], stream.replicas, all_replicas])
 
 
-def _named(site: Site, replicas: list[Replica]) -> str:
+def _name_replicas(site: Site, replicas: list[Replica]) -> str:
     names = {
-        id(replica): f"{stream.kind.name}-{at}" for stream in site.streams for at, replica in enumerate(stream.replicas)
+        id(replica): f"{stream.kind.name}-{index}"
+        for stream in site.streams
+        for index, replica in enumerate(stream.replicas)
     }
     return " ".join(names[id(replica)] for replica in replicas)
 
 
 def _treat(site: Site, fault: Fault, event: Event, pick: Random, mode: str) -> None:
     replicas = _some_replicas(site, pick)
-    event.victim, event.note = _named(site, replicas), mode
+    event.victim, event.note = _name_replicas(site, replicas), mode
     event.endpoints = [replica.endpoint.port for replica in replicas]
     with _Held([f"endpoint {port}" for port in event.endpoints]):
         event.hit, event.began = _in_flight(site, event), time.time()

@@ -47,13 +47,13 @@ class Up:
                 env=self._environment,
                 preexec_fn=die_with_parent,
             )
-        wait_until(lambda: "lumos is up" in self._said(began) or not self.alive, "lumos is up", 90)
-        assert self.alive, self._said(began)
+        wait_until(lambda: "lumos is up" in self._read_output(began) or not self.alive, "lumos is up", 90)
+        assert self.alive, self._read_output(began)
 
     def _size(self) -> int:
         return self.output.stat().st_size if self.output.exists() else 0
 
-    def _said(self, since: int = 0) -> str:
+    def _read_output(self, since: int = 0) -> str:
         return self.output.read_bytes()[since:].decode("utf-8", "replace")
 
     @property
@@ -61,20 +61,20 @@ class Up:
         return self.process.poll() is None
 
     def last_lines(self, count: int = 8) -> str:
-        return "\n".join(self._said().splitlines()[-count:])
+        return "\n".join(self._read_output().splitlines()[-count:])
 
     def processes(self) -> list[tuple[str, psutil.Process]]:
         """All of its processes with their roles; a child of a child is called `worker_llm child`."""
-        found = []
+        processes = []
         with suppress(*GONE):
             top = psutil.Process(self.process.pid)
-            found.append(("lumos up", top))
+            processes.append(("lumos up", top))
             for child in top.children():
                 role = _role(child)
-                found.append((role, child))
+                processes.append((role, child))
                 with suppress(*GONE):
-                    found += [(f"{role} child", below) for below in child.children(recursive=True)]
-        return found
+                    processes += [(f"{role} child", below) for below in child.children(recursive=True)]
+        return processes
 
     def holders(self) -> list[tuple[str, psutil.Process]]:
         """Processes that may hold items of the campaign's jobs, but for those that stand still."""
@@ -87,16 +87,16 @@ class Up:
     def children(self) -> list[tuple[str, psutil.Process]]:
         """Its own children that may die once more now, except those of which a process is stopped."""
         now = time.monotonic()
-        allowed = []
+        candidates = []
         for role, process in self.processes():
             if role not in ROLES:
                 continue
             deaths = self._deaths[role]
             with suppress(*GONE):
-                standing = self.frozen & {process.pid, *(below.pid for below in process.children())}
-                if not standing and (len(deaths) < (deaths.maxlen or 0) or now - deaths[0] > WITHIN_SECONDS + 5.0):
-                    allowed.append((role, process))
-        return allowed
+                frozen_pids = self.frozen & {process.pid, *(below.pid for below in process.children())}
+                if not frozen_pids and (len(deaths) < (deaths.maxlen or 0) or now - deaths[0] > WITHIN_SECONDS + 5.0):
+                    candidates.append((role, process))
+        return candidates
 
     def dies(self, role: str) -> None:
         """The campaign ends a child."""

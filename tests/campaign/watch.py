@@ -27,14 +27,14 @@ class Feeder(threading.Thread):
 
     def __init__(self, site: Site):
         super().__init__(name="feeder", daemon=True)
-        self._site, self._told = site, threading.Event()
+        self._site, self._stop_event = site, threading.Event()
         self.looks, self.dry = 0, defaultdict(int)  #: how often it looked, and found a stream that owed nothing
         self.problem = ""
         self.submitting = True  #: until the last fault is over; notifications go on
 
     def run(self) -> None:
         for look in itertools.count():
-            if self._told.wait(1.0):
+            if self._stop_event.wait(1.0):
                 return
             for stream in self._site.streams:
                 try:
@@ -48,11 +48,11 @@ class Feeder(threading.Thread):
                     self.problem = f"{type(error).__name__}: {error}"
 
     def feed(self, stream: Stream) -> None:
-        site, owed = self._site, self._site.owed(stream) if stream.jobs else 0
+        site, pending = self._site, self._site.owed(stream) if stream.jobs else 0
         self.looks += 1
-        if not owed and stream.jobs:
+        if not pending and stream.jobs:
             self.dry[stream.kind.name] += 1
-        if owed < LOW:
+        if pending < LOW:
             job, items = stream.submit_next(site.database, site.settings)
             notify_workers(site.settings, "evaluate", job, items)
 
@@ -64,7 +64,7 @@ class Feeder(threading.Thread):
                 notify_workers(self._site.settings, "evaluate", job, 1)
 
     def stop(self) -> None:
-        self._told.set()
+        self._stop_event.set()
         self.join()
 
 
@@ -73,17 +73,17 @@ class Memory(threading.Thread):
 
     def __init__(self, site: Site):
         super().__init__(name="memory", daemon=True)
-        self._site, self._told = site, threading.Event()
+        self._site, self._stop_event = site, threading.Event()
         self.most: defaultdict[str, int] = defaultdict(int)
 
     def run(self) -> None:
-        while not self._told.wait(MEMORY_EVERY):
+        while not self._stop_event.wait(MEMORY_EVERY):
             for role, process in self._site.up.processes():
                 with suppress(*GONE):
                     self.most[role] = max(self.most[role], process.memory_info().rss)
 
     def stop(self) -> None:
-        self._told.set()
+        self._stop_event.set()
         self.join()
 
 
