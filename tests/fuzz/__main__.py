@@ -60,9 +60,11 @@ def main() -> int:
         if not outcomes[-1].violations:
             shutil.rmtree(folder / domain)
     if options.json:
-        results = [{"domain": one.domain, "violations": one.violations, **one.values} for one in outcomes]
+        results = [
+            {"domain": outcome.domain, "violations": outcome.violations, **outcome.values} for outcome in outcomes
+        ]
         options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
-    if any(one.violations for one in outcomes):
+    if any(outcome.violations for outcome in outcomes):
         print(f"\ndatabases, replies and stacks: {folder}")
         return 1
     shutil.rmtree(folder)

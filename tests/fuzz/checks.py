@@ -45,10 +45,10 @@ def run(*arguments: str) -> Ran:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         try:
-            code, raised = int(main(arguments) or 0), ""
+            code, trace = int(main(arguments) or 0), ""
         except Exception:
-            code, raised = 1, traceback.format_exc()
-    return Ran(code, out.getvalue(), err.getvalue(), raised)
+            code, trace = 1, traceback.format_exc()
+    return Ran(code, out.getvalue(), err.getvalue(), trace)
 
 
 def find_endings(database: Database, job: str) -> Counter[str]:
@@ -61,11 +61,11 @@ def find_endings(database: Database, job: str) -> Counter[str]:
 def check_items(database: Database, job: str) -> Iterator[str]:
     """Yield a line for each way in which items have not ended as they should."""
     states = text("SELECT state, count(*) FROM item WHERE job = :job AND state <> 'done' GROUP BY state")
-    failed = text("SELECT id, message FROM episode WHERE job = :job AND ending = 'infra_error'")
+    failures = text("SELECT id, message FROM episode WHERE job = :job AND ending = 'infra_error'")
     with database.engine.connect() as connection:
         for state, many in connection.execute(states, {"job": job}):
             yield f"{many} items are {state}"
-        for identifier, message in connection.execute(failed, {"job": job}):
+        for identifier, message in connection.execute(failures, {"job": job}):
             yield f"episode {identifier} ended with infra_error: {message[:300]}"
     for name, differences in recount(database):
         if name == job:

@@ -46,16 +46,16 @@ _RANGES = (
 _LENGTHS = ((0.30, 60), (0.25, 3_000), (0.15, 30_000), (0.15, 200_000))
 
 
-def make_junk(rng: random.Random, most: int) -> str:
+def make_junk(rng: random.Random, max_characters: int) -> str:
     """Return a text of one kind, of at most `most` characters: most texts are short, and some of full length."""
     share = rng.random()
-    length = most
+    length = max_characters
     for part, bound in _LENGTHS:
         share -= part
         if share < 0:
-            length = min(most, rng.randint(1, bound))
+            length = min(max_characters, rng.randint(1, bound))
             break
-    return rng.choice(KINDS)(rng, length)[:most]
+    return rng.choice(KINDS)(rng, length)[:max_characters]
 
 
 def _make_run(rng: random.Random, length: int) -> str:
@@ -83,24 +83,24 @@ def _mix(rng: random.Random, length: int) -> str:
 
 def _nest(rng: random.Random, length: int) -> str:
     """Nested brackets of one or all kinds: balanced, not closed, or not opened."""
-    opening, closing = rng.choice(_BRACKETS)
-    depth = max(1, length // (len(opening) + len(closing)))
+    opening_bracket, closing_bracket = rng.choice(_BRACKETS)
+    depth = max(1, length // (len(opening_bracket) + len(closing_bracket)))
     kind = rng.randrange(4)
     inner = rng.choice(("", "1", "R1", "x", "null"))
-    return (opening * depth if kind != 1 else "") + inner + (closing * depth if kind != 2 else "")
+    return (opening_bracket * depth if kind != 1 else "") + inner + (closing_bracket * depth if kind != 2 else "")
 
 
 def _make_characters(rng: random.Random, length: int) -> str:
     """Characters of three ranges."""
-    chosen = rng.choices(_RANGES, k=3)
-    return "".join(chr(rng.randint(*rng.choice(chosen))) for _ in range(min(length, 20_000)))
+    ranges = rng.choices(_RANGES, k=3)
+    return "".join(chr(rng.randint(*rng.choice(ranges))) for _ in range(min(length, 20_000)))
 
 
 def _fill_in(kind: str, rng: random.Random, length: int) -> str:
     """A text of junk.toml."""
     template = rng.choice(_TEXTS[kind])
-    repeated = sum(len(match[1]) for match in _REPEATED.finditer(template)) or 1
-    times = max(1, length // repeated)
+    unit_length = sum(len(match[1]) for match in _REPEATED.finditer(template)) or 1
+    times = max(1, length // unit_length)
     return _REPEATED.sub(lambda match: match[1] * min(times, int(match[2] or times)), template)
 
 

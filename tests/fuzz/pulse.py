@@ -33,11 +33,11 @@ class Gap:
     at: float = 0.0  #: Unix time at the end of the gap that held longest
     stack: str = ""  #: of the code that held it, where it was long enough to be looked at
 
-    def note(self, wall: float, computed: float, stack: str) -> None:
+    def note(self, wall: float, processor_seconds: float, stack: str) -> None:
         """Keep it, if it is the longest: seconds on the clock and of the processor since the last beat."""
         self.wall = max(self.wall, wall)
-        if (held := min(wall, computed)) > self.held:
-            self.held, self.at, self.stack = held, time.time(), stack
+        if (held_seconds := min(wall, processor_seconds)) > self.held:
+            self.held, self.at, self.stack = held_seconds, time.time(), stack
 
 
 @dataclass
@@ -67,7 +67,9 @@ class Pulse:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._over.set()
         self._thread.join()
         uvloop.run = self._run
@@ -85,22 +87,22 @@ class Pulse:
         loop.call_later(BEAT, self._beat_of_loop, loop, state)
 
     def _beat_of_loop(self, loop: asyncio.AbstractEventLoop, state: _Loop) -> None:
-        now, computed = time.monotonic(), time.thread_time()
-        self.loop.note(now - state.beat - BEAT, computed - state.computed, state.stack)
-        state.beat, state.computed, state.stack = now, computed, ""
+        now, thread_seconds = time.monotonic(), time.thread_time()
+        self.loop.note(now - state.beat - BEAT, thread_seconds - state.computed, state.stack)
+        state.beat, state.computed, state.stack = now, thread_seconds, ""
         loop.call_later(BEAT, self._beat_of_loop, loop, state)
 
     def _beat(self) -> None:
-        last, computed = time.monotonic(), time.process_time()
+        last, last_processor_seconds = time.monotonic(), time.process_time()
         while not self._over.is_set():
             # A thread that holds the interpreter is seen by a timer that does not need it.
             faulthandler.dump_traceback_later(self.limit, file=self._file)
             time.sleep(BEAT)
-            now, spent = time.monotonic(), time.process_time()
+            now, processor_seconds = time.monotonic(), time.process_time()
             wall = now - last - BEAT
             stack = self._read_stalls() if wall > self.limit else ""
-            self.interpreter.note(wall, spent - computed, stack)
-            last, computed = now, spent
+            self.interpreter.note(wall, processor_seconds - last_processor_seconds, stack)
+            last, last_processor_seconds = now, processor_seconds
             self._look_at_loops(now)
 
     def _look_at_loops(self, now: float) -> None:

@@ -28,44 +28,48 @@ _FENCES = ("", "json", "sql", "python")
 class Replies:
     """The replies of one role, as a function of the prompt: for a fake endpoint."""
 
-    def __init__(self, role: str, seed: int, most: int = MOST):
-        self._role, self._seed, self._most = role, seed, most
+    def __init__(self, role: str, seed: int, max_characters: int = MOST):
+        self._role, self._seed, self._max_characters = role, seed, max_characters
         self._times: Counter[str] = Counter()
 
     def __call__(self, prompt: str) -> str:
         digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
         self._times[digest] += 1
-        return make_reply(self._role, prompt, f"{self._seed} {digest} {self._times[digest]}", self._most)
+        return make_reply(self._role, prompt, f"{self._seed} {digest} {self._times[digest]}", self._max_characters)
 
 
-def make_reply(role: str, prompt: str, seed: str, most: int = MOST) -> str:
+def make_reply(role: str, prompt: str, seed: str, max_characters: int = MOST) -> str:
     """Return the reply of a role to a prompt, of at most `most` characters."""
     rng = random.Random(f"{role} {seed}")
     if rng.random() < 0.5:
-        return make_junk(rng, most)
-    reply = _FORMS[role](_Writer(rng, prompt, most))
+        return make_junk(rng, max_characters)
+    reply = _FORMS[role](_Writer(rng, prompt, max_characters))
     kind = rng.randrange(12)
     if kind == 0:
         reply = f"```{rng.choice(_FENCES)}\n{reply}\n```"
     elif kind == 1:
-        reply = f"<think>{make_junk(rng, most // 4)}{rng.choice(('', '</think>'))}\n{reply}"
+        reply = f"<think>{make_junk(rng, max_characters // 4)}{rng.choice(('', '</think>'))}\n{reply}"
     elif kind == 2:
-        reply += make_junk(rng, most // 4)
+        reply += make_junk(rng, max_characters // 4)
     elif kind == 3:
-        reply = make_junk(rng, most // 4) + reply
-    return reply[:most]
+        reply = make_junk(rng, max_characters // 4) + reply
+    return reply[:max_characters]
 
 
 class _Writer:
     """Chooses the parts of one reply."""
 
-    def __init__(self, rng: random.Random, prompt: str, most: int):
-        self.rng, self.prompt, self._most = rng, prompt, most
+    def __init__(self, rng: random.Random, prompt: str, max_characters: int):
+        self.rng, self.prompt, self._max_characters = rng, prompt, max_characters
 
     @property
     def junk(self) -> str:
         """Junk, and at times something sane."""
-        return self.rng.choice(_PARTS["sane"]) if self.rng.random() < 0.25 else make_junk(self.rng, self._most // 2)
+        return (
+            self.rng.choice(_PARTS["sane"])
+            if self.rng.random() < 0.25
+            else make_junk(self.rng, self._max_characters // 2)
+        )
 
     @property
     def short(self) -> str:
@@ -83,10 +87,10 @@ class _Writer:
 
     def actions(self) -> Sequence[str]:
         """Return the forms of the actions that the prompt is about."""
-        offered = (
+        choices = (
             self.prompt.rpartition("they must be one of ")[2][:200] if "natural language plan" in self.prompt else ""
         )
-        return next(forms for word, forms in _PARTS["actions"].items() if word in (offered or self.prompt))
+        return next(forms for word, forms in _PARTS["actions"].items() if word in (choices or self.prompt))
 
 
 def _say(write: _Writer) -> str:
@@ -154,9 +158,9 @@ def _teach(write: _Writer) -> str:
 
 def _call(write: _Writer) -> str:
     """A name and arguments, separated by a space: mostly of a function that the prompt lists."""
-    listed = _LISTED.findall(write.prompt)
-    name, described = write.rng.choice(listed) if listed and write.rng.random() < 0.9 else (write.short, "")
-    return f"{name} {_write_arguments(write, _ARGUMENT.findall(described) or ['a'])}"
+    functions = _LISTED.findall(write.prompt)
+    name, parameters = write.rng.choice(functions) if functions and write.rng.random() < 0.9 else (write.short, "")
+    return f"{name} {_write_arguments(write, _ARGUMENT.findall(parameters) or ['a'])}"
 
 
 def _write_arguments(write: _Writer, names: Sequence[str]) -> str:

@@ -60,20 +60,20 @@ class Outcome:
     seconds: float = 0.0
     values: dict[str, Any] = field(default_factory=dict)  #: as work.py writes them
 
-    def held(self, what: str) -> float:
-        return self.values.get(what, {}).get("held", 0.0)
+    def held(self, gap_name: str) -> float:
+        return self.values.get(gap_name, {}).get("held", 0.0)
 
 
 @contextmanager
 def hostile_servers(
-    domain: str, seed: int, log: Path | None = None, most: int = MOST
+    domain: str, seed: int, log: Path | None = None, max_characters: int = MOST
 ) -> Iterator[dict[str, dict[str, str]]]:
     """Model servers of all roles of a domain: role to its addresses by scheme. `most`: characters of a reply."""
     roles = {role for case in DOMAINS[domain] for role in case.all_roles}
     with ExitStack() as stack:
         servers = {}
         for role in sorted(roles):
-            replies = Replies(role, seed, most)
+            replies = Replies(role, seed, max_characters)
             tgi = stack.enter_context(FakeEndpoint(_send(replies, role, _tgi, log)))
             chat = stack.enter_context(FakeEndpoint(_send(replies, role, _chat, log)))
             servers[role] = {"tgi": tgi.tgi, "chat": chat.chat}
@@ -82,13 +82,13 @@ def hostile_servers(
 
 def _send(replies: Replies, role: str, write: Any, log: Path | None) -> Reply:
     """A reply as its whole body, at most of the size that the product reads; each is written to the log."""
-    most = reply_bytes(TOKENS.get(role, 2048)) - 2**12
+    max_bytes = reply_bytes(TOKENS.get(role, 2048)) - 2**12
 
     def reply(prompt: str) -> tuple[int, bytes]:
         text = replies(prompt)
         body = write(text)
-        while len(body) > most:
-            text = text[: int(len(text) * most / len(body) * 0.98)]
+        while len(body) > max_bytes:
+            text = text[: int(len(text) * max_bytes / len(body) * 0.98)]
             body = write(text)
         if log is not None:
             with log.open("a", encoding="utf-8") as file:
@@ -122,16 +122,16 @@ def run_domain(domain: str, folder: Path, data: Path, episodes: int, seed: int, 
         }
         (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
         began = time.monotonic()
-        ended = _watch(domain, folder, bounds)
+        problem = _watch(domain, folder, bounds)
         seconds = time.monotonic() - began
-    outcome = Outcome(domain, [ended] if ended else [], seconds)
+    outcome = Outcome(domain, [problem] if problem else [], seconds)
     if (result := folder / "result.json").exists():
         outcome.values = json.loads(result.read_text(encoding="utf-8"))
         outcome.violations += outcome.values["violations"]
-    for what in ("interpreter", "loop"):
-        if outcome.held(what) > bounds.held:
-            gap: Mapping[str, Any] = outcome.values[what]
-            outcome.violations.append(f"one call held the {what} for {gap['held']:.1f} s:\n{gap['stack']}")
+    for gap_name in ("interpreter", "loop"):
+        if outcome.held(gap_name) > bounds.held:
+            gap: Mapping[str, Any] = outcome.values[gap_name]
+            outcome.violations.append(f"one call held the {gap_name} for {gap['held']:.1f} s:\n{gap['stack']}")
     return outcome
 
 
@@ -170,5 +170,5 @@ def _wait(child: subprocess.Popen[bytes], bounds: Bounds) -> str:
     return ""
 
 
-def _tail(path: Path, most: int = 4000) -> str:
-    return path.read_text(encoding="utf-8", errors="replace")[-most:] if path.exists() else ""
+def _tail(path: Path, max_characters: int = 4000) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")[-max_characters:] if path.exists() else ""

@@ -29,7 +29,7 @@ SHORT = 5_000  #: characters of a reply
 def test_hostile_replies_end_their_episodes_and_nothing_else(domain, tmp_path, monkeypatch):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
     found = Found()
-    with hostile_servers(domain, seed=1, most=SHORT) as roles:
+    with hostile_servers(domain, seed=1, max_characters=SHORT) as roles:
         fuzz(domain, tmp_path, Path("/nowhere"), roles, EPISODES, found)
     assert not found.violations
     assert found.episodes >= EPISODES

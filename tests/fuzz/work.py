@@ -48,7 +48,7 @@ class Found:
 
 
 def fuzz(
-    domain: str, folder: Path, data: Path, roles: Mapping[str, Mapping[str, str]], episodes: int, found: Found
+    domain: str, folder: Path, data: Path, roles: Mapping[str, Mapping[str, str]], episodes: int, report: Found
 ) -> None:
     """Run a domain's cases; LUMOS_HOME names the database. `roles`: role to its addresses by scheme, tgi and chat.
 
@@ -58,7 +58,7 @@ def fuzz(
     files, options = folder / "files", _write_files(folder / "files", episodes)
     cases = [case for case in DOMAINS[domain] if data.is_dir() or not case.real]
     if len(cases) < len(DOMAINS[domain]):
-        found.skipped.append(f"the cases with real rows: there is no folder {data}")
+        report.skipped.append(f"the cases with real rows: there is no folder {data}")
     for case, many in zip(cases, share_out(cases, episodes), strict=True):
         if not many and case.command.split()[0] not in AFTER:
             continue
@@ -66,43 +66,43 @@ def fuzz(
         began = time.monotonic()
         ran = run(*words, *_addresses(case, roles), *_limits(case, many), "--json")
         name = " ".join(words).replace(str(folder), "")
-        found.seconds[name] = round(time.monotonic() - began, 1)
-        found.note_memory("work")
+        report.seconds[name] = round(time.monotonic() - began, 1)
+        report.note_memory("work")
         last = _last_value(ran.out)
         if ran.problem or "job" not in last:
-            found.violations.append(f"lumos {name}: {ran.problem or 'it printed no job'}")
+            report.violations.append(f"lumos {name}: {ran.problem or 'it printed no job'}")
             if "job" not in last:
                 continue
         job = last["job"]
-        _check(job, name, folder / f"{len(found.seconds)}", found)
+        _check(job, name, folder / f"{len(report.seconds)}", report)
 
 
-def _check(job: str, name: str, folder: Path, found: Found) -> None:
+def _check(job: str, name: str, folder: Path, report: Found) -> None:
     folder.mkdir()
     database = open_database(read_settings().database)
     try:
         endings = find_endings(database, job)
-        found.endings = dict(Counter(found.endings) + endings)
-        found.episodes += endings.total()
+        report.endings = dict(Counter(report.endings) + endings)
+        report.episodes += endings.total()
         for problem in (
             *check_items(database, job),
             *check_commands(database, job, folder),
             *check_pages(database, job),
         ):
-            found.violations.append(f"{name}: {problem}")
+            report.violations.append(f"{name}: {problem}")
     finally:
         database.close()
-    found.note_memory("shown")
+    report.note_memory("shown")
 
 
 def share_out(cases: list[Case], episodes: int) -> list[int]:
     """How many episodes each case runs: by their shares, the first cases get what is left over."""
     whole = sum(case.share for case in cases if case.command.split()[0] not in AFTER)
     exact = [0.0 if case.command.split()[0] in AFTER else episodes * case.share / whole for case in cases]
-    many = [math.floor(one) for one in exact]
-    order = sorted(range(len(cases)), key=lambda place: (many[place] - exact[place], place))
-    for place in order[: episodes - sum(many)]:
-        many[place] += 1
+    many = [math.floor(amount) for amount in exact]
+    order = sorted(range(len(cases)), key=lambda index: (many[index] - exact[index], index))
+    for index in order[: episodes - sum(many)]:
+        many[index] += 1
     return many
 
 
@@ -124,11 +124,11 @@ def _write_files(folder: Path, episodes: int) -> dict[str, list[str]]:
 
 
 def _words(case: Case, options: Mapping[str, list[str]], files: Path, data: Path, job: str) -> list[str]:
-    written = case.command.replace("HOME", str(files)).replace("DATA", str(data)).split()
+    command_words = case.command.replace("HOME", str(files)).replace("DATA", str(data)).split()
     words: list[str] = []
-    for word in written:
-        words += options[written[1]] if word == "FILES" else [job if word == "JOB" else word]
-    if "intercode_sql" in words and "FILES" not in written and "--tool" not in words:
+    for word in command_words:
+        words += options[command_words[1]] if word == "FILES" else [job if word == "JOB" else word]
+    if "intercode_sql" in words and "FILES" not in command_words and "--tool" not in words:
         words += ["--tool", f"databases={files / 'databases'}"]
     return words
 
@@ -139,8 +139,8 @@ def _addresses(case: Case, roles: Mapping[str, Mapping[str, str]]) -> list[str]:
         return []
     for role in case.all_roles:
         url = roles[role]["chat" if role in SEES else "tgi"]
-        own = role in ROLE_OPTIONS or role == "teacher"
-        words += [f"--{role}", url] if own else ["--role", f"{role}={url}"]
+        has_option = role in ROLE_OPTIONS or role == "teacher"
+        words += [f"--{role}", url] if has_option else ["--role", f"{role}={url}"]
     return words
 
 
@@ -167,16 +167,16 @@ def _last_value(out: str) -> dict[str, Any]:
 
 def main() -> None:
     domain, request = sys.argv[1], json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
-    folder, found = Path(request["folder"]), Found()
+    folder, report = Path(request["folder"]), Found()
     for name in [name for name in os.environ if name.startswith("LUMOS_")]:
         del os.environ[name]
     os.environ["LUMOS_HOME"] = str(folder / "home")
     with (folder / "stacks.txt").open("w") as stacks, Pulse(folder, request["limit"]) as pulse:
         faulthandler.register(signal.SIGUSR1, stacks)
         try:
-            fuzz(domain, folder, Path(request["data"]), request["roles"], request["episodes"], found)
+            fuzz(domain, folder, Path(request["data"]), request["roles"], request["episodes"], report)
         finally:
-            values = asdict(found) | {"interpreter": asdict(pulse.interpreter), "loop": asdict(pulse.loop)}
+            values = asdict(report) | {"interpreter": asdict(pulse.interpreter), "loop": asdict(pulse.loop)}
             (folder / "result.json").write_text(json.dumps(values), encoding="utf-8")
 
 
