@@ -28,13 +28,17 @@ def every_step(data: Path, folder: Path) -> bool:
     began, failures = time.monotonic(), 0
     for step in range(search.steps):
         try:
-            stored, carried_out, repeated = kill_at(search, step)
-            failed = (stored, carried_out, repeated) != (step, search.steps - step, 0)
-            problem = f"stored {stored}, carried out {carried_out}, of them {repeated} again" if failed else ""
+            stored_steps, executed_steps, repeated_steps = kill_at(search, step)
+            is_failure = (stored_steps, executed_steps, repeated_steps) != (step, search.steps - step, 0)
+            problem = (
+                f"stored {stored_steps}, carried out {executed_steps}, of them {repeated_steps} again"
+                if is_failure
+                else ""
+            )
         except AssertionError as error:
-            failed, problem = True, str(error).split("\n")[0]
-        failures += failed
-        if failed:
+            is_failure, problem = True, str(error).split("\n")[0]
+        failures += is_failure
+        if is_failure:
             print(f"killed at step {step}: {problem}")
     seconds = time.monotonic() - began
     print(f"search {ROW}: killed at each of {search.steps} steps, {failures} failures, {seconds:.0f} s")
@@ -64,11 +68,11 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lumos-kills-") as folder:
-        (one := Path(folder) / "search").mkdir()
-        sound = every_step(options.data, one)
+        (search_folder := Path(folder) / "search").mkdir()
+        sound = every_step(options.data, search_folder)
         sound &= random_instants(Path(folder), options.episodes, options.kills, options.seed)
-        (other := Path(folder) / "experts").mkdir()
-        sound &= instants_of_experts(other, options.expert_kills, options.seed)
+        (experts_folder := Path(folder) / "experts").mkdir()
+        sound &= instants_of_experts(experts_folder, options.expert_kills, options.seed)
     return 0 if sound else 1
 
 

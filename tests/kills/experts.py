@@ -43,7 +43,9 @@ from tests.stored_rows import state
 
 SAMPLES = 2
 #: Two tasks for each set of augmentations, which restore the same pictures: 32 runs serve both, 15 classify.
-RESTORED = tuple(one for one in TASKS if one.category == "image-image" or (one.goal, one.language) == (LABEL, "en"))
+RESTORED = tuple(
+    spec for spec in TASKS if spec.category == "image-image" or (spec.wanted, spec.language) == (LABEL, "en")
+)
 SECONDS = 0.4  #: that each run takes longer than it does
 
 
@@ -65,7 +67,7 @@ def submit_job(home: Path) -> str:
     home.mkdir()
     artifacts: dict[str, bytes] = {}
     tasks = [generate_task(spec, SAMPLES, "strong", artifacts) for spec in RESTORED]
-    rules = [{"contains": f"Objective: {one.description}\n", "reply": one.plan.write()} for one in RESTORED]
+    rules = [{"contains": f"Objective: {spec.description}\n", "reply": spec.plan.write()} for spec in RESTORED]
     (home / "rules.json").write_text(json.dumps(rules))
     benchmark = open_benchmark("openagi")
     benchmark.artifacts = artifacts
@@ -87,11 +89,11 @@ def submit_job(home: Path) -> str:
 def work(settings: Settings, job: str, log: Path, seconds: float) -> None:
     """Work on the job; each run of an expert is logged before it begins."""
     plain = ExpertHost.run
-    begun = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    log_file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     async def run(self: ExpertHost, facts: BackendFacts, inputs: Sequence[Sequence[bytes]]) -> Any:
-        named = [[hashlib.sha256(one).hexdigest() for one in slot] for slot in inputs]
-        os.write(begun, f"{_key(facts.digest, named)}\n".encode())
+        digests = [[hashlib.sha256(content).hexdigest() for content in slot] for slot in inputs]
+        os.write(log_file, f"{_key(facts.digest, digests)}\n".encode())
         await asyncio.sleep(seconds)
         return await plain(self, facts, inputs)
 
@@ -109,36 +111,36 @@ def kill_experts(folder: Path, kills: int, seed: int, longest: float) -> Account
     first = submit_job(folder / "whole")
     settings = settings_of(folder / "whole", concurrency=3)
     assert wait(in_child(partial(work, settings, first, folder / "whole.log", 0.0))) == DONE
-    expected = _finished(settings, first)
+    reference = _load_finished(settings, first)
     job, log = submit_job(folder / "killed"), folder / "killed.log"
     settings = settings_of(folder / "killed", concurrency=3)
     log.touch()
     database = open_database(settings.database)
-    repeated, stored = 0, [set[str]()]
+    repeated_runs, stored_runs = 0, [set[str]()]
     for number in range(kills):
         before = len(_lines(log))
         pid = in_child(partial(work, settings, job, log, SECONDS))
         if number % 2:  # every other kill comes when something new is stored, however slow the machine is
-            wait_for_progress(lambda: _stored(database, job) != stored[-1])
+            wait_for_progress(lambda: _load_stored_runs(database, job) != stored_runs[-1])
         time.sleep(draw.uniform(0.0, longest))
         os.killpg(pid, signal.SIGKILL)
         assert wait(pid) == KILLED, f"all was done after {number} of {kills} kills"
-        repeated += sum(one in stored[-1] for one in _lines(log)[before:])
+        repeated_runs += sum(line in stored_runs[-1] for line in _lines(log)[before:])
         time.sleep(0.02)
-        stored.append(_stored(database, job))
+        stored_runs.append(_load_stored_runs(database, job))
         bury(settings)
     before = len(_lines(log))
     assert wait(in_child(partial(work, settings, job, log, 0.0))) == DONE
-    repeated += sum(one in stored[-1] for one in _lines(log)[before:])
+    repeated_runs += sum(line in stored_runs[-1] for line in _lines(log)[before:])
     assert state(database, job) == "done"
-    found = _finished(settings, job)
-    different = sum(found[row] != expected[row] for row in expected)
-    worked = sum(after > earlier for earlier, after in pairwise(stored))
+    episodes = _load_finished(settings, job)
+    different = sum(episodes[row] != reference[row] for row in reference)
+    productive_kills = sum(after > earlier for earlier, after in pairwise(stored_runs))
     remove(database, job)
     with database.engine.connect() as connection:
         orphans = connection.execute(select(func.count()).select_from(Artifact)).scalar_one()
     database.close()
-    return Account(kills, len(_lines(log)), repeated, different, len(found), worked, orphans)
+    return Account(kills, len(_lines(log)), repeated_runs, different, len(episodes), productive_kills, orphans)
 
 
 def _key(digest: str, inputs: object) -> str:
@@ -149,24 +151,28 @@ def _lines(log: Path) -> list[str]:
     return log.read_text().splitlines()
 
 
-def _stored(database: Database, job: str) -> set[str]:
+def _load_stored_runs(database: Database, job: str) -> set[str]:
     """What was run and is stored."""
-    wanted = select(ToolCallRow.__table__).join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
+    query = select(ToolCallRow.__table__).join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
     with database.engine.connect() as connection:
-        rows = connection.execute(wanted.where(EpisodeRow.job == job)).all()
-        done = load_executions(connection, rows)
-    good = [row for row, one in zip(rows, done, strict=True) if one.ok and not one.values[0]["problems"]]
+        rows = connection.execute(query.where(EpisodeRow.job == job)).all()
+        executions = load_executions(connection, rows)
+    good = [
+        row
+        for row, execution in zip(rows, executions, strict=True)
+        if execution.ok and not execution.values[0]["problems"]
+    ]
     return {_key(row.arguments["digest"], row.arguments["inputs"]) for row in good}
 
 
-def _finished(settings: Settings, job: str) -> dict[str, Any]:
+def _load_finished(settings: Settings, job: str) -> dict[str, Any]:
     """By the task's row: what is stored of it, and its artifacts by digest. Who ran an equal call first may differ."""
     database = open_database(settings.database)
-    found = whole(database, job)
-    for one in found.values():
-        one["tool_call"] = [row[:-1] for row in one["tool_call"]]
-        del one["rows"]["agent"]  # it names the file of rules
-    wanted = (
+    episodes = whole(database, job)
+    for episode in episodes.values():
+        episode["tool_call"] = [row[:-1] for row in episode["tool_call"]]
+        del episode["rows"]["agent"]  # it names the file of rules
+    query = (
         select(TaskRow.row, EpisodeArtifact.digest, Artifact.data)
         .join(EpisodeRow, EpisodeRow.id == EpisodeArtifact.episode)
         .join(TaskRow, TaskRow.id == EpisodeRow.task)
@@ -174,11 +180,11 @@ def _finished(settings: Settings, job: str) -> dict[str, Any]:
         .where(EpisodeRow.job == job)
     )
     with database.engine.connect() as connection:
-        for row, digest, data in connection.execute(wanted):
+        for row, digest, data in connection.execute(query):
             assert hashlib.sha256(data).hexdigest() == digest
-            found[row].setdefault("artifacts", set()).add(digest)
+            episodes[row].setdefault("artifacts", set()).add(digest)
     database.close()
-    assert all(one["rows"]["ending"] == "answered" for one in found.values()), {
-        row: one["rows"]["message"] for row, one in found.items()
+    assert all(episode["rows"]["ending"] == "answered" for episode in episodes.values()), {
+        row: episode["rows"]["message"] for row, episode in episodes.items()
     }
-    return found
+    return episodes

@@ -26,8 +26,8 @@ from workers.dispatcher import Dispatcher
 KILLED, DONE = -signal.SIGKILL, 0
 
 
-def settings_of(home: Path, **more: object) -> Settings:
-    return Settings(home=home, poll_seconds=0.02, flush_seconds=0.02, **more)  # type: ignore[arg-type]
+def settings_of(home: Path, **options: object) -> Settings:
+    return Settings(home=home, poll_seconds=0.02, flush_seconds=0.02, **options)  # type: ignore[arg-type]
 
 
 def in_child(work: Callable[[], None]) -> int:
@@ -80,9 +80,9 @@ def go_on_stepwise(settings: Settings, job: str, log: Path, least: int | None = 
 
     A call that an action makes is stored before the action itself is: a death between the two is one of those possible.
     """
-    carried_out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    log_file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     buffers: list[Buffer] = []
-    stored = 0
+    stored_steps = 0
 
     def make_buffer() -> Buffer:
         buffers.append(Buffer(most=1, enough=1))
@@ -91,22 +91,22 @@ def go_on_stepwise(settings: Settings, job: str, log: Path, least: int | None = 
     async def until_stored() -> None:
         for buffer in buffers:
             await buffer.wait_for_capacity()
-        if least is not None and stored >= least:
+        if least is not None and stored_steps >= least:
             os.kill(os.getpid(), signal.SIGKILL)
 
     async def wait_for_capacity(journal: EpisodeJournal) -> None:
         await until_stored()
 
     def record(journal: EpisodeJournal, step: Step, plainly: Callable[[EpisodeJournal, Step], None]) -> None:
-        nonlocal stored
-        stored += 1
-        os.write(carried_out, f"{step.position} {step.branch}\n".encode())
+        nonlocal stored_steps
+        stored_steps += 1
+        os.write(log_file, f"{step.position} {step.branch}\n".encode())
         plainly(journal, step)
 
     async def call(context: StepContext, tool: str, /, *, plainly, **arguments):
-        done = await plainly(context, tool, **arguments)
+        outcome = await plainly(context, tool, **arguments)
         await until_stored()
-        return done
+        return outcome
 
     workers.outbox.Buffer = make_buffer  # type: ignore[misc,assignment]
     plain_record, plain_call = EpisodeJournal.record, StepContext.call

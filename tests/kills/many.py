@@ -60,19 +60,22 @@ def replies() -> Models:
 
 def rows_for(name: str, world: World, questions: Sequence[Question]) -> Rows:
     """The questions as rows of ToolBench, with the answers of their faulty tools recorded."""
-    return rows_of(open_benchmark("toolbench"), [_task(world, one) for one in questions], "I1-inst")
+    return rows_of(open_benchmark("toolbench"), [_task(world, question) for question in questions], "I1-inst")
 
 
 def _task(world: World, question: Question) -> Task:
     plain, tools = question.task(), Tools(world, question, Setting(share=0.75), 0)
     answers = []
     for provider, name in question.apis:
-        one = RELATIONS[name]
-        for thing in world.things[one.of]:
-            said = [tools.answer(provider, name, {one.of: thing}, nth) for nth in range(RECOVERS + 1)]
-            names = {"category": one.category, "tool": provider, "api": name, "arguments": {one.of: thing}}
-            told = said if said[0] != said[-1] else said[:1]
-            answers += [{**names, "error": one.error, "response": one.response, "code": one.code} for one in told]
+        relation = RELATIONS[name]
+        for thing in world.things[relation.of]:
+            attempts = [tools.answer(provider, name, {relation.of: thing}, nth) for nth in range(RECOVERS + 1)]
+            names = {"category": relation.category, "tool": provider, "api": name, "arguments": {relation.of: thing}}
+            recorded_attempts = attempts if attempts[0] != attempts[-1] else attempts[:1]
+            answers += [
+                {**names, "error": attempt.error, "response": attempt.response, "code": attempt.code}
+                for attempt in recorded_attempts
+            ]
     relevant = [[provider, name] for provider, name in question.apis]
     return replace(
         plain, benchmark="toolbench", inputs={**plain.inputs, "answers": answers}, gold={"relevant": relevant}
@@ -85,9 +88,9 @@ def submit_all(home: Path, url: str, many: int) -> list[str]:
     questions = make_questions(world, 0, many)
     database = open_database(settings.database)
     upgrade(database)
-    for place, name in enumerate(NAMES):
+    for index, name in enumerate(NAMES):
         formulation = FORMULATIONS.load(name)
-        rows = rows_for(name, world, questions[place :: len(NAMES)])
+        rows = rows_for(name, world, questions[index :: len(NAMES)])
         agent = Agent(
             dict.fromkeys(formulation.roles, url), "tools", limits=formulation.limits, samplings=formulation.samplings
         )
@@ -124,7 +127,7 @@ def kill_often(folder: Path, many: int, kills: int, seed: int, longest: float = 
     draw = random.Random(f"kills {seed}")
     with FakeEndpoint(replies().reply) as server:
         import_all(settings_of(folder), server.tgi)
-        expected = _finished(folder / "whole", server, many)
+        reference = _load_undisturbed(folder / "whole", server, many)
         server.latency = LATENCY
         server.calls.clear()
         settings = settings_of(folder / "killed", concurrency=IN_FLIGHT)
@@ -132,11 +135,11 @@ def kill_often(folder: Path, many: int, kills: int, seed: int, longest: float = 
         database = open_database(settings.database)
         snapshots: list[tuple[Counter[str], Counter[str]]] = []
         for number in range(kills):
-            turned = jobs[number % len(jobs) :] + jobs[: number % len(jobs)]  # so that each formulation is hit
-            pid = in_child(partial(work, settings, [job for job in turned if state(database, job) != "done"]))
+            rotated_jobs = jobs[number % len(jobs) :] + jobs[: number % len(jobs)]  # so that each formulation is hit
+            pid = in_child(partial(work, settings, [job for job in rotated_jobs if state(database, job) != "done"]))
             if number % 2:  # every other kill comes when something new is stored, however slow the machine is
-                kept = snapshots[-1][0].total()
-                wait_for_progress(lambda kept=kept: asked(database, jobs).total() > kept)
+                stored_count = snapshots[-1][0].total()
+                wait_for_progress(lambda stored_count=stored_count: asked(database, jobs).total() > stored_count)
             time.sleep(draw.uniform(0.0, longest))
             os.killpg(pid, signal.SIGKILL)
             assert wait(pid) == KILLED, f"all was done after {number} of {kills} kills"
@@ -145,18 +148,18 @@ def kill_often(folder: Path, many: int, kills: int, seed: int, longest: float = 
             bury(settings)
         server.latency = 0.0
         assert wait(in_child(partial(work, settings, jobs))) == DONE
-        return _account(database, jobs, server, snapshots, expected)
+        return _account(database, jobs, server, snapshots, reference)
 
 
-def _finished(home: Path, server: FakeEndpoint, many: int) -> list[dict[str, Any]]:
+def _load_undisturbed(home: Path, server: FakeEndpoint, many: int) -> list[dict[str, Any]]:
     """What the jobs store that nothing kills."""
     settings = settings_of(home, concurrency=IN_FLIGHT)
     jobs = submit_all(home, server.tgi, many)
     assert wait(in_child(partial(work, settings, jobs))) == DONE
     database = open_database(settings.database)
-    found = [whole(database, job) for job in jobs]
+    episodes_by_job = [whole(database, job) for job in jobs]
     database.close()
-    return found
+    return episodes_by_job
 
 
 def _account(
@@ -164,18 +167,30 @@ def _account(
     jobs: Sequence[str],
     server: FakeEndpoint,
     snapshots: Sequence[tuple[Counter[str], Counter[str]]],
-    expected: Sequence[dict[str, Any]],
+    reference: Sequence[dict[str, Any]],
 ) -> Account:
-    found = [whole(database, job) for job in jobs]
-    calls, stored = Counter(call["sha256"] for call in server.calls), asked(database, jobs)
+    episodes_by_job = [whole(database, job) for job in jobs]
+    calls, stored_prompts = Counter(call["sha256"] for call in server.calls), asked(database, jobs)
     database.close()
-    repeated = 0
-    for (kept, before), (_, after) in zip(snapshots, [*snapshots[1:], (stored, calls)], strict=True):
+    repeated_requests = 0
+    for (stored_before, before), (_, after) in zip(snapshots, [*snapshots[1:], (stored_prompts, calls)], strict=True):
         # Every reply to this prompt that the episodes ever needed was stored, and it was asked for again.
-        repeated += sum(after[one] - before[one] for one in after if kept[one] >= stored[one])
+        repeated_requests += sum(
+            after[prompt] - before[prompt] for prompt in after if stored_before[prompt] >= stored_prompts[prompt]
+        )
     different = sum(
-        theirs != ours.get(row) for one, ours in zip(expected, found, strict=True) for row, theirs in one.items()
+        theirs != job_episodes.get(row)
+        for reference_episodes, job_episodes in zip(reference, episodes_by_job, strict=True)
+        for row, theirs in reference_episodes.items()
     )
-    sizes = [0, *(kept.total() for kept, _ in snapshots)]
-    worked = sum(later > sooner for sooner, later in pairwise(sizes))
-    return Account(len(snapshots), calls.total(), stored.total(), repeated, different, sum(map(len, expected)), worked)
+    sizes = [0, *(prompts.total() for prompts, _ in snapshots)]
+    productive_kills = sum(later > sooner for sooner, later in pairwise(sizes))
+    return Account(
+        len(snapshots),
+        calls.total(),
+        stored_prompts.total(),
+        repeated_requests,
+        different,
+        sum(map(len, reference)),
+        productive_kills,
+    )

@@ -32,10 +32,12 @@ ROW = "8"
 def recorded_search(content: Mapping[str, Any]) -> tuple[Task, Agent]:
     """The search that an answer file holds."""
     decisions = read_decisions(content["tree"]["tree"])
-    functions = [_entry(one) for one in content["answer_generation"]["function"] if one["name"] != "Finish"]
-    given = {"policy": [reply_of(one) for one in decisions]}
-    answers = [_answer(one) for one in decisions if one.name and one.name != "Finish"]
-    inputs = {"functions": functions, "answers": answers, "given": given}
+    functions = [
+        _entry(function) for function in content["answer_generation"]["function"] if function["name"] != "Finish"
+    ]
+    replies = {"policy": [reply_of(decision) for decision in decisions]}
+    answers = [_answer(decision) for decision in decisions if decision.name and decision.name != "Finish"]
+    inputs = {"functions": functions, "answers": answers, "given": replies}
     task = Task("toolbench", "", ROW, content["answer_generation"]["query"], inputs)
     return task, Agent({}, "tools", limits=Limits(calls=200, depth=12), settings={"back_off": "2"})
 
@@ -58,10 +60,10 @@ def job_of(task: Task, agent: Agent, split: str, home: Path) -> str:
 def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
     api, _, tool = schema["name"].rpartition("_for_")
     kinds = {"integer": "NUMBER", "number": "NUMBER", "boolean": "BOOLEAN"}
-    said, required = schema["parameters"]["properties"], schema["parameters"]["required"]
-    listed = [
-        {"name": name, "type": kinds.get(one["type"], "STRING"), "description": "", "default": ""}
-        for name, one in said.items()
+    properties, required_names = schema["parameters"]["properties"], schema["parameters"]["required"]
+    parameters = [
+        {"name": name, "type": kinds.get(property_schema["type"], "STRING"), "description": "", "default": ""}
+        for name, property_schema in properties.items()
     ]
     return {
         "category_name": "",
@@ -69,8 +71,8 @@ def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
         "api_name": api,
         "api_description": "",
         "method": "GET",
-        "required_parameters": [one for one in listed if one["name"] in required],
-        "optional_parameters": [one for one in listed if one["name"] not in required],
+        "required_parameters": [parameter for parameter in parameters if parameter["name"] in required_names],
+        "optional_parameters": [parameter for parameter in parameters if parameter["name"] not in required_names],
     }
 
 
@@ -103,8 +105,8 @@ def prepare(task: Task, agent: Agent, split: str, folder: Path) -> Search:
     shutil.copytree(folder / "new", folder / "whole")
     settings, log = settings_of(folder / "whole"), folder / "whole.log"
     assert work_and_die(settings, job, log, None) == 0
-    expected, _ = read(settings.home, job)
-    return Search(folder, job, task.row, expected, len(log.read_text().splitlines()))
+    reference, _ = read(settings.home, job)
+    return Search(folder, job, task.row, reference, len(log.read_text().splitlines()))
 
 
 def read(home: Path, job: str) -> tuple[dict[str, Any], Places]:
@@ -131,7 +133,7 @@ def kill_at(search: Search, step: int) -> tuple[int, int, int]:
     assert work_and_die(settings, search.job, log, None) == 0, f"step {step}: it could not be gone on with"
     after, _ = read(home, search.job)
     assert after == search.expected, f"step {step}: it has stored something else"
-    kept = {(position, branch) for _, position, branch in before.get(search.row, ())}
+    stored_steps = {(position, branch) for _, position, branch in before.get(search.row, ())}
     again = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
     shutil.rmtree(home)
-    return sum(before.get(search.row, {}).values()), len(again), sum(place in kept for place in again)
+    return sum(before.get(search.row, {}).values()), len(again), sum(step_key in stored_steps for step_key in again)

@@ -24,40 +24,40 @@ Places = dict[str, Counter[tuple[int, int, int]]]  #: of a task's row: (attempt,
 
 def whole(database: Database, job: str) -> dict[str, Any]:
     """By the task's row: all that a finished episode has stored but times and surrogate keys, its tree included."""
-    found = {row: {"rows": values} for (row, _), values in read_stored_rows(database, job).items()}
+    episodes = {row: {"rows": values} for (row, _), values in stored_rows(database, job).items()}
     with database.engine.connect() as connection:
         for table, names in _EDGES.items():
             columns = [getattr(table, name) for name in names]
-            wanted = (
+            query = (
                 select(TaskRow.row, *columns)
                 .join(EpisodeRow, EpisodeRow.id == table.episode)
                 .join(TaskRow, TaskRow.id == EpisodeRow.task)
                 .where(EpisodeRow.job == job)
                 .order_by(TaskRow.row, table.attempt, table.position, table.branch)
             )
-            for row, *values in connection.execute(wanted):
-                found[row].setdefault(table.__tablename__, []).append(tuple(values))
-    return found
+            for row, *values in connection.execute(query):
+                episodes[row].setdefault(table.__tablename__, []).append(tuple(values))
+    return episodes
 
 
 def places(database: Database, job: str) -> Places:
     """Where steps are stored, of unfinished episodes, too."""
-    found: Places = {}
+    counts: Places = {}
     with database.engine.connect() as connection:
         for table in _EDGES:
-            wanted = (
+            query = (
                 select(TaskRow.row, table.attempt, table.position, table.branch)
                 .join(EpisodeRow, EpisodeRow.id == table.episode)
                 .join(TaskRow, TaskRow.id == EpisodeRow.task)
                 .where(EpisodeRow.job == job)
             )
-            for row, *place in connection.execute(wanted):
-                found.setdefault(row, Counter())[tuple(place)] += 1
-    return found
+            for row, *step_key in connection.execute(query):
+                counts.setdefault(row, Counter())[tuple(step_key)] += 1
+    return counts
 
 
 def asked(database: Database, jobs: Sequence[str]) -> Counter[str]:
     """sha256 (its first half) of each prompt whose reply is stored, and of how many replies."""
-    wanted = select(CompletionRow.prompt_digest).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
+    query = select(CompletionRow.prompt_digest).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
     with database.engine.connect() as connection:
-        return Counter(one.hex() for one in connection.execute(wanted.where(EpisodeRow.job.in_(jobs))).scalars())
+        return Counter(digest.hex() for digest in connection.execute(query.where(EpisodeRow.job.in_(jobs))).scalars())

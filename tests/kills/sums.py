@@ -71,13 +71,13 @@ class Site:
         with self.start(*arguments, "--json") as process:
             out, err = process.communicate(timeout=300)
         lines = out.strip().splitlines()
-        found = json.loads(lines[-1]) if lines else {}
+        report = json.loads(lines[-1]) if lines else {}
         if process.returncode not in (0, 2, 3) or "Traceback" in err:
             raise RuntimeError(f"{' '.join(arguments)}: exit code {process.returncode}: {err[-2000:]}")
-        return process.returncode, found, err
+        return process.returncode, report, err
 
     def jobs(self) -> list[str]:
-        return [one["job"] for one in self.run("jobs", "--limit", "100")[1]["jobs"]]
+        return [job["job"] for job in self.run("jobs", "--limit", "100")[1]["jobs"]]
 
     def kill(self, *arguments: str) -> bool:
         """Start a command and kill it after one to five seconds; whether it was still at work."""
@@ -91,7 +91,9 @@ class Site:
         return alive
 
     def differences(self) -> list[str]:
-        return [f"{job}: {one}" for job, found in recount(self.database) for one in found]
+        return [
+            f"{job}: {difference}" for job, job_differences in recount(self.database) for difference in job_differences
+        ]
 
 
 def evaluation(site: Site, number: int) -> tuple[str, ...]:
@@ -154,14 +156,19 @@ def strike(folder: Path, url: str, deeds: int, seed: int) -> bool:
             deed = site.draw.choice(DEEDS)
             models.mended = site.draw.random() < 0.3
             came[f"{deed}: {carry_out(site, deed, number)}"] += 1
-            if found := site.differences():
+            if differences := site.differences():
                 wrong += 1
-                print(f"after deed {number}, {deed}: {found[:3]}")
-        ended = [row for _, row in zip(range(100), site.run("jobs", "--limit", "100")[1]["jobs"], strict=False)]
-        items = sum(one["done"] for one in ended)
+                print(f"after deed {number}, {deed}: {differences[:3]}")
+        job_rows = [row for _, row in zip(range(100), site.run("jobs", "--limit", "100")[1]["jobs"], strict=False)]
+        items = sum(job_row["done"] for job_row in job_rows)
         site.database.close()
-    print(f"{deeds} deeds on {site.database.engine.dialect.name}, {len(ended)} jobs, {items} items done; after {wrong}")
-    print("of them sums differed from the rows;", ", ".join(f"{what} {count}" for what, count in sorted(came.items())))
+    print(
+        f"{deeds} deeds on {site.database.engine.dialect.name}, {len(job_rows)} jobs, {items} items done; after {wrong}"
+    )
+    print(
+        "of them sums differed from the rows;",
+        ", ".join(f"{outcome} {count}" for outcome, count in sorted(came.items())),
+    )
     return not wrong
 
 

@@ -24,10 +24,12 @@ def world_search() -> tuple[Task, Agent]:
     for task in benchmark.read(None, SPLIT, **DIALS):
         assert isinstance(task, Task)
         run, journal = run_once(task, "dfsdt", models, LIMITS)
-        shown = [done.result for _, done in run.actions]
-        if run.outcome.ending == Ending.ANSWERED and all(any(sign in one for one in shown) for sign in SIGNS):
-            steps = [one for one in journal.steps if isinstance(one.command, Ask)]
-            replies = [one.result.text for one in steps if isinstance(one.result, Completion)]
-            given = replace(task, inputs={**task.inputs, "given": {"policy": replies}})
-            return given, Agent({}, "tools", limits=LIMITS)
+        observations = [execution.result for _, execution in run.actions]
+        if run.outcome.ending == Ending.ANSWERED and all(
+            any(sign in observation for observation in observations) for sign in SIGNS
+        ):
+            steps = [step for step in journal.steps if isinstance(step.command, Ask)]
+            replies = [step.result.text for step in steps if isinstance(step.result, Completion)]
+            task_with_replies = replace(task, inputs={**task.inputs, "given": {"policy": replies}})
+            return task_with_replies, Agent({}, "tools", limits=LIMITS)
     raise StopIteration(f"no task of {SPLIT} has both")
