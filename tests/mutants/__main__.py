@@ -24,52 +24,56 @@ def main(
 ) -> None:
     """Measure how many small changes to the core its tests notice."""
     try:
-        accepted = read_equivalents()
+        equivalents = read_equivalents()
         groups = choose_modules(read_groups(), modules or [])
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     began = time.monotonic()
-    tested: list[Module] = []
-    generated: set[Change] = set()
-    failed: list[str] = []
+    tested_modules: list[Module] = []
+    changes: set[Change] = set()
+    failed_groups: list[str] = []
     for group in groups:
         print(f"{group.name}: {len(group.modules)} modules", flush=True)
         try:
-            found, seen = measure_group(group, folder.resolve() / group.name, sample, seed, jobs, set(accepted))
+            group_modules, group_changes = measure_group(
+                group, folder.resolve() / group.name, sample, seed, jobs, set(equivalents)
+            )
         except RuntimeError as error:  # the other groups may still be measured
             print(error)
-            failed.append(group.name)
+            failed_groups.append(group.name)
             continue
-        tested += found
-        generated |= seen
-        print(write_table(found, accepted), flush=True)
-    print(f"\n{write_survivors(tested, accepted)}\n\n{write_table(tested, accepted)}\n")
-    killed = (mutant.change for module in tested for mutant in module.mutants if mutant.outcome == KILLED)
-    for change, wrong in find_stale(accepted, generated, killed):
+        tested_modules += group_modules
+        changes |= group_changes
+        print(write_table(group_modules, equivalents), flush=True)
+    print(f"\n{write_survivors(tested_modules, equivalents)}\n\n{write_table(tested_modules, equivalents)}\n")
+    killed_changes = (
+        mutant.change for module in tested_modules for mutant in module.mutants if mutant.outcome == KILLED
+    )
+    for change, wrong in find_stale(equivalents, changes, killed_changes):
         print(f"equivalents.toml: {change.module} {change.function}, {change.after!r}: {wrong}")
     print(f"sample {sample}, seed {seed}; {(time.monotonic() - began) / 60:.1f} minutes")
-    if failed:
-        print(f"Not measured: {', '.join(failed)}")
+    if failed_groups:
+        print(f"Not measured: {', '.join(failed_groups)}")
         raise typer.Exit(1)
 
 
 def measure_group(
-    group: Group, folder: Path, sample: int, seed: int, jobs: int, accepted: set[Change]
+    group: Group, folder: Path, sample: int, seed: int, jobs: int, equivalents: set[Change]
 ) -> tuple[list[Module], set[Change]]:
     """Test a group's mutants; and which changes of those that stand in equivalents.toml its modules still have."""
     make_tree(group, folder)
     names = {module: list_mutants(module, folder) for module in group.modules}
     names = {module: of for module, of in names.items() if of}
-    drawn = {module: draw(of, 0 if group.whole else sample, seed) for module, of in names.items()}
-    run_mutants([name for of in drawn.values() for name in of], folder, jobs)
-    found = [
-        Module(module, len(of), tuple(read_mutants(module, drawn[module], folder))) for module, of in names.items()
+    samples = {module: draw(of, 0 if group.whole else sample, seed) for module, of in names.items()}
+    run_mutants([name for of in samples.values() for name in of], folder, jobs)
+    modules = [
+        Module(module, len(of), tuple(read_mutants(module, samples[module], folder))) for module, of in names.items()
     ]
-    functions = {(change.module, change.function) for change in accepted}
-    generated = {mutant.change for module in found for mutant in module.mutants}
+    functions = {(change.module, change.function) for change in equivalents}
+    changes = {mutant.change for module in modules for mutant in module.mutants}
     for module, of in names.items():  # what was not drawn is described only where an entry may speak of it
-        generated |= set(describe_mutants(module, [n for n in of if (module, function_of(n)) in functions], folder))
-    return found, generated
+        changes |= set(describe_mutants(module, [n for n in of if (module, function_of(n)) in functions], folder))
+    return modules, changes
 
 
 if __name__ == "__main__":

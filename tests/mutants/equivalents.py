@@ -17,27 +17,27 @@ def read_equivalents(path: Path = ACCEPTED) -> dict[Change, str]:
 
     Raises ValueError for an entry with other keys, or without a reason.
     """
-    accepted = {}
+    equivalents = {}
     for number, entry in enumerate(tomllib.loads(path.read_text()).get("equivalent", []), start=1):
         if set(entry) != KEYS or not entry["reason"].strip():
             raise ValueError(f"{path.name}, entry {number}: expected {', '.join(sorted(KEYS))}, none of them empty")
         before, after = (
             "\n".join(line.strip() for line in entry[key].strip().splitlines()) for key in ("before", "after")
         )
-        accepted[Change(entry["module"], entry["function"], before, after)] = entry["reason"]
-    return accepted
+        equivalents[Change(entry["module"], entry["function"], before, after)] = entry["reason"]
+    return equivalents
 
 
 def find_stale(
-    accepted: Mapping[Change, str], generated: Collection[Change], killed: Iterable[Change]
+    equivalents: Mapping[Change, str], changes: Collection[Change], killed_changes: Iterable[Change]
 ) -> list[tuple[Change, str]]:
     """Entries that say nothing true of the modules whose mutants were generated, each with what is wrong with it."""
-    modules = {change.module for change in generated}
-    refuted = set(killed)
+    modules = {change.module for change in changes}
+    refuted_changes = set(killed_changes)
     stale = []
-    for change in accepted:
-        if change.module in modules and change not in generated:
+    for change in equivalents:
+        if change.module in modules and change not in changes:
             stale.append((change, "no mutant is like it any more; take the entry out"))
-        elif change in refuted:
+        elif change in refuted_changes:
             stale.append((change, "a test noticed it, so it is not equivalent; take the entry out"))
     return stale

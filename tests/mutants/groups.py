@@ -45,19 +45,19 @@ def choose_modules(groups: Sequence[Group], modules: Sequence[str]) -> list[Grou
     """
     if not modules:
         return list(groups)
-    known = {module for group in groups for module in group.modules}
+    known_modules = {module for group in groups for module in group.modules}
     for module in modules:
-        if module not in known:
+        if module not in known_modules:
             raise ValueError(f"No group of tests/mutants/{TABLE.name} has {module!r}; add it to one, with its tests")
-    chosen = [replace(group, modules=tuple(m for m in group.modules if m in modules)) for group in groups]
-    return [group for group in chosen if group.modules]
+    selected_groups = [replace(group, modules=tuple(m for m in group.modules if m in modules)) for group in groups]
+    return [group for group in selected_groups if group.modules]
 
 
 def _list_files(root: Path, patterns: Sequence[str]) -> tuple[str, ...]:
     files: dict[str, None] = {}
     for pattern in patterns:
-        found = sorted(str(path.relative_to(root)) for path in root.glob(pattern) if path.name != "__init__.py")
-        if not found:
+        matches = sorted(str(path.relative_to(root)) for path in root.glob(pattern) if path.name != "__init__.py")
+        if not matches:
             raise ValueError(f"{TABLE.name}: no file is called {pattern}; correct it")
-        files.update(dict.fromkeys(found))
+        files.update(dict.fromkeys(matches))
     return tuple(files)

@@ -43,10 +43,10 @@ def draw(names: Sequence[str], size: int, seed: int) -> list[str]:
     return sorted(names, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())[:size]
 
 
-def describe_change(module: str, function: str, original: str, mutated: str) -> Change:
+def describe_change(module: str, function: str, original: str, mutated_text: str) -> Change:
     """The change between two texts of a function."""
     before, after = [], []
-    for line in difflib.ndiff(original.splitlines(), mutated.splitlines()):
+    for line in difflib.ndiff(original.splitlines(), mutated_text.splitlines()):
         if line.startswith("- "):
             before.append(line[2:].strip())
         elif line.startswith("+ "):

@@ -21,41 +21,41 @@ class Module:
     mutants: tuple[Mutant, ...]
 
 
-def is_missed(mutant: Mutant, accepted: Collection[Change]) -> bool:
+def is_missed(mutant: Mutant, equivalents: Collection[Change]) -> bool:
     """Whether a test is missing: nothing noticed the mutant, and nobody accepted it as equivalent."""
-    return mutant.outcome in (SURVIVED, UNTESTED) and mutant.change not in accepted
+    return mutant.outcome in (SURVIVED, UNTESTED) and mutant.change not in equivalents
 
 
-def count_right(module: Module, accepted: Collection[Change]) -> tuple[int, int]:
+def count_right(module: Module, equivalents: Collection[Change]) -> tuple[int, int]:
     """(killed, judged). Equivalents, time-outs and errors are not judged: they are neither noticed nor missed."""
-    killed = sum(mutant.outcome == KILLED for mutant in module.mutants)
-    return killed, killed + sum(is_missed(mutant, accepted) for mutant in module.mutants)
+    killed_count = sum(mutant.outcome == KILLED for mutant in module.mutants)
+    return killed_count, killed_count + sum(is_missed(mutant, equivalents) for mutant in module.mutants)
 
 
-def write_table(modules: Sequence[Module], accepted: Collection[Change]) -> str:
+def write_table(modules: Sequence[Module], equivalents: Collection[Change]) -> str:
     """A Markdown table: a row for each module and one for all.
 
     A module's interval is Wilson's. The score of all weights each module by how many mutants it has
     (`lumos_queue.scoring.statistics.estimate_share`).
     """
-    rows = [_write_row(module, accepted) for module in modules]
+    rows = [_write_row(module, equivalents) for module in modules]
     strata = []
     for module in modules:
-        killed, judged = count_right(module, accepted)
-        strata.append(Stratum(module.population, judged, killed))
-    total = estimate_share(strata)
-    everything = Module("**all**", sum(m.population for m in modules), tuple(x for m in modules for x in m.mutants))
-    rows.append([*_write_row(everything, accepted)[:-1], _write_share(*total) if total else ""])
+        killed_count, judged_count = count_right(module, equivalents)
+        strata.append(Stratum(module.population, judged_count, killed_count))
+    total = stratified_share(strata)
+    all_modules = Module("**all**", sum(m.population for m in modules), tuple(x for m in modules for x in m.mutants))
+    rows.append([*_write_row(all_modules, equivalents)[:-1], _write_share(*total) if total else ""])
     lines = [COLUMNS, ["---"] + ["--:"] * (len(COLUMNS) - 1), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def write_survivors(modules: Sequence[Module], accepted: Collection[Change]) -> str:
+def write_survivors(modules: Sequence[Module], equivalents: Collection[Change]) -> str:
     """Each mutant that no test noticed, as the lines it changes, under the place where they stand."""
     parts = []
     for module in modules:
-        for mutant in sorted(module.mutants, key=lambda one: (one.line, one.name)):
-            if is_missed(mutant, accepted):
+        for mutant in sorted(module.mutants, key=lambda mutant: (mutant.line, mutant.name)):
+            if is_missed(mutant, equivalents):
                 change = mutant.change
                 why = " (no test calls it)" if mutant.outcome == UNTESTED else ""
                 lines = [f"- {line}" for line in change.before.splitlines()]
@@ -64,13 +64,13 @@ def write_survivors(modules: Sequence[Module], accepted: Collection[Change]) -> 
     return "\n\n".join(parts)
 
 
-def _write_row(module: Module, accepted: Collection[Change]) -> list[str]:
+def _write_row(module: Module, equivalents: Collection[Change]) -> list[str]:
     counts = Counter(
-        "equivalent" if mutant.outcome != KILLED and mutant.change in accepted else mutant.outcome
+        "equivalent" if mutant.outcome != KILLED and mutant.change in equivalents else mutant.outcome
         for mutant in module.mutants
     )
-    killed, judged = count_right(module, accepted)
-    score = _write_share(killed / judged, *wilson(killed, judged)) if judged else ""
+    killed_count, judged_count = count_right(module, equivalents)
+    score = _write_share(killed_count / judged_count, *wilson(killed_count, judged_count)) if judged_count else ""
     numbers = [module.population, len(module.mutants)]
     numbers += [counts[key] for key in (KILLED, SURVIVED, UNTESTED, TIMEOUT, ERROR, "equivalent")]
     return [module.path, *(f"{number:,}" for number in numbers), score]

@@ -30,8 +30,8 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes long or would start a server for each mutant, and sort the rest by how long it took."""
-    known = json.loads(DURATIONS.read_text())["duration_by_test"] if DURATIONS.is_file() else {}
-    seconds = {item: known.get(item.nodeid, 0.0) for item in items}
-    left_out = [item for item in items if needs_server(item) or seconds[item] > LONGEST]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = sorted(set(items) - set(left_out), key=lambda item: (seconds[item], item.nodeid))
+    durations = json.loads(DURATIONS.read_text())["duration_by_test"] if DURATIONS.is_file() else {}
+    seconds = {item: durations.get(item.nodeid, 0.0) for item in items}
+    excluded_items = [item for item in items if needs_server(item) or seconds[item] > LONGEST]
+    config.hook.pytest_deselected(items=excluded_items)
+    items[:] = sorted(set(items) - set(excluded_items), key=lambda item: (seconds[item], item.nodeid))

@@ -74,13 +74,13 @@ def run_mutants(names: Sequence[str], folder: Path, jobs: int) -> None:
     command = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", str(jobs), *names]
     for _ in range(TRIES):
         with log.open("w") as out:
-            ended = subprocess.run(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
-        if not ended.returncode:
+            process = subprocess.run(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
+        if not process.returncode:
             return
         lines = [line for line in log.read_text().replace("\r", "\n").splitlines() if " Running " not in line]
         if not any(line.startswith(("Failed to run clean test", "failed to collect stats")) for line in lines):
             break
-    raise RuntimeError("\n".join([f"mutmut stopped with {ended.returncode}; the end of {log}:", *lines[-30:]]))
+    raise RuntimeError("\n".join([f"mutmut stopped with {process.returncode}; the end of {log}:", *lines[-30:]]))
 
 
 def read_mutants(module: str, names: Sequence[str], folder: Path) -> list[Mutant]:
@@ -98,10 +98,10 @@ def describe_mutants(module: str, names: Sequence[str], folder: Path) -> list[Ch
     changes = []
     with _inside(folder):
         for name in names:
-            original, mutated = read_functions_from_index(name, module) or (None, None)
-            if original is None or mutated is None:
+            original, mutated_function = read_functions_from_index(name, module) or (None, None)
+            if original is None or mutated_function is None:
                 raise RuntimeError(f"mutmut cannot show {name} of {folder}; delete the folder and run again")
-            changes.append(describe_change(module, function_of(name), _code(original), _code(mutated)))
+            changes.append(describe_change(module, function_of(name), _code(original), _code(mutated_function)))
     return changes
 
 
