@@ -54,12 +54,12 @@ class Automaton:
     are two ways that the matcher tries.
     """
 
-    def __init__(self, pattern: str, flags: int = 0, searched: bool = True, whole: bool = False):
+    def __init__(self, pattern: str, flags: int = 0, is_search: bool = True, whole: bool = False):
         self._tree = tree = _parser.parse(pattern, flags)
         self._state = tree.state
         self._readers = {
-            id(node): _compiler.compile(_parser.SubPattern(self._state, [wrapped]), flags).match
-            for node, wrapped in _find_readers(tree, 0, 0)
+            id(node): _compiler.compile(_parser.SubPattern(self._state, [wrapped_node]), flags).match
+            for node, wrapped_node in _find_readers(tree, 0, 0)
         }
         self._is_word = re.compile(r"\w", tree.state.flags & re.ASCII).match
         self.alphabet = self._choose_alphabet(tree)
@@ -67,11 +67,11 @@ class Automaton:
         self._pairs = frozenset((a, b) for a in [*self.alphabet, None] for b in [*self.alphabet, None])
         self._classes: list[frozenset[str]] = []
         self._groups: dict[int | None, Any] = {}
-        self._followed: dict[tuple[int, str | None, str], Counter[int]] = {}
+        self._ways: dict[tuple[int, str | None, str], Counter[int]] = {}
         self.links: dict[int, Counter[tuple[Allowed, int]]] = {}
         piece = self._read_sequence(tree)
         self.links[ORIGIN] = Counter(piece.first)
-        if searched:
+        if is_search:
             self.links[ORIGIN][None, SEEKING] += 1
             self.links[SEEKING] = self.links[ORIGIN].copy()
         self.certain = self._find_certain(piece, whole)
@@ -83,14 +83,14 @@ class Automaton:
     def follow(self, position: int, last: str | None, character: str) -> Counter[int]:
         """Count the ways from a position that read the character `last` to each position that reads the next."""
         key = position, last, character
-        if key not in self._followed:
-            self._followed[key] = self._follow(*key)
-        return self._followed[key]
+        if key not in self._ways:
+            self._ways[key] = self._follow(*key)
+        return self._ways[key]
 
     def _follow(self, position: int, last: str | None, character: str) -> Counter[int]:
         ways: Counter[int] = Counter()
-        for (allowed, target), count in self.links[position].items():
-            if character in self.read(target) and (allowed is None or (last, character) in allowed):
+        for (allowed_pairs, target), count in self.links[position].items():
+            if character in self.read(target) and (allowed_pairs is None or (last, character) in allowed_pairs):
                 ways[target] += count
         return ways
 
@@ -98,10 +98,10 @@ class Automaton:
         """Return one character of each set that no part of the pattern divides."""
         codes = {code for node, _ in _find_readers(tree, 0, 0) for code in _list_codes(node)}
         near = {chr(code + step) for code in codes for step in (-1, 0, 1) if 0 <= code + step < 0x110000}
-        cased = {text for c in near for text in (c.lower(), c.upper(), c.swapcase()) if len(text) == 1}
+        case_variants = {text for c in near for text in (c.lower(), c.upper(), c.swapcase()) if len(text) == 1}
         tests = [*self._readers.values(), self._is_word, re.compile("\n").match]
         sets: dict[tuple[bool, ...], str] = {}
-        for character in [*" a1_.x", *SAMPLE, *sorted(near | cased)]:
+        for character in [*" a1_.x", *SAMPLE, *sorted(near | case_variants)]:
             sets.setdefault(tuple(test(character) is not None for test in tests), character)
         return frozenset(sets.values())
 
@@ -109,8 +109,8 @@ class Automaton:
         """Return the positions from which the rest of the pattern matches whatever follows."""
         at_end = frozenset(pair for pair in self._pairs if pair[1] is None) | {EXACT}
         ends: dict[int, list[Allowed]] = {}
-        for position, allowed in piece.last:
-            ends.setdefault(position, []).append(both(allowed, at_end) if whole else allowed)
+        for position, allowed_pairs in piece.last:
+            ends.setdefault(position, []).append(both(allowed_pairs, at_end) if whole else allowed_pairs)
         certain = set(ends)
         while doubtful := {p for p in certain if not self._matches_always(p, ends[p], certain)}:
             certain -= doubtful
@@ -119,12 +119,14 @@ class Automaton:
     def _matches_always(self, position: int, ends: list[Allowed], certain: set[int]) -> bool:
         """Whether the pattern ends after a position, or continues at a certain one, before any character."""
         links = [(a, self.read(p)) for a, p in self.links[position] if p in certain and (a is None or EXACT in a)]
-        stops = [allowed for allowed in ends if allowed is None or EXACT in allowed]
+        stops = [allowed_pairs for allowed_pairs in ends if allowed_pairs is None or EXACT in allowed_pairs]
         return all(
-            any(allowed is None or (last, following) in allowed for allowed in stops)
-            or any((a is None or (last, following) in a) and following in characters for a, characters in links)
+            any(allowed_pairs is None or (last, next_character) in allowed_pairs for allowed_pairs in stops)
+            or any(
+                (a is None or (last, next_character) in a) and next_character in characters for a, characters in links
+            )
             for last in self.read(position)
-            for following in [*self.alphabet, None]
+            for next_character in [*self.alphabet, None]
         )
 
     def _read_sequence(self, nodes: Iterable[Any]) -> Piece:
@@ -135,13 +137,15 @@ class Automaton:
         for piece in pieces:
             for position, ending in whole.last:
                 self._link(position, ending, piece.first)
-            whole.first += [(both(empty, allowed), p) for empty in whole.empty for allowed, p in piece.first]
+            whole.first += [
+                (both(empty, allowed_pairs), p) for empty in whole.empty for allowed_pairs, p in piece.first
+            ]
             whole.last = piece.last + [(p, both(ending, empty)) for p, ending in whole.last for empty in piece.empty]
             whole.empty = _two_of_each(both(left, right) for left in whole.empty for right in piece.empty)
         return whole
 
     def _link(self, position: int, ending: Allowed, beginnings: list[tuple[Allowed, int]]) -> None:
-        self.links[position].update([(both(ending, allowed), target) for allowed, target in beginnings])
+        self.links[position].update([(both(ending, allowed_pairs), target) for allowed_pairs, target in beginnings])
 
     def _read_node(self, node: Any) -> Piece:
         name, argument = str(node[0]), node[1]
@@ -191,19 +195,19 @@ class Automaton:
             return self._read_repetition(*nodes[0][1], True)
         return self._read_sequence(nodes)
 
-    def _read_repetition(self, least: int, most: int, item: Any, possessive: bool = False) -> Piece:
+    def _read_repetition(self, least: int, max_count: int, item: Any, possessive: bool = False) -> Piece:
         copies = min(least, 4) or 1
-        if 1 < most <= SMALL_BOUND and _has_cycle(item):
+        if 1 < max_count <= SMALL_BOUND and _has_cycle(item):
             copies = 2
         pieces = [self._read_sequence(item) for _ in range(copies)]
-        if most > SMALL_BOUND:
+        if max_count > SMALL_BOUND:
             self._close_cycle(pieces[-1])
         elif copies > least:
             pieces[-1].empty = [None]
         whole = self._join(pieces)
         if least == 0:
             whole.empty = [None]
-        if possessive and most > SMALL_BOUND and len(item) == 1 and str(item[0][0]) in ONE_CHARACTER:
+        if possessive and max_count > SMALL_BOUND and len(item) == 1 and str(item[0][0]) in ONE_CHARACTER:
             self._take_all(whole, pieces[-1].first[0][1])
         return whole
 
@@ -213,9 +217,9 @@ class Automaton:
 
     def _take_all(self, piece: Piece, position: int) -> None:
         """Let a possessive repetition end only before a character that it does not read."""
-        other = frozenset(pair for pair in self._pairs if pair[1] not in self.read(position)) | {EXACT}
-        piece.last = [(last, both(ending, other)) for last, ending in piece.last]
-        piece.empty = [both(empty, other) for empty in piece.empty]
+        unread_pairs = frozenset(pair for pair in self._pairs if pair[1] not in self.read(position)) | {EXACT}
+        piece.last = [(last, both(ending, unread_pairs)) for last, ending in piece.last]
+        piece.empty = [both(empty, unread_pairs) for empty in piece.empty]
 
     def _read_lookaround(self, ahead: bool, nodes: Any, positive: bool) -> Piece:
         """Restrict the characters around a boundary, and add what a lookahead may read without bound."""
@@ -225,20 +229,20 @@ class Automaton:
             alone = {position for position, ending in body.last if ending is None}
         else:
             edge = [(ending, position) for position, ending in body.last]
-            alone = {position for allowed, position in body.first if allowed is None}
+            alone = {position for allowed_pairs, position in body.first if allowed_pairs is None}
         exact = {EXACT} if all(position in alone for _, position in edge) else set()
         if not positive:  # only what a single character decides
-            edge = [(allowed, position) for allowed, position in edge if position in alone]
+            edge = [(allowed_pairs, position) for allowed_pairs, position in edge if position in alone]
         near = 1 if ahead else 0
         matches = {
             pair
-            for allowed, position in edge
-            for pair in (self._pairs if allowed is None else allowed)
+            for allowed_pairs, position in edge
+            for pair in (self._pairs if allowed_pairs is None else allowed_pairs)
             if pair[near] in self.read(position)
         }
         matches.update(pair for empty in body.empty for pair in (self._pairs if empty is None else empty))
-        allowed = frozenset(matches if positive else self._pairs - matches) | exact
-        return Piece(first=body.first if ahead and _has_cycle(nodes) else [], empty=[allowed])
+        boundary_pairs = frozenset(matches if positive else self._pairs - matches) | exact
+        return Piece(first=body.first if ahead and _has_cycle(nodes) else [], empty=[boundary_pairs])
 
     def _read_boundary(self, name: str) -> Allowed:
         flags = self._state.flags
@@ -246,15 +250,15 @@ class Automaton:
         pairs = frozenset(pair for pair in self._pairs if self._is_boundary(name, *pair, lines))
         return pairs if name == "AT_END" and not lines else pairs | {EXACT}  # `$`: the line break must be the last
 
-    def _is_boundary(self, name: str, last: str | None, following: str | None, lines: bool) -> bool:
+    def _is_boundary(self, name: str, last: str | None, next_character: str | None, lines: bool) -> bool:
         if name in ("AT_BOUNDARY", "AT_NON_BOUNDARY"):
-            differ = bool(last and self._is_word(last)) != bool(following and self._is_word(following))
+            differ = bool(last and self._is_word(last)) != bool(next_character and self._is_word(next_character))
             return differ == (name == "AT_BOUNDARY")
         if name == "AT_BEGINNING":
             return last is None or (lines and last == "\n")
         if name == "AT_END":
-            return following in (None, "\n")
-        return (last if name == "AT_BEGINNING_STRING" else following) is None
+            return next_character in (None, "\n")
+        return (last if name == "AT_BEGINNING_STRING" else next_character) is None
 
 
 def _find_readers(nodes: Any, add: int, remove: int) -> Iterator[tuple[Any, Any]]:

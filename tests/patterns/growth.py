@@ -31,20 +31,20 @@ class Growth:
         return f"{self.beginning!r} + {self.repeated!r} * n"
 
 
-def find_growth(pattern: str, flags: int = 0, searched: bool = True, whole: bool = False) -> Growth | None:
+def find_growth(pattern: str, flags: int = 0, is_search: bool = True, whole: bool = False) -> Growth | None:
     """Return a text on which the pattern takes more than linear time, or None.
 
     `searched`: the match may begin at every character. `whole`: it must end with the text (`fullmatch`).
     """
-    automaton = Automaton(pattern, flags, searched, whole)
+    automaton = Automaton(pattern, flags, is_search, whole)
     cycles = _find_cycles(automaton, automaton.links)
     uncertain = _find_cycles(automaton, automaton.links.keys() - automaton.certain - {SEEKING})
     for second in uncertain:
-        if repeated := _part_within(automaton, second, uncertain):
-            return Growth(_lead_to(automaton, second, repeated[-1]), repeated)
+        if repetition := _part_within(automaton, second, uncertain):
+            return Growth(_lead_to(automaton, second, repetition[-1]), repetition)
         for first in cycles:
-            if first != second and (repeated := _part(automaton, first, second, cycles, uncertain)):
-                return Growth(_lead_to(automaton, first, repeated[-1]), repeated)
+            if first != second and (repetition := _part(automaton, first, second, cycles, uncertain)):
+                return Growth(_lead_to(automaton, first, repetition[-1]), repetition)
     return None
 
 
@@ -62,8 +62,8 @@ def _find_cycles(automaton: Automaton, among: Collection[int]) -> dict[int, int]
     graph = csr_array((np.ones(len(pairs)), (rows, columns)), shape=(len(positions), len(positions)))
     _, numbers = connected_components(graph, connection="strong")
     sizes = np.bincount(numbers)
-    own = {index for index, target in pairs if index == target}
-    return {p: int(numbers[i]) for p, i in index.items() if sizes[numbers[i]] > 1 or i in own}
+    self_loops = {index for index, target in pairs if index == target}
+    return {p: int(numbers[i]) for p, i in index.items() if sizes[numbers[i]] > 1 or i in self_loops}
 
 
 def _part(
@@ -72,14 +72,14 @@ def _part(
     """Return a text that leads from `first` to itself and to `second`, and from `second` to itself."""
 
     def step(state: tuple[int, int, int, str]) -> Iterator[tuple[str, tuple[int, int, int, str]]]:
-        one, middle, two, last = state
+        first_position, middle_position, second_position, last = state
         for character in automaton.characters:
-            for a in automaton.follow(one, last, character):
+            for a in automaton.follow(first_position, last, character):
                 if cycles.get(a) != cycles[first]:
                     continue
-                for c in automaton.follow(two, last, character):
+                for c in automaton.follow(second_position, last, character):
                     if uncertain.get(c) == uncertain[second]:
-                        for b in automaton.follow(middle, last, character):
+                        for b in automaton.follow(middle_position, last, character):
                             yield character, (a, b, c, character)
 
     for last in sorted(automaton.read(first) & automaton.read(second)):
@@ -93,11 +93,11 @@ def _part_within(automaton: Automaton, position: int, cycles: dict[int, int]) ->
     """Return a text that leads from a position to itself by two equal links."""
 
     def step(state: tuple[int, bool, str]) -> Iterator[tuple[str, tuple[int, bool, str]]]:
-        current, parted, last = state
+        current, has_parted, last = state
         for character in automaton.characters:
             for target, ways in automaton.follow(current, last, character).items():
                 if cycles.get(target) == cycles[position]:
-                    yield character, (target, parted or ways > 1, character)
+                    yield character, (target, has_parted or ways > 1, character)
 
     for last in sorted(automaton.read(position)):
         if path := _find_path(step, (position, False, last), (position, True, last)):

@@ -13,9 +13,9 @@ ENDS = ("", "\0", "x", "\n", " ")
 ROUNDS = 3  #: of which the fastest counts
 
 
-def write_texts(beginning: str, repeated: str, length: int, ends: Sequence[str] = ENDS) -> list[str]:
+def write_texts(beginning: str, repetition: str, length: int, ends: Sequence[str] = ENDS) -> list[str]:
     """Return texts of that many characters, one with each end."""
-    text = beginning + repeated * (length // len(repeated) + 1)
+    text = beginning + repetition * (length // len(repetition) + 1)
     return [text[: length - len(end)] + end for end in ends]
 
 

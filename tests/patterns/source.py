@@ -77,12 +77,12 @@ def collect(root: Path = ROOT, packages: Iterable[str] = PACKAGES) -> list[Use]:
     anywhere = _find_methods(trees.values())
     uses: list[Use] = []
     for path, tree in trees.items():
-        here = _find_methods([tree])
+        local_methods = _find_methods([tree])
         for owner, variable, call in _find_calls(tree):
             function = call.func.attr  # pyright: ignore[reportAttributeAccessIssue]
             methods = {function}
             if function == "compile":
-                methods = (here if variable.startswith("_") or not variable else anywhere)[variable] or ANY_USE
+                methods = (local_methods if variable.startswith("_") or not variable else anywhere)[variable] or ANY_USE
             lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
             patterns = [pattern for line in lines for pattern in recorder.compiled.get((str(path), line), [])]
             name = f"{path.relative_to(root)}:{variable or owner}"
@@ -147,7 +147,7 @@ def _find_methods(trees: Collection[ast.AST]) -> defaultdict[str, set[str]]:
     """
     variables = {variable for tree in trees for _, variable, _ in _find_calls(tree)} - {""}
     methods: defaultdict[str, set[str]] = defaultdict(set)
-    passed: set[str] = set()
+    passed_names: set[str] = set()
     for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.Attribute) and node.attr in METHODS:
             variable = _name_variable(node.value, variables)
@@ -155,8 +155,8 @@ def _find_methods(trees: Collection[ast.AST]) -> defaultdict[str, set[str]]:
                 methods[variable].add(node.attr)
         for child in ast.iter_child_nodes(node):
             if not isinstance(node, ast.Attribute) and (name := _name_variable(child, variables)):
-                passed.add(name)
-    for name in passed:
+                passed_names.add(name)
+    for name in passed_names:
         methods[name] |= methods[""] or ANY_USE
     return methods
 
@@ -204,9 +204,9 @@ def _compute(value: ast.AST, names: dict[str, Any]) -> Any:
 def _evaluate(call: ast.Call, names: dict[str, Any]) -> tuple[str | None, int]:
     """Return the pattern and the flags of a call; None for a pattern that has other names in it."""
     function = call.func.attr  # pyright: ignore[reportAttributeAccessIssue]
-    named = {keyword.arg: keyword.value for keyword in call.keywords}
-    at = FLAGS_AT.get(function, 2)
-    flags = named.get("flags") or (call.args[at] if len(call.args) > at else ast.Constant(0))
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    index = FLAGS_AT.get(function, 2)
+    flags = keywords.get("flags") or (call.args[index] if len(call.args) > index else ast.Constant(0))
     try:
         text, flag = _compute(call.args[0], names), _compute(flags, names)
     except NameError:
