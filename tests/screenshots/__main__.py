@@ -28,25 +28,25 @@ WINDOWS = {"light": (1280, 900), "dark": (390, 844)}
 COLOURS = 64  #: of a picture: a quarter of the bytes, and no difference to the eye
 
 
-def pages_of(stored: Stored) -> dict[str, str]:
+def pages_of(names: Stored) -> dict[str, str]:
     """Name of a picture to its page."""
-    first, second = stored.jobs
+    first, second = names.jobs
     return {
         "jobs": "/jobs",
         "job": f"/jobs/{first}",
         "compare": f"/compare?jobs={first}&jobs={second}",
-        "compared-task": f"/compare/task?jobs={first}&jobs={second}&task={stored.task}",
+        "compared-task": f"/compare/task?jobs={first}&jobs={second}&task={names.task}",
         "episodes": f"/jobs/{first}/episodes?where=score%3C1",
-        "episode": f"/episodes/{stored.wrong}",
-        "correct": f"/episodes/{stored.wrong}/correct",
+        "episode": f"/episodes/{names.wrong}",
+        "correct": f"/episodes/{names.wrong}/correct",
         "audits": "/annotate",
         "audit-new": "/annotate/new",
-        "annotate": f"/annotate/{stored.audit}",
-        "audit-report": f"/annotate/{stored.audit}/report",
-        "audit-labels": f"/annotate/{stored.audit}/labels",
+        "annotate": f"/annotate/{names.audit}",
+        "audit-report": f"/annotate/{names.audit}/report",
+        "audit-labels": f"/annotate/{names.audit}/labels",
         "builds": "/builds",
         "build-new": "/builds/new",
-        "build": f"/builds/{stored.build}",
+        "build": f"/builds/{names.build}",
         "workers": "/workers",
         "endpoints": "/endpoints",
         "actions": "/actions",
@@ -57,12 +57,12 @@ def photograph(page: Page, explorer: Explorer, path: str, file: Path) -> list[st
     """Write the picture of a page; returns what is wrong with it."""
     page.goto(explorer.url + path)
     page.wait_for_timeout(2500)  # what it loads afterwards; a live page is never idle
-    found = [f"{one['id']}: {one['help']}" for one in Axe().run(page).response["violations"]]
+    faults = [f"{violation['id']}: {violation['help']}" for violation in Axe().run(page).response["violations"]]
     if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-        found.append("it is wider than its window")
+        faults.append("it is wider than its window")
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
-    return found
+    return faults
 
 
 def main() -> int:
@@ -70,22 +70,22 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=2000)
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "pictures" / "explorer")
     parser.add_argument("--home", type=Path)
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        home = (given.home or Path(folder)).absolute()
-        stored, wrong = store(home, given.tasks), 0
+        home = (options.home or Path(folder)).absolute()
+        names, wrong = store(home, options.tasks), 0
         database = open_database(Settings(home=home).database)
         with serve_explorer(database, home=home) as explorer, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
             for scheme, (width, height) in WINDOWS.items():
                 context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
-                page, said = context.new_page(), list[str]()
-                page.on("console", lambda message, said=said: said.append(message.text))
+                page, messages = context.new_page(), list[str]()
+                page.on("console", lambda message, messages=messages: messages.append(message.text))
                 page.goto(explorer.login_url)
-                for name, path in pages_of(stored).items():
-                    said.clear()
-                    faults = photograph(page, explorer, path, given.folder / f"{name}-{scheme}.png") + said
+                for name, path in pages_of(names).items():
+                    messages.clear()
+                    faults = photograph(page, explorer, path, options.folder / f"{name}-{scheme}.png") + messages
                     wrong += bool(faults)
                     print(f"{scheme:5} {path}: {'; '.join(faults) or 'fine'}", flush=True)
             browser.close()

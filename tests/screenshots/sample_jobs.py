@@ -35,25 +35,25 @@ class Stored:
 
 def store(home: Path, tasks: int) -> Stored:
     """Evaluate and convert in that folder; what is there already is shown by the same requests."""
-    each = ["--agent", "starter", "--split", "familiar", "--limit", str(max(1, tasks // 2))]
-    first = _lumos(home, "evaluate", "wordmath", *each, "--name", "one subgoal at a time")["job"]
-    second = _lumos(home, "evaluate", "wordmath", *each, "--formulation", "one-pass", "--name", "all at once")["job"]
+    options = ["--agent", "starter", "--split", "familiar", "--limit", str(max(1, tasks // 2))]
+    first = _lumos(home, "evaluate", "wordmath", *options, "--name", "one subgoal at a time")["job"]
+    second = _lumos(home, "evaluate", "wordmath", *options, "--formulation", "one-pass", "--name", "all at once")["job"]
     _lumos(home, "convert", "wordmath", "--deterministic", "--split", "train", "--limit", "300")
     if not (home / "builds" / BUILD).exists():
         where = "origin=converted level>=executed"
         _lumos(home, "audit", "draw", AUDIT, "--where", where, "--size", "60")
         _label(home)
         _lumos(home, "dataset", "build", BUILD, "--where", where)
-    found = _lumos(home, "episodes", first, "--where", "score<1", "--limit", "1")["episodes"][0]["episode"]
-    return Stored((first, second), found, _task_of(home, found))
+    wrong_episode = _lumos(home, "episodes", first, "--where", "score<1", "--limit", "1")["episodes"][0]["episode"]
+    return Stored((first, second), wrong_episode, _task_of(home, wrong_episode))
 
 
 def _task_of(home: Path, episode: str) -> int:
     database = open_database(Settings(home=home).database)
     job, _, ordinal = episode.rpartition("-")
     with database.engine.connect() as connection:
-        wanted = select(Item.task).where(Item.job == job, Item.ordinal == int(ordinal))
-        task = connection.execute(wanted).scalar_one()
+        query = select(Item.task).where(Item.job == job, Item.ordinal == int(ordinal))
+        task = connection.execute(query).scalar_one()
     database.close()
     return task
 
@@ -63,10 +63,10 @@ def _label(home: Path) -> None:
     database = open_database(Settings(home=home).database)
     with database.engine.connect() as connection:
         samples = samples_of(connection, AUDIT)[:LABELLED]
-    labels = [NewLabel(one.episode, "right", "ben@there", audit=AUDIT) for one in samples]
+    labels = [NewLabel(sample.episode, "right", "ben@there", audit=AUDIT) for sample in samples]
     labels += [
-        NewLabel(one.episode, "wrong" if one.number == 3 else "right", "cleo@there", "as written", audit=AUDIT)
-        for one in samples[: LABELLED // 2]
+        NewLabel(sample.episode, "wrong" if sample.place == 3 else "right", "cleo@there", "as written", audit=AUDIT)
+        for sample in samples[: LABELLED // 2]
     ]
     add_labels(database, labels)
     database.close()
