@@ -51,13 +51,13 @@ def walk(command: Any, context: Any) -> Iterator[tuple[Any, Any]]:
 
 def _sections(name: str, command: Any, root: Any) -> Iterator[str]:
     context = command.make_context(name, [], parent=root, resilient_parsing=True)
-    for one, of in walk(command, context):
-        depth = "###" if one is command else "####"
-        yield f"{depth} {of.command_path}\n\n{plain(_help(one))}\n"
-        if not hasattr(one, "list_commands") or one.invoke_without_command:
-            usage = " ".join([of.command_path, *one.collect_usage_pieces(of)])
-            yield f"    {usage}\n    {_example(one)}\n"
-        if rows := list(_rows(one, of)):
+    for subcommand, of in walk(command, context):
+        depth = "###" if subcommand is command else "####"
+        yield f"{depth} {of.command_path}\n\n{plain(_help(subcommand))}\n"
+        if not hasattr(subcommand, "list_commands") or subcommand.invoke_without_command:
+            usage = " ".join([of.command_path, *subcommand.collect_usage_pieces(of)])
+            yield f"    {usage}\n    {_example(subcommand)}\n"
+        if rows := list(_rows(subcommand, of)):
             yield table(("argument or option", "", "default"), rows)
 
 
@@ -80,8 +80,8 @@ def _rows(command: Any, context: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def _without_storage_limit(note: str) -> str:
-    lowest, unbounded, _ = _UNBOUNDED.sub("!", note).partition("!")
-    if not unbounded:
+    lowest, mark, _ = _UNBOUNDED.sub("!", note).partition("!")
+    if not mark:
         return plain(note.replace("<=", "≤").replace(">=", "≥"))
     return "" if lowest == str(-MAX_INTEGER) else f"x≥{lowest}"
 

@@ -19,8 +19,8 @@ def decisions_page() -> str:
     """The whole page. Raises ValueError for a page without a title such as `# 1. Title`."""
     lines = []
     for file in sorted(FOLDER.glob("0*.md")):
-        found = _TITLE.match(file.read_text(encoding="utf-8"))
-        if not found or int(found[1]) != int(file.name[:4]):
+        match = _TITLE.match(file.read_text(encoding="utf-8"))
+        if not match or int(match[1]) != int(file.name[:4]):
             raise ValueError(f"{file.name}: expected a first line such as '# {int(file.name[:4])}. Title'.")
-        lines.append(f"{int(found[1])}. [{found[2]}]({file.name})\n")
+        lines.append(f"{int(match[1])}. [{match[2]}]({file.name})\n")
     return f"{HEAD}\n{''.join(lines)}"

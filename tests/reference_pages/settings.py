@@ -52,9 +52,11 @@ _TYPES = {str: "text", Path: "path", int: "number", float: "number"}
 def settings_page() -> str:
     """The whole page."""
     fields = Settings.model_fields.items()
-    own = table(("variable", "type", "default", "meaning"), (_row(name, field) for name, field in fields))
+    settings_table = table(("variable", "type", "default", "meaning"), (_row(name, field) for name, field in fields))
     rows = ((code(name), kind, code(default), meaning) for name, (kind, default, meaning) in OTHERS.items())
-    return "\n".join([HEAD, own, RULES, OTHERS_HEAD, table(("variable", "type", "default", "meaning"), rows)])
+    return "\n".join(
+        [HEAD, settings_table, RULES, OTHERS_HEAD, table(("variable", "type", "default", "meaning"), rows)]
+    )
 
 
 def variable(name: str) -> str:
@@ -71,4 +73,9 @@ def _row(name: str, field: Any) -> tuple[str, str, str, str]:
 
 def _bounds(field: Any) -> list[tuple[str, Any]]:
     signs = (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
-    return [(sign, getattr(one, name)) for one in field.metadata for name, sign in signs if hasattr(one, name)]
+    return [
+        (sign, getattr(constraint, name))
+        for constraint in field.metadata
+        for name, sign in signs
+        if hasattr(constraint, name)
+    ]
