@@ -1,4 +1,4 @@
-"""What examples/loop.sh found: `python loop_report.py FILE`, whose lines are `SEED WHAT ARM JOB`.
+"""Report the results of examples/loop.sh: `python loop_report.py FILE`. A line of FILE is `SEED SET ARM JOB`.
 
 ARM is `starter`, `control`, `round-two`, or `new` for the tries of the round. The question is whether round two is
 better than the control, on tasks that no round has tried.
@@ -35,7 +35,7 @@ def main(file: Path) -> None:
     lines = sorted(line.split() for line in file.read_text().splitlines())
     with database(read_settings()) as jobs_database:
         tries = [
-            (seed, task_set, list(stream(jobs_database, job))) for seed, task_set, arm, job in lines if arm == "new"
+            (seed, task_set, list(stream_job(jobs_database, job))) for seed, task_set, arm, job in lines if arm == "new"
         ]
         tried_questions = {episode.task.question for _, _, episodes in tries for episode in episodes}
         scores: dict[str, dict[str, dict[str, Scores]]] = defaultdict(lambda: defaultdict(dict))
@@ -43,26 +43,26 @@ def main(file: Path) -> None:
             if arm != "new":
                 scores[task_set][arm][seed] = {
                     episode.task.row: episode.scores["accuracy"]
-                    for episode in stream(jobs_database, job)
+                    for episode in stream_job(jobs_database, job)
                     if episode.task.question not in tried_questions
                 }
-    for task_set, arms in [*scores.items(), ("all of them", together(scores))]:
-        compare(task_set, arms)
+    for task_set, arms in [*scores.items(), ("all of them", pool_sets(scores))]:
+        print_comparison(task_set, arms)
     print("\nThe tries of the round, and how many successes are spurious:")
     episodes_by_set: dict[str, list[StoredEpisode]] = defaultdict(list)
     for seed, task_set, episodes in tries:
-        spurious(f"seed {seed}", task_set, episodes)
+        print_spurious(f"seed {seed}", task_set, episodes)
         episodes_by_set[task_set] += episodes
     for task_set, episodes in episodes_by_set.items():
-        spurious("all seeds", task_set, episodes)
+        print_spurious("all seeds", task_set, episodes)
 
 
-def stream(jobs_database: Database, job: str) -> Iterable[StoredEpisode]:
+def stream_job(jobs_database: Database, job: str) -> Iterable[StoredEpisode]:
     return stream_episodes(jobs_database, parse_where(f"job={job}"))
 
 
-def together(scores: dict[str, dict[str, dict[str, Scores]]]) -> dict[str, dict[str, Scores]]:
-    """The tasks of all sets as one."""
+def pool_sets(scores: dict[str, dict[str, dict[str, Scores]]]) -> dict[str, dict[str, Scores]]:
+    """Return the scores of the tasks of all sets as those of a single set."""
     pooled_scores: dict[str, dict[str, Scores]] = defaultdict(lambda: defaultdict(dict))
     for task_set, arms in scores.items():
         for arm, seeds in arms.items():
@@ -71,16 +71,17 @@ def together(scores: dict[str, dict[str, dict[str, Scores]]]) -> dict[str, dict[
     return pooled_scores
 
 
-def compare(task_set: str, arms: dict[str, dict[str, Scores]]) -> None:
-    """Accuracies by seed, and the mean paired difference with two intervals.
+def print_comparison(task_set: str, arms: dict[str, dict[str, Scores]]) -> None:
+    """Print the accuracies by seed, and the mean paired difference with two intervals.
 
-    Over tasks: each task's difference is its mean over the seeds; it holds for these fits. Over seeds: each seed's
-    difference is its mean over the tasks; it holds for other fits, too. Better or worse is what both agree on.
+    Over tasks: each task's difference is its mean over the seeds; the interval holds for these fits.
+    Over seeds: each seed's difference is its mean over the tasks; the interval holds for other fits, too. The verdict
+    is "better" or "worse" only if both intervals agree.
     """
     rows = list(next(iter(arms["control"].values())))
     print(f"\n{task_set}, {len(rows)} tasks")
     for start in arms.get("starter", {}).values():
-        print(f"  starter, as it is: {percent(start)}")
+        print(f"  starter, as it is: {format_percent(start)}")
     by_seed: list[list[float]] = []
     for seed, control in arms["control"].items():
         second = arms["round-two"][seed]
@@ -88,21 +89,21 @@ def compare(task_set: str, arms: dict[str, dict[str, Scores]]) -> None:
         by_seed.append(by_task)
         better, worse = sum(gain > 0 for gain in by_task), sum(gain < 0 for gain in by_task)
         print(
-            f"  seed {seed}: control {percent(control)}   round two {percent(second)}   "
+            f"  seed {seed}: control {format_percent(control)}   round two {format_percent(second)}   "
             f"difference {100 * fmean(by_task):+.1f} points ({better} tasks better, {worse} worse)"
         )
-    over_tasks = interval([fmean(task) for task in zip(*by_seed, strict=True)], Z_95)
-    over_seeds = interval([fmean(seed) for seed in by_seed], T_95[min(len(by_seed), len(T_95)) - 1])
+    over_tasks = compute_interval([fmean(task) for task in zip(*by_seed, strict=True)], Z_95)
+    over_seeds = compute_interval([fmean(seed) for seed in by_seed], T_95[min(len(by_seed), len(T_95)) - 1])
     low, high = min(over_tasks[0], over_seeds[0]), max(over_tasks[1], over_seeds[1])
     verdict = "better than" if low > 0 else "worse than" if high < 0 else "not shown to differ from"
     mean = fmean(map(fmean, by_seed))
     print(
-        f"  mean difference {100 * mean:+.1f} points, 95 % over tasks {points(over_tasks)}, over seeds "
-        f"{points(over_seeds)}: round two is {verdict} the control"
+        f"  mean difference {100 * mean:+.1f} points, 95 % over tasks {format_points(over_tasks)}, over seeds "
+        f"{format_points(over_seeds)}: round two is {verdict} the control"
     )
 
 
-def interval(values: list[float], quantile: float) -> tuple[float, float]:
+def compute_interval(values: list[float], quantile: float) -> tuple[float, float]:
     """The 95 % interval of the mean; everything from -1 to 1 for a single value."""
     if len(values) < 2:
         return -1.0, 1.0
@@ -110,19 +111,19 @@ def interval(values: list[float], quantile: float) -> tuple[float, float]:
     return fmean(values) - half, fmean(values) + half
 
 
-def points(bounds: tuple[float, float]) -> str:
+def format_points(bounds: tuple[float, float]) -> str:
     return f"[{100 * bounds[0]:+.1f}, {100 * bounds[1]:+.1f}]"
 
 
-def percent(scores: Scores) -> str:
+def format_percent(scores: Scores) -> str:
     low, high = wilson(int(sum(scores.values())), len(scores))
     return f"{100 * fmean(scores.values()):.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def spurious(seeds: str, task_set: str, episodes: list[StoredEpisode]) -> None:
-    """How many of the successes give a wrong answer when the question's numbers are others."""
+def print_spurious(seeds: str, task_set: str, episodes: list[StoredEpisode]) -> None:
+    """Print how many of the successes give a wrong answer when the question has other numbers."""
     right = [episode for episode in episodes if episode.scores["accuracy"] == 1]
-    counts = asyncio.run(checked(right))
+    counts = asyncio.run(count_perturbations(right))
     judged_successes = counts["general"] + counts["spurious"]
     low, high = wilson(counts["spurious"], judged_successes)
     rate = (
@@ -138,8 +139,8 @@ def spurious(seeds: str, task_set: str, episodes: list[StoredEpisode]) -> None:
     )
 
 
-async def checked(episodes: list[StoredEpisode]) -> dict[str, int]:
-    """`general`: right with other numbers too; `spurious`: not; `unknown`: no other numbers made sense."""
+async def count_perturbations(episodes: list[StoredEpisode]) -> dict[str, int]:
+    """Count episodes: `general` are right with other numbers, too; `spurious` are not; `unknown` cannot be tested."""
     counts = {"general": 0, "spurious": 0, "unknown": 0}
     interface = DOMAINS.load("maths").open_stateless()
     try:

@@ -4,8 +4,8 @@
 `new.csv`       rows it never saw: the round tries them knowing the answers only
 `held-out.csv`  rows it never saw: scored, never trained on
 
-MAWPS comes as one file, so this is a split by a hash of each question with its numbers and names masked: no two parts
-share a question of that form.
+MAWPS is a single file. A hash of each question, with its numbers and names masked, decides its part: no two parts share
+a masked question.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from lumos_queue.builds.heldout import mask
 from lumos_queue.training.starter.data import StarterData, is_dev
 
 
-def part_of(question: str, learnt: set[str]) -> str:
-    """Which file a row goes into; `learnt` are the masked questions that the starter was trained on."""
+def choose_part(question: str, learnt: set[str]) -> str:
+    """Return the part of a question. `learnt`: the masked questions on which the starter was trained."""
     text = mask(question)
     if text in learnt:
         return "gold"
@@ -29,7 +29,7 @@ def part_of(question: str, learnt: set[str]) -> str:
 
 def main(data: Path, folder: Path) -> None:
     sources = StarterData(data)
-    held_out_sets = sources.load_held_out().values()  # what equals one of these problems was kept from the starter
+    held_out_sets = sources.load_held_out().values()  # the starter was not trained on problems equal to these
     rows = list(sources.mawps_records())
     learnt = {
         mask(row["Question"])
@@ -39,7 +39,7 @@ def main(data: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, list[dict[str, str]]] = {"gold": [], "new": [], "held-out": []}
     for row in rows:
-        parts[part_of(row["Question"], learnt)].append(row)
+        parts[choose_part(row["Question"], learnt)].append(row)
     for name, part_rows in parts.items():
         with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.DictWriter(file, list(rows[0]))

@@ -32,14 +32,14 @@ FROM_PAGE = {
     "Restaurants": ("breakfast", "lunch", "dinner"),
     "Accommodations": ("accommodation",),
 }
-_STATE = re.compile(r"(?<=\w)\([^()]+\)")  #: `San Antonio(Texas)` is called San Antonio in the pages
+_STATE = re.compile(r"(?<=\w)\([^()]+\)")  #: the pages name `San Antonio(Texas)` San Antonio
 
 
 class TravelPlanner(Benchmark):
     name = "travelplanner"
     domain = "complex_qa"  # whose actions the annotations use
     licence = "MIT"
-    teacher_prompt = "qa"  # which worked examples the teacher is shown
+    teacher_prompt = "qa"  # the worked examples in the teacher's prompt
     check_level = "oracle_tool"  # steps can be acted out only with their stated results
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
@@ -53,21 +53,21 @@ class TravelPlanner(Benchmark):
         information, query, question = request.text(verbatim=True).rpartition("Query:")
         if not query or not question.strip():
             raise request.bad("expected 'Given Information:' and then 'Query:'")
-        pages = _literal(request, information.strip().removeprefix("Given Information:"))
-        days = [_day(day) for day in _literal(plan, plan.text(verbatim=True)).items() if day.value]
+        pages = _read_literal(request, information.strip().removeprefix("Given Information:"))
+        days = [_read_day(day) for day in _read_literal(plan, plan.text(verbatim=True)).items() if day.value]
         gold = {
-            "answer": " ".join(_in_words(day) for day in days),
+            "answer": " ".join(_describe_day(day) for day in days),
             "days": days,
             "pages": {page["Description"].text(): page["Content"].text() for page in pages.items()},
         }
         return Task(self.name, "", str(row), " ".join(question.split()), gold=gold)
 
     def rationale(self, task: Task) -> str:
-        """What information there is, and what was chosen from it."""
+        """Return the names of the pages and the plan as text."""
         return f"We have this information: {'; '.join(task.gold['pages'])}. This is the plan: {task.gold['answer']}"
 
     def gold(self, task: Task) -> Annotation:
-        """Look up the pages the plan draws on, choose for each day, and put the days together."""
+        """Return an annotation: look up the pages of the plan, choose for each day, and put the days together."""
         pages, days = task.gold["pages"], task.gold["days"]
         used_pages = [page for page in pages if any(_draws_on(day, page) for day in days)]
         if not days or not used_pages:
@@ -82,27 +82,27 @@ class TravelPlanner(Benchmark):
         for number, day in enumerate(days, start=1):
             sources = [f"R{index}" for index, page in enumerate(used_pages, start=1) if _draws_on(day, page)]
             question = f"[{', '.join(sources or choices[-1:])}], Question: What to do on day {number}?"
-            choices.append(steps.add(f"Choose what to do on day {number}.", [("QA", question, _in_words(day))]))
+            choices.append(steps.add(f"Choose what to do on day {number}.", [("QA", question, _describe_day(day))]))
         together = f"[{', '.join(choices)}], Question: {task.question}"
         steps.add("Put the days together as the plan.", [("QA", together, task.gold["answer"])])
         return steps.finish(task.gold["answer"])
 
 
-def _literal(node: Node, text: str) -> Node:
-    """The Python list that a text holds, read without running anything. Raises BadRow."""
+def _read_literal(node: Node, text: str) -> Node:
+    """Read a text as a Python list, without running code. Raises BadRow."""
     try:
         return Node(node.row, node.name, ast.literal_eval(text.strip()))
     except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
         raise node.bad("expected a Python list") from error
 
 
-def _day(node: Node) -> dict[str, str]:
-    """What is planned for a day; `-` is nothing."""
+def _read_day(node: Node) -> dict[str, str]:
+    """Return the plan of a day by field, without the fields that are `-`."""
     texts = {name: node[name].text().rstrip(";") for name in WANTED}
     return {"city": node["current_city"].text()} | {name: text for name, text in texts.items() if text != "-"}
 
 
-def _in_words(day: Mapping[str, str]) -> str:
+def _describe_day(day: Mapping[str, str]) -> str:
     plan = "; ".join(f"{name}: {day[name]}" for name in WANTED if name in day)
     return f"{day['city'][:1].upper()}{day['city'][1:]}: {plan or 'nothing'}."
 

@@ -19,9 +19,9 @@ import threading
 import time
 from pathlib import Path
 
-from tests.campaign.account import account, as_json, by_kind, judge_faults, judge_memory
+from tests.campaign.account import account, as_json, judge_faults, judge_memory, write_kind_table
 from tests.campaign.ending import end
-from tests.campaign.schedule import EACH, HOUR, KINDS, Fault, counts, schedule
+from tests.campaign.schedule import EACH, HOUR, KINDS, Fault, count_kinds, schedule
 from tests.campaign.schedule import as_json as schedule_as_json
 from tests.campaign.site import Site
 from tests.campaign.strikes import Event, strike
@@ -64,7 +64,7 @@ def main() -> int:
 def _introduce(seed: int, minutes: float, faults: list[Fault], folder: Path) -> None:
     print(f"seed {seed}, {minutes:g} minutes, {len(faults)} faults; schedule: {folder / 'schedule.json'}")
     if minutes < HOUR:
-        fewest = min(counts(faults).values())
+        fewest = min(count_kinds(faults).values())
         print(f"shorter than an hour: of some kinds only {fewest} faults instead of {EACH}")
     sys.stdout.flush()
 
@@ -78,7 +78,7 @@ def _campaign(site: Site, faults: list[Fault], minutes: float) -> dict:
     settling = wait_until_done(site, SETTLE_SECONDS)
     feeder.stop()
     result = account(site, events)
-    problems += ups + judge_faults(events, minutes, counts(faults))
+    problems += ups + judge_faults(events, minutes, count_kinds(faults))
     memory.stop()
     terms, late = end(site, events)
     problems += late + judge_memory(memory.most)
@@ -88,7 +88,7 @@ def _campaign(site: Site, faults: list[Fault], minutes: float) -> dict:
     if dry > feeder.looks // 100:
         problems.append(f"streams owed nothing at {dry} of {feeder.looks} looks")
     result.problems += problems
-    print("\n" + by_kind(events) + "\n\n" + format_table([result]) + "\n")
+    print("\n" + write_kind_table(events) + "\n\n" + table([result]) + "\n")
     print("resident memory, MB: " + ", ".join(f"{role} {size / 2**20:.0f}" for role, size in memory.most.items()))
     print(f"TERM, seconds: {', '.join(f'{seconds:.1f}' for seconds in terms)}")
     print(

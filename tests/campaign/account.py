@@ -33,12 +33,12 @@ SELECT i.job, i.ordinal, i.state, coalesce(e.ending, ''), coalesce(e.message, ''
 """
 
 
-def lost_items(connection: Connection) -> list[list[Any]]:
+def load_lost_items(connection: Connection) -> list[list[Any]]:
     """Job, ordinal, state, ending, and what the item and its episode say of it."""
     return [list(row) for row in connection.execute(text(_LOST))]
 
 
-def reasons(lost_rows: Iterable[list[Any]]) -> Counter[str]:
+def count_reasons(lost_rows: Iterable[list[Any]]) -> Counter[str]:
     """How often items were lost in each way: state, ending, and what was said, without what differs each time."""
     return Counter(
         " ".join(filter(None, (state, ending, _ADDRESS.sub("", message or problem)[:120])))
@@ -48,11 +48,11 @@ def reasons(lost_rows: Iterable[list[Any]]) -> Counter[str]:
 
 def account(site: Site, events: Sequence[Event]) -> Result:
     """To be asked while workers are alive, when no fault is under way and all jobs are over, or nothing moves."""
-    bound, why = wasted_bound(site, events)
+    bound, why = compute_wasted_bound(site, events)
     zombies = CONCURRENCY * sum(event.kind == "freeze" and event.ended - event.began > FENCE for event in events)
     result = compute_result(site, bound, zombies)  # type: ignore[arg-type]
     with site.database.engine.connect() as connection:
-        lost_rows = lost_items(connection)
+        lost_rows = load_lost_items(connection)
         again = repeated(connection, site.endpoint.refused)
     result.case, result.notes = "campaign", why
     if again > zombies:
@@ -61,7 +61,7 @@ def account(site: Site, events: Sequence[Event]) -> Result:
     result.problems = [problem for problem in result.problems if not problem.endswith(("items lost", "are right"))]
     if lost_rows:
         result.problems.append(f"{len(lost_rows)} items lost")
-        result.problems += [f"lost, {count} times: {why}" for why, count in reasons(lost_rows).most_common(SHOWN)]
+        result.problems += [f"lost, {count} times: {why}" for why, count in count_reasons(lost_rows).most_common(SHOWN)]
         result.problems += [f"lost: {row}" for row in lost_rows[:SHOWN]]
     unfinished_jobs = site.ask("SELECT count(*) FROM job WHERE state <> 'done'")
     if unfinished_jobs:
@@ -69,7 +69,7 @@ def account(site: Site, events: Sequence[Event]) -> Result:
     return result
 
 
-def wasted_bound(site: Site, events: Sequence[Event]) -> tuple[int, str]:
+def compute_wasted_bound(site: Site, events: Sequence[Event]) -> tuple[int, str]:
     """The most calls that the faults which really happened explain, and how they do. A call is wasted when
 
     - its worker session ended before the reply was stored. A session that ends (killed, frozen, told to end, fenced,
@@ -84,7 +84,7 @@ def wasted_bound(site: Site, events: Sequence[Event]) -> tuple[int, str]:
         ends = connection.execute(text("SELECT ended_at FROM worker_session WHERE ended_at IS NOT NULL")).scalars()
         in_trouble, in_calm = split_ends(ends, events)
     on_the_way = sum(
-        lost_on_the_way(
+        count_lost_calls(
             (call["time"] for call in endpoint.calls if "status" not in call),
             [event for event in events if endpoint.port in event.endpoints],
         )
@@ -107,7 +107,7 @@ def split_ends(ends: Iterable[float], events: Iterable[Event]) -> tuple[int, int
     return sum(flags), len(flags) - sum(flags)
 
 
-def lost_on_the_way(times: Iterable[float], events: Iterable[Event]) -> int:
+def count_lost_calls(times: Iterable[float], events: Iterable[Event]) -> int:
     """Calls that were under way while the link to their server lost what it carried."""
     broken_intervals = [
         (event.began - 2 * LATENCY, event.ended + 1.0)
@@ -128,7 +128,7 @@ def judge_faults(events: Sequence[Event], minutes: float, planned_counts: Mappin
     return problems
 
 
-def by_kind(events: Sequence[Event]) -> str:
+def write_kind_table(events: Sequence[Event]) -> str:
     """A table: how often each kind came, how often it hit work in flight, and how long it lasted in all."""
     lines = ["kind                  count  hit work  seconds", "--------------------  -----  --------  -------"]
     for kind in KINDS:

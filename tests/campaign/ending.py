@@ -24,7 +24,7 @@ def end(site: Site, events: Sequence[Event]) -> tuple[list[float], list[str]]:
     took = [float(event.note.removesuffix(" s")) for event in terms]
     problems = [
         f"TERM: {event.victim} took {seconds} s at {event.planned:.0f} s, at most {limit:g} are allowed"
-        + f"; meanwhile: {_meanwhile(event, events)}"
+        + f"; meanwhile: {_list_concurrent(event, events)}"
         for event, seconds in zip(terms, took, strict=True)
         if seconds > limit
     ]
@@ -41,7 +41,7 @@ def end(site: Site, events: Sequence[Event]) -> tuple[list[float], list[str]]:
     return took, problems
 
 
-def _meanwhile(event: Event, events: Sequence[Event]) -> str:
+def _list_concurrent(event: Event, events: Sequence[Event]) -> str:
     """Faults that went on at the same time, or had ended just before."""
     concurrent_faults = [
         f"{fault.kind} ({fault.victim})"

@@ -68,7 +68,7 @@ class Fault:
         return random.Random(self.seed)
 
 
-def times(kind: str, minutes: float) -> int:
+def count_planned(kind: str, minutes: float) -> int:
     """How many faults of a kind there are in a campaign of so many minutes."""
     return max(1, round(EACH * MORE.get(kind, 1) * minutes / HOUR))
 
@@ -76,7 +76,7 @@ def times(kind: str, minutes: float) -> int:
 def schedule(seed: int, minutes: float, kinds: Iterable[str] = KINDS) -> list[Fault]:
     """Faults in the order of their times, which are random: some come together, and there are pauses."""
     pick = random.Random(f"campaign {seed} {minutes}")
-    planned_kinds = [kind for kind in kinds for _ in range(times(kind, minutes))]
+    planned_kinds = [kind for kind in kinds for _ in range(count_planned(kind, minutes))]
     pick.shuffle(planned_kinds)
     end = max(QUIET_BEFORE + 1.0, minutes * 60.0 - QUIET_AFTER)
     moments = sorted(pick.uniform(QUIET_BEFORE, end) for _ in planned_kinds)
@@ -96,5 +96,5 @@ def as_json(faults: list[Fault]) -> list[dict]:
     return [asdict(fault) for fault in faults]
 
 
-def counts(faults: Iterable[Fault]) -> Counter[str]:
+def count_kinds(faults: Iterable[Fault]) -> Counter[str]:
     return Counter(fault.kind for fault in faults)

@@ -117,7 +117,7 @@ class Site:
     def resize_disk(self, kilobytes: int) -> None:
         subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", str(self.disk)], check=True, capture_output=True)
 
-    def owed(self, stream: Stream) -> int:
+    def count_pending(self, stream: Stream) -> int:
         """Items that the jobs of a stream still owe."""
         query = "SELECT count(*) FROM item WHERE job = ANY(:jobs) AND state IN ('owed', 'claimed')"
         return self.ask(query, jobs=stream.jobs[-4:])

@@ -129,7 +129,7 @@ class Calls:
         return [call for endpoint in self.endpoints for call in endpoint.calls if "status" in call]
 
 
-def in_flight(endpoint: Endpoint) -> int:
+def count_in_flight(endpoint: Endpoint) -> int:
     """Calls that this server is answering."""
     with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/state", timeout=10) as response:
         return json.load(response)["in_flight"]

@@ -19,7 +19,7 @@ from psycopg import Error as ServerError
 
 from tests.campaign.schedule import LINKS, MODES, Fault
 from tests.campaign.site import DISK, LEASE, Site
-from tests.campaign.streams import Replica, in_flight
+from tests.campaign.streams import Replica, count_in_flight
 from tests.campaign.up import GONE, HOLDING, is_gone
 
 TERM_GIVEN_UP = 60.0  #: seconds after which a process that was told to end is not waited for any more
@@ -80,7 +80,7 @@ def _choose(find: Callable[[], list[Any]], pick: Random) -> Any:
     return pick.choice(victims)
 
 
-def _at_work(site: Site) -> list[tuple[str, psutil.Process]]:
+def _find_holders(site: Site) -> list[tuple[str, psutil.Process]]:
     """Processes that hold items; when there are none, those that may come to hold some."""
     holders = site.up.holders()
     return [holder for holder in holders if _count_held(site, [holder[1].pid])] or holders
@@ -106,8 +106,8 @@ def kill(site: Site, fault: Fault, event: Event, pick: Random) -> None:
     """A child of a Celery worker, or one of the deployment's own processes, as often as that may be."""
     with _choice_lock:
         is_own_child = pick.random() < 0.4
-        role, victim = _choose(lambda: (is_own_child and site.up.children()) or _at_work(site), pick)
-        site.up.dies(role)
+        role, victim = _choose(lambda: (is_own_child and site.up.children()) or _find_holders(site), pick)
+        site.up.record_death(role)
     event.lost = _count_held(site, _family(victim))
     event.victim, event.hit, event.began = f"{role} {victim.pid}", event.lost > 0, time.time()
     with suppress(*GONE):
@@ -117,7 +117,7 @@ def kill(site: Site, fault: Fault, event: Event, pick: Random) -> None:
 @_kind("freeze")
 def freeze(site: Site, fault: Fault, event: Event, pick: Random) -> None:
     with _choice_lock:
-        role, victim = _choose(lambda: _at_work(site), pick)
+        role, victim = _choose(lambda: _find_holders(site), pick)
         site.up.frozen.add(victim.pid)
     try:
         event.lost = _count_held(site, [victim.pid])
@@ -137,7 +137,7 @@ def term(site: Site, fault: Fault, event: Event, pick: Random) -> None:
     with _choice_lock:
         workers = (*HOLDING, "dispatcher")
         role, victim = _choose(lambda: [child for child in site.up.children() if child[0] in workers], pick)
-        site.up.dies(role)
+        site.up.record_death(role)
     event.lost = _count_held(site, _family(victim))
     event.victim, event.hit, event.began = f"{role} {victim.pid}", event.lost > 0, time.time()
     with suppress(*GONE):
@@ -160,14 +160,14 @@ def term(site: Site, fault: Fault, event: Event, pick: Random) -> None:
 def _link(name: str, mode: Any) -> Strike:
     def strike_link(site: Site, fault: Fault, event: Event, pick: Random) -> None:
         if name == "endpoint":
-            replicas = _some_replicas(site, pick)
+            replicas = _choose_replicas(site, pick)
             links = [replica.link for replica in replicas]
             event.endpoints = [replica.endpoint.port for replica in replicas]
             event.victim = _name_replicas(site, replicas)
         else:
             links, event.victim = [site.links[name]], name
-        with _Held([f"link {link.port}" for link in links]):
-            event.hit = _in_flight(site, event)
+        with _VictimLocks([f"link {link.port}" for link in links]):
+            event.hit = _has_work(site, event)
             event.began = time.time()
             for link in links:
                 link.mode = mode
@@ -183,7 +183,7 @@ for _name in LINKS:
         STRIKES[f"{_name} {_mode}"] = _link(_name, _mode)
 
 
-class _Held:
+class _VictimLocks:
     """Locks of several victims, taken in one order."""
 
     def __init__(self, names: list[str]):
@@ -198,16 +198,18 @@ class _Held:
             _locks[name].release()
 
 
-def _in_flight(site: Site, event: Event) -> bool:
+def _has_work(site: Site, event: Event) -> bool:
     if event.endpoints:
-        return any(in_flight(endpoint) for endpoint in site.endpoint.endpoints if endpoint.port in event.endpoints)
+        return any(
+            count_in_flight(endpoint) for endpoint in site.endpoint.endpoints if endpoint.port in event.endpoints
+        )
     return bool(site.ask("SELECT count(*) FROM item WHERE state = 'claimed'"))
 
 
 # Model servers
 
 
-def _some_replicas(site: Site, pick: Random) -> list[Replica]:
+def _choose_replicas(site: Site, pick: Random) -> list[Replica]:
     """One replica, all of a stream, or all there are."""
     stream = pick.choice(site.streams)
     all_replicas = [replica for campaign_stream in site.streams for replica in campaign_stream.replicas]
@@ -224,11 +226,11 @@ def _name_replicas(site: Site, replicas: list[Replica]) -> str:
 
 
 def _treat(site: Site, fault: Fault, event: Event, pick: Random, mode: str) -> None:
-    replicas = _some_replicas(site, pick)
+    replicas = _choose_replicas(site, pick)
     event.victim, event.note = _name_replicas(site, replicas), mode
     event.endpoints = [replica.endpoint.port for replica in replicas]
-    with _Held([f"endpoint {port}" for port in event.endpoints]):
-        event.hit, event.began = _in_flight(site, event), time.time()
+    with _VictimLocks([f"endpoint {port}" for port in event.endpoints]):
+        event.hit, event.began = _has_work(site, event), time.time()
         try:
             for replica in replicas:
                 replica.endpoint.control(mode=mode)
@@ -253,16 +255,16 @@ def lie(site: Site, fault: Fault, event: Event, pick: Random) -> None:
 
 @_kind("read_only")
 def read_only(site: Site, fault: Fault, event: Event, pick: Random) -> None:
-    with _Held(["server"]):
-        event.victim, event.hit, event.began = "database", _in_flight(site, event), time.time()
+    with _VictimLocks(["server"]):
+        event.victim, event.hit, event.began = "database", _has_work(site, event), time.time()
         try:
             site.server("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
             time.sleep(fault.seconds)
         finally:
-            _writable_again(site)
+            _make_writable(site)
 
 
-def _writable_again(site: Site) -> None:
+def _make_writable(site: Site) -> None:
     until = time.monotonic() + 30
     while True:
         try:
@@ -281,8 +283,8 @@ def _writable_again(site: Site) -> None:
 def full(site: Site, fault: Fault, event: Event, pick: Random) -> None:
     """The disk shrinks to what is on it, so that it takes no memory to fill it."""
     assert site.disk
-    with _Held(["disk"]):
-        event.victim, event.hit, event.began = "disk", _in_flight(site, event), time.time()
+    with _VictimLocks(["disk"]):
+        event.victim, event.hit, event.began = "disk", _has_work(site, event), time.time()
         until = time.monotonic() + fault.seconds
         try:
             while time.monotonic() < until:  # what is deleted meanwhile makes no room either

@@ -12,8 +12,8 @@ from db.batch import Batch
 from db.commit import commit
 from db.connection import open_database
 from db.migrate import upgrade
-from tests.campaign.account import account, judge_faults, judge_memory, lost_on_the_way, reasons, split_ends
-from tests.campaign.schedule import EACH, HOUR, KINDS, QUIET_AFTER, counts, schedule
+from tests.campaign.account import account, count_lost_calls, count_reasons, judge_faults, judge_memory, split_ends
+from tests.campaign.schedule import EACH, HOUR, KINDS, QUIET_AFTER, count_kinds, schedule
 from tests.campaign.site import LATENCY
 from tests.campaign.strikes import STRIKES, Event
 from tests.claims import claim, finish, holder, new_job
@@ -22,7 +22,7 @@ from tests.faults import witness
 
 def test_an_hour_has_twenty_faults_of_each_kind_or_more_the_same_for_a_seed():
     faults = schedule(7, HOUR)
-    assert set(counts(faults)) == set(KINDS) == set(STRIKES) and min(counts(faults).values()) >= EACH == 20
+    assert set(count_kinds(faults)) == set(KINDS) == set(STRIKES) and min(count_kinds(faults).values()) >= EACH == 20
     assert faults == schedule(7, HOUR) != schedule(8, HOUR)
     assert faults == sorted(faults, key=lambda fault: fault.at) and faults[-1].at < 3600 - QUIET_AFTER
     assert all(300 <= fault.status <= 599 for fault in faults if fault.kind == "status")
@@ -105,7 +105,7 @@ def test_what_is_forged_is_found(finished, tmp_path, forgery, found):
 
 def test_lost_items_are_counted_by_reason():
     rows = [["job", at, "done", "infra_error", f"http://127.0.0.1:{at}/generate answered 418", ""] for at in range(3)]
-    told = reasons([*rows, ["job", 4, "quarantined", "", "", "3 processes died"]])
+    told = count_reasons([*rows, ["job", 4, "quarantined", "", "", "3 processes died"]])
     assert told == {"done infra_error /generate answered 418": 3, "quarantined 3 processes died": 1}
 
 
@@ -123,8 +123,8 @@ def test_a_call_beyond_the_bound_or_after_its_reply_was_stored_is_found(finished
 def test_only_what_was_under_way_is_explained_by_a_broken_link():
     cut = Event("endpoint cut", 0.0, began=100.0, ended=105.0)
     times = (100 - 2 * LATENCY - 1, 100 - LATENCY, 103.0, 107.0)
-    assert lost_on_the_way(times, [cut]) == 2
-    assert lost_on_the_way(times, [Event("endpoint delay", 0.0, began=100.0, ended=105.0)]) == 0
+    assert count_lost_calls(times, [cut]) == 2
+    assert count_lost_calls(times, [Event("endpoint delay", 0.0, began=100.0, ended=105.0)]) == 0
 
 
 def test_sessions_that_ended_in_a_databases_trouble_are_told_apart():

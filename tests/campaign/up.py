@@ -98,7 +98,7 @@ class Up:
                     candidates.append((role, process))
         return candidates
 
-    def dies(self, role: str) -> None:
+    def record_death(self, role: str) -> None:
         """The campaign ends a child."""
         if role in ROLES:
             self._deaths[role].append(time.monotonic())

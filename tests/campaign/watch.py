@@ -48,7 +48,7 @@ class Feeder(threading.Thread):
                     self.problem = f"{type(error).__name__}: {error}"
 
     def feed(self, stream: Stream) -> None:
-        site, pending = self._site, self._site.owed(stream) if stream.jobs else 0
+        site, pending = self._site, self._site.count_pending(stream) if stream.jobs else 0
         self.looks += 1
         if not pending and stream.jobs:
             self.dry[stream.kind.name] += 1

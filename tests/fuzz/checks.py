@@ -22,25 +22,25 @@ _LINES = 6  #: of a traceback that are shown
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandRun:
     """What a command did: its exit code, or the traceback of what it raised."""
 
     code: int
     out: str
     err: str
-    raised: str = ""
+    trace: str = ""
 
     @property
     def problem(self) -> str:
         """What went wrong, in a few lines; '' where nothing did."""
-        if self.raised:
-            return "\n".join(self.raised.strip().splitlines()[-_LINES:])
+        if self.trace:
+            return "\n".join(self.trace.strip().splitlines()[-_LINES:])
         if self.code:
             return f"exit code {self.code}: {(self.err or self.out).strip()[-400:]}"
         return self.err[-2000:] if "Traceback (most recent call last)" in self.err else ""
 
 
-def run(*arguments: str) -> Ran:
+def run(*arguments: str) -> CommandRun:
     """Run a `lumos` command in this process."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
@@ -48,7 +48,7 @@ def run(*arguments: str) -> Ran:
             code, trace = int(main(arguments) or 0), ""
         except Exception:
             code, trace = 1, traceback.format_exc()
-    return Ran(code, out.getvalue(), err.getvalue(), trace)
+    return CommandRun(code, out.getvalue(), err.getvalue(), trace)
 
 
 def find_endings(database: Database, job: str) -> Counter[str]:

@@ -65,7 +65,7 @@ class Outcome:
 
 
 @contextmanager
-def hostile_servers(
+def open_hostile_servers(
     domain: str, seed: int, log: Path | None = None, max_characters: int = MOST
 ) -> Iterator[dict[str, dict[str, str]]]:
     """Model servers of all roles of a domain: role to its addresses by scheme. `most`: characters of a reply."""
@@ -112,7 +112,7 @@ def _chat(text: str) -> bytes:
 def run_domain(domain: str, folder: Path, data: Path, episodes: int, seed: int, bounds: Bounds) -> Outcome:
     """Fuzz a domain in a process of its own; its files, and a log of the replies, stay in the folder."""
     folder.mkdir(parents=True)
-    with hostile_servers(domain, seed, folder / "replies.jsonl") as roles:
+    with open_hostile_servers(domain, seed, folder / "replies.jsonl") as roles:
         request = {
             "folder": str(folder),
             "data": str(data),

@@ -18,8 +18,8 @@ from tests.fuzz.domains import DOMAINS
 from tests.fuzz.junk import KINDS
 from tests.fuzz.pulse import Pulse
 from tests.fuzz.replies import MOST, Replies, make_reply
-from tests.fuzz.run import hostile_servers
-from tests.fuzz.work import Found, fuzz, share_out
+from tests.fuzz.run import open_hostile_servers
+from tests.fuzz.work import DomainReport, fuzz, share_out
 
 EPISODES = 4
 SHORT = 5_000  #: characters of a reply
@@ -28,8 +28,8 @@ SHORT = 5_000  #: characters of a reply
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_hostile_replies_end_their_episodes_and_nothing_else(domain, tmp_path, monkeypatch):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
-    found = Found()
-    with hostile_servers(domain, seed=1, max_characters=SHORT) as roles:
+    found = DomainReport()
+    with open_hostile_servers(domain, seed=1, max_characters=SHORT) as roles:
         fuzz(domain, tmp_path, Path("/nowhere"), roles, EPISODES, found)
     assert not found.violations
     assert found.episodes >= EPISODES

@@ -32,7 +32,7 @@ AFTER = ("judge", "score")
 
 
 @dataclass
-class Found:
+class DomainReport:
     """What came of a domain."""
 
     episodes: int = 0
@@ -48,7 +48,7 @@ class Found:
 
 
 def fuzz(
-    domain: str, folder: Path, data: Path, roles: Mapping[str, Mapping[str, str]], episodes: int, report: Found
+    domain: str, folder: Path, data: Path, roles: Mapping[str, Mapping[str, str]], episodes: int, report: DomainReport
 ) -> None:
     """Run a domain's cases; LUMOS_HOME names the database. `roles`: role to its addresses by scheme, tgi and chat.
 
@@ -77,7 +77,7 @@ def fuzz(
         _check(job, name, folder / f"{len(report.seconds)}", report)
 
 
-def _check(job: str, name: str, folder: Path, report: Found) -> None:
+def _check(job: str, name: str, folder: Path, report: DomainReport) -> None:
     folder.mkdir()
     database = open_database(read_settings().database)
     try:
@@ -167,7 +167,7 @@ def _last_value(out: str) -> dict[str, Any]:
 
 def main() -> None:
     domain, request = sys.argv[1], json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
-    folder, report = Path(request["folder"]), Found()
+    folder, report = Path(request["folder"]), DomainReport()
     for name in [name for name in os.environ if name.startswith("LUMOS_")]:
         del os.environ[name]
     os.environ["LUMOS_HOME"] = str(folder / "home")

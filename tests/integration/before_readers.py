@@ -1,7 +1,7 @@
-"""Jobs of every formulation, the model server that they call, and what is stored of them.
+"""Jobs of every formulation, their model server, and queries of what they store.
 
-`made_before_readers.py`, run by the code before formulation version 3, and `test_before_readers.py`, run by that of
-today, share this. It reads the database by SQL, so that columns may be added.
+`made_before_readers.py` runs with the code before formulation version 3, `test_before_readers.py` with the current
+code; both import this module. It reads the database by SQL, so that columns may be added.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from tests.original_files import write_originals
 from tests.recording_endpoint import RecordingEndpoint, Requests, read_prompt
 from tests.tool_apis import LATEST, OFFICES, record
 
-EXPECTED = "expected"  #: the lines of no table: a project, and how its job ends when nothing stops it
-CONCURRENCY = 4  #: items that are begun at once
+EXPECTED = "expected"  #: name of the lines of no table: a project, and the results of its job without an interruption
+CONCURRENCY = 4  #: items that run at once
 CRATES = len(DRESSES)  #: rows of maths
 TASKS = 7  #: of most other benchmarks
 OPENAGI_TASKS = (9, 11, 12, 19)  #: most of them have no picture
@@ -44,12 +44,12 @@ REASONING = "The task is short."  #: what a chat server sends beside the text of
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A job. `arguments` are those of its command; without a command, a benchmark or a formulation, and a scheme."""
+    """A job. `arguments`: those of its command; without a command, a benchmark or formulation, and a scheme."""
 
     arguments: str
     model: Model
     command: str = "evaluate"  #: '' for a job whose tasks no command can read
-    whole: bool = False  #: whether it is done before the other jobs are submitted
+    whole: bool = False  #: whether it ends before the other jobs are submitted
     samples: int = 1  #: of each task
 
 
@@ -102,12 +102,12 @@ class Server(RecordingEndpoint):
     def __init__(self) -> None:
         super().__init__(Model())
         self.unanswered = 0
-        #: How many requests about a task are answered, by its number; about those that are not named, all.
+        #: How many requests about a task are answered, by its number; all requests of tasks without a limit are.
         self.limits: Mapping[int | None, int] = {}
         self._answer_counts: Counter[int | None] = Counter()
 
     def begin(self, case: Case, limits: Mapping[int | None, int] | None = None) -> None:
-        """Be the models of a job, and forget the requests of others."""
+        """Reply as the models of a job, and forget the requests of other jobs."""
         self.reply, self.limits, self.requests, self.unanswered = case.model, limits or {}, [], 0
         self._answer_counts.clear()
 
@@ -118,11 +118,11 @@ class Server(RecordingEndpoint):
             return
         self._answer_counts[number] += 1
         is_chat = path.endswith("/chat/completions")
-        super().answer(path, raw, head, partial(_send_reasoned, send) if is_chat else send, cut)
+        super().answer(path, raw, head, partial(_send_with_reasoning, send) if is_chat else send, cut)
 
 
-def _send_reasoned(send: Callable[..., None], status: int, body: bytes, *arguments: Any, **options: Any) -> None:
-    """Send a chat's reply with its reasoning in a field of its own."""
+def _send_with_reasoning(send: Callable[..., None], status: int, body: bytes, *arguments: Any, **options: Any) -> None:
+    """Send a chat's reply with reasoning in a separate field."""
     value = json.loads(body)
     value["choices"][0]["message"]["reasoning_content"] = REASONING
     value["usage"]["completion_tokens_details"] = {"reasoning_tokens": 5}
@@ -130,7 +130,7 @@ def _send_reasoned(send: Callable[..., None], status: int, body: bytes, *argumen
 
 
 def make_environment(home: Path, url: str = "") -> dict[str, str]:
-    """The environment of commands on the database in this folder, or at this address."""
+    """Return the environment of commands on the database in this folder, or at this address."""
     return {
         "LUMOS_HOME": str(home),
         "LUMOS_DATABASE_URL": url,
@@ -213,7 +213,7 @@ _STEPS = {
 
 
 def load_episodes(database: Database, job: str) -> dict[str, Any]:
-    """By place in the job: the item's state, and the ending, the steps and the scores of its episode."""
+    """Return, by ordinal of the item, its state, and the ending, steps and scores of its episode."""
     with database.engine.connect() as connection:
         rows = connection.execute(text(_EPISODES), {"job": job}).mappings().all()
         return {str(row["ordinal"]): _episode(connection, dict(row)) for row in rows}
@@ -235,12 +235,12 @@ def _episode(connection: Connection, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def count_calls(database: Database, job: str) -> int:
-    """The calls that are recorded for a job, of all attempts."""
+    """Count the calls that are recorded for a job, over all attempts."""
     query = text("SELECT count(*) FROM completion c JOIN episode e ON e.id = c.episode WHERE e.job = :job")
     with database.engine.connect() as connection:
         return connection.execute(query, {"job": job}).scalar_one()
 
 
 def count_requests(requests: Requests) -> Counter[str]:
-    """How often each request is among these, as text: JSON of its path and its body."""
+    """Count equal requests. The key is the JSON of a path and a body."""
     return Counter(json.dumps(request, sort_keys=True) for request in requests)

@@ -1,4 +1,4 @@
-"""Models that reply as instruct and reasoning models do, for all formulations: scripted, the prompt alone decides.
+"""Scripted models that reply as instruct and reasoning models do. A reply depends on the prompt alone.
 
 Every task has a number, which decides how the replies to its prompts are dressed up: with a reasoning block in front,
 with blank lines, with mark-up, over several lines. The stored expectations of `test_before_readers.py` depend on each
@@ -22,7 +22,7 @@ Dress = Callable[[str], str]
 #: Words in front of the number of a task, in prompts of every benchmark.
 _NUMBER = re.compile(r"(?:Crate|parcel P|parcelid\": \"P|mill|Ann|Buy) ?(\d+)")
 _LABEL = re.compile(r"(Thought|Action Input|Action|Plan|Label|Step \d+|Subgoal \d+):")
-OBJECTIVE = "Objective: Given "  #: in front of what openagi asks for
+OBJECTIVE = "Objective: Given "  #: in front of the request of an openagi task
 _TURN = "<|assistant|>\n"
 
 
@@ -35,47 +35,47 @@ def think_on_the_line(text: str) -> str:
     return f"<think>The answer is 1. Subgoal 1: Guess. Actions: R1 = Calculator(1 + 1)</think>{text}"
 
 
-def end_token(text: str) -> str:
+def add_end_token(text: str) -> str:
     return f"{text}<|im_end|>\n<|im_start|>user\nThank you."
 
 
-def bold(text: str) -> str:
+def make_bold(text: str) -> str:
     return re.sub(r"\b(\d+)$", r"**\1**", _LABEL.sub(r"**\1:**", text))
 
 
-def other_labels(text: str) -> str:
+def replace_labels(text: str) -> str:
     text = text.replace("Action Input:", "Action_Input:").replace("The answer is", "Answer:")
     return re.sub(r"^(\d+)$", r"So it is \\boxed{\1}", text)
 
 
-def several_lines(text: str) -> str:
+def add_lines(text: str) -> str:
     return f"Here is what I would do next:\n\n{text}\n\nI hope that this helps."
 
 
-def blank_lines(text: str) -> str:
+def add_blank_lines(text: str) -> str:
     return f"\n\n{text}"
 
 
-def fenced(text: str) -> str:
+def add_fence(text: str) -> str:
     objects = re.sub(r"(\{.*\})", r"```json\n\1\n```", text)
     return objects if objects != text else f"```\n{text}\n```"
 
 
 DRESSES: tuple[Dress, ...] = (
     str,
-    fenced,
+    add_fence,
     think,
-    end_token,
-    bold,
+    add_end_token,
+    make_bold,
     think_on_the_line,
-    other_labels,
-    several_lines,
-    blank_lines,
+    replace_labels,
+    add_lines,
+    add_blank_lines,
 )
 
 
 def find_number(prompt: str) -> int | None:
-    """The number of the task that a prompt is about; None where the prompt does not name it."""
+    """Return the number of the task of a prompt, or None if the prompt has no number."""
     if OBJECTIVE in prompt:
         return next((index for index, name in enumerate(_plans()) if f"Objective: {name}" in prompt), None)
     numbers = _NUMBER.findall(prompt)
@@ -85,8 +85,8 @@ def find_number(prompt: str) -> int | None:
 class Model:
     """All roles of a job.
 
-    `shift`: by how much the dresses of its tasks differ from those of another job. `at_once`: whether a planner writes
-    whole plans, and a solver the answer alone.
+    `shift`: the index of the dress of the first task. `at_once`: whether a planner writes whole plans, and a solver
+    only the answer.
     """
 
     def __init__(self, shift: int = 0, at_once: bool = False):
@@ -100,9 +100,9 @@ class Model:
         if plain.startswith("No, I will keep planning. Subgoal 2:") and number in (2, 6):
             return f"{STOP} {plain}" if number == 2 else "No, I will keep planning. Subgoal 2:"
         dress = DRESSES[(number + self._shift) % len(DRESSES)]
-        # An episode of these formulations ends with its first empty reply, so the first one is not empty.
+        # An episode of these formulations ends at an empty reply, so its first reply is not empty.
         is_first_plan = plain.startswith("Subgoal 1:") and "Please convert" not in prompt
-        return plain if dress is blank_lines and is_first_plan else dress(plain)
+        return plain if dress is add_blank_lines and is_first_plan else dress(plain)
 
     def _plain(self, prompt: str, number: int) -> str:
         if "Please describe this image" in prompt:
@@ -200,7 +200,7 @@ def _parcels(prompt: str, number: int) -> str:
 
 @cache
 def _plans() -> dict[str, str]:
-    """The description of each labelled task of openagi, and its plan as a planner writes it."""
+    """Return the description of each labelled task of openagi, with its plan as a planner writes it."""
     plans = {}
     for spec in tasks_of("labelled"):
         names = [*spec.plan.tail] if spec.plan.branches else [*spec.plan.names]

@@ -1,7 +1,7 @@
-"""How a database with half-done jobs is opened in a folder of its own, gone on with, read and compared.
+"""Open a database with half-done jobs in a separate folder, resume the jobs, read and compare the results.
 
-This is what `made_before_rooms.py`, run by the code before its modules were moved, and `test_before_rooms.py`, run by
-that of today, have in common: it imports nothing that has another place in one of the two.
+`made_before_rooms.py` runs with the code before its modules were moved, `test_before_rooms.py` with the current code;
+both import this module, which imports only modules that have the same path in both.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from sqlalchemy import MetaData, select
 
 from db.connection import Database
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.command_outputs import WIDTH, run, values
-from tests.integration.stored_database import at, jobs
+from tests.integration.command_outputs import WIDTH, parse_output, run
+from tests.integration.stored_database import jobs, make_port_replacement
 
 HALF_DONE = ("infer, half done", "evaluate, half done", "convert, half done")
-#: A fit of an engine that is no longer there: it is read, and not gone on with.
+#: A fit of an engine that has been removed: it is read, but not resumed.
 TRAINED = "train, half done"
-#: Columns that were added since, as (table, column), and what they hold of steps as they were before.
+#: Columns that were added later, as (table, column), and their values in older steps.
 ADDED = {("completion", "parent"): None, ("execution", "parent"): None, ("tool_call", "provenance"): ""}
-#: Tables of the database that were added since. Jobs of before have no rows in them.
+#: Tables of the database that were added later. Older jobs have no rows in them.
 ADDED_ROWS = ("approval", "episode_artifact", "job_tag", "model", "training_step")
-#: Tables of `lumos papers` that were added since; they come after those of before.
+#: Tables of `lumos papers` that were added later; they come after the older ones.
 ADDED_TABLES = (
     "sum2act-pass",
     "sum2act-win",
@@ -42,23 +42,23 @@ ADDED_TABLES = (
     "openagi-4",
 )
 _ADDED_TABLES = re.compile(rf"^Table {ADDED_TABLES[0]}:.*?(?=^\* trained)", re.MULTILINE | re.DOTALL)
-#: Columns that say how long something took, who did it and by which code. So do those that end with `_at`: when.
+#: Columns of durations, users and code versions, which differ in each run. So do times, whose names end with `_at`.
 OF_ONE_RUN = {"seconds", "waited", "lost", "queued", "session", "code_version", "tokens_per_second"}
-#: Durations in the report of a job that runs: until now, as nothing else in it goes on.
-UNTIL_NOW = ("seconds", "rows_per_second", "phases", "latency")  # the last two now are of what has ended
-#: Durations in the report of a job that was worked on; `phases` and `latency` have nothing else.
+#: Durations in the report of a job that runs: they end now.
+UNTIL_NOW = ("seconds", "rows_per_second", "phases", "latency")  # the last two are of ended work
+#: Durations in the report of a job that ended; `phases` and `latency` contain only durations.
 DURATIONS = (*UNTIL_NOW, "tokens_per_second")
 LOSSES = ("loss",)
 _SECONDS = re.compile(r"^ (seconds|time in|mean call of)[^\n]+", re.MULTILINE)
-#: The lines with address and fields of each request, and with its images, which `lumos show --prompts` has had since.
+#: The lines with address, fields and images of each request, which were added to `lumos show --prompts` later.
 _REQUESTS = re.compile(r"^(?:\w+:\S+: (?:model|max_tokens|max_new_tokens) .*|\[sha256:[0-9a-f]{64}\])$", re.MULTILINE)
-#: Of reports side by side: what heads a column since is what the jobs differ in, addresses of their models too.
+#: Headings of reports side by side: the settings in which the jobs differ, addresses of their models included.
 _HEADINGS = re.compile(r"^(?:evaluate|infer|convert) .*\n(?:.*\n)*? ─+ *$", re.MULTILINE)
 _FIGURE = re.compile(r"-?\d[\d,.]*")
 
 
-def environment(home: Path, database_url: str = "") -> dict[str, str]:
-    """The settings of the command line for the database in this folder, or at this address."""
+def make_environment(home: Path, database_url: str = "") -> dict[str, str]:
+    """Return the environment of commands on the database in this folder, or at this address."""
     return {
         "LUMOS_HOME": str(home),
         "LUMOS_DATABASE_URL": database_url,
@@ -70,40 +70,43 @@ def environment(home: Path, database_url: str = "") -> dict[str, str]:
     }
 
 
-def places(home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> dict[str, str]:
-    """What stands in the files for what differs from one run to the other, and what it is in this one."""
-    return at(step_server.port) | {"127.0.0.1:OTHER": f"127.0.0.1:{plan_server.port}", "HOME": str(home)}
+def make_replacements(home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> dict[str, str]:
+    """Return the words of the files that stand for addresses and folders, with their values in this run."""
+    return make_port_replacement(step_server.port) | {
+        "127.0.0.1:OTHER": f"127.0.0.1:{plan_server.port}",
+        "HOME": str(home),
+    }
 
 
-def with_words(outputs: Any, home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> Any:
-    """What was found, as the files say it."""
+def replace_locations(outputs: Any, home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> Any:
+    """Return outputs with the words of the files instead of addresses and folders."""
     text = json.dumps(outputs)
-    for word, location in places(home, step_server, plan_server).items():
+    for word, location in make_replacements(home, step_server, plan_server).items():
         text = text.replace(location, word)
     return json.loads(text)
 
 
-def go_on(job: str) -> None:
+def resume_job(job: str) -> None:
     """Work on a stored job until it is done, as `lumos resume` does."""
     output = run("resume", job, "--json")
     if not output.startswith("exit code 0"):
         raise RuntimeError(output)
 
 
-def finished(database: Database) -> dict[str, Any]:
-    """Of each job that was killed, when it is done: its report, and its rows by table."""
+def load_finished_jobs(database: Database) -> dict[str, Any]:
+    """Return the report of each job that was killed and then done, and its rows by table."""
     outcomes: dict[str, Any] = {}
     for project in HALF_DONE:
         job = jobs(database)[project]
-        outcomes[f"{project}: report"] = values(run("report", job, "--json"))
-        outcomes[f"{project}: rows"] = stored(database, job)
+        outcomes[f"{project}: report"] = parse_output(run("report", job, "--json"))
+        outcomes[f"{project}: rows"] = load_rows(database, job)
     return outcomes
 
 
-def stored(database: Database, job: str) -> dict[str, list[Any]]:
-    """By table: every row of a job, of its items and of its episodes, abandoned attempts included, as they last.
+def load_rows(database: Database, job: str) -> dict[str, list[Any]]:
+    """Return, by table, every row of a job, its items and its episodes, abandoned attempts included.
 
-    The ids of items and episodes are those with which they were loaded. Of long texts there are the digests.
+    Columns that vary are left out. Items and episodes keep the ids of the file. Long texts are digests.
     """
     tables, rows_by_table = MetaData(), {}
     with database.engine.connect() as connection:
@@ -122,16 +125,16 @@ def stored(database: Database, job: str) -> dict[str, list[Any]]:
             else:
                 continue
             rows = [
-                _remove_varying(table.name, _as_before(dict(row), questions))
+                _remove_varying(table.name, _restore_texts(dict(row), questions))
                 for row in connection.execute(select(table).where(whose)).mappings()
             ]
             if rows or table.name not in ADDED_ROWS:
-                rows_by_table[table.name] = _in_order(rows)
+                rows_by_table[table.name] = _sort(rows)
     return rows_by_table
 
 
-def _as_before(row: dict[str, Any], questions: dict[int, str]) -> dict[str, Any]:
-    """A row with what was text then: digests, and prompts with the question that is left out of them since."""
+def _restore_texts(row: dict[str, Any], questions: dict[int, str]) -> dict[str, Any]:
+    """Return a row in its older form: digests as text, and prompts with the question, which is now stored apart."""
     row = {name: value.hex() if isinstance(value, bytes) else value for name, value in row.items()}
     position = row.pop("question_at", None)
     if position is not None:
@@ -140,8 +143,8 @@ def _as_before(row: dict[str, Any], questions: dict[int, str]) -> dict[str, Any]
 
 
 def _remove_varying(table: str, row: dict[str, Any]) -> dict[str, Any]:
-    """A row without what is never twice the same. The windows of a fit say in their output how long they took."""
-    counters = {"id"} if table == "job_endpoint" else set()  # up, in the order in which calls happen to be made
+    """Return a row without the columns that vary, and without the durations in the output of a window."""
+    counters = {"id"} if table == "job_endpoint" else set()  # the order of calls varies
     retained = {
         name: value for name, value in row.items() if not name.endswith("_at") and name not in OF_ONE_RUN | counters
     }
@@ -153,14 +156,15 @@ def _remove_varying(table: str, row: dict[str, Any]) -> dict[str, Any]:
     return retained
 
 
-def differences(before: dict[str, Any], now: dict[str, Any], running_jobs: Collection[str] = ()) -> dict[str, str]:
-    """By name: how what must be equal differs."""
+def find_differences(before: dict[str, Any], now: dict[str, Any], running_jobs: Collection[str] = ()) -> dict[str, str]:
+    """Return a description of each output that must be equal and differs, by name."""
     descriptions = {name: "is there only before, or only now" for name in before.keys() ^ now.keys()}
     for name in before.keys() & now.keys():
         if name.startswith(("jobs ", "job ")) and isinstance(now[name], str):
-            continue  # other tables since; what they say is what the same commands do with `--json`
+            continue  # the tables have changed; `--json` prints the same facts
         pair = [
-            comparable(name, output, running_jobs) for output in (before[name], _without_added(before[name], now[name]))
+            select_comparable(name, output, running_jobs)
+            for output in (before[name], _remove_added_names(before[name], now[name]))
         ]
         if pair[0] != pair[1]:
             lines = [json.dumps(output, indent=1, sort_keys=True).splitlines() for output in pair]
@@ -168,26 +172,26 @@ def differences(before: dict[str, Any], now: dict[str, Any], running_jobs: Colle
     return dict(sorted(descriptions.items()))
 
 
-def _without_added(before: Any, now: Any) -> Any:
-    """What is now, without the names in JSON objects that were not there before: programs do not mind more of them."""
+def _remove_added_names(before: Any, now: Any) -> Any:
+    """Return `now` without the names that JSON objects did not have before: programs ignore additional names."""
     if isinstance(before, dict) and isinstance(now, dict):
-        return {name: _without_added(before[name], value) for name, value in now.items() if name in before}
+        return {name: _remove_added_names(before[name], value) for name, value in now.items() if name in before}
     if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        return [_without_added(old_part, new_part) for old_part, new_part in zip(before, now, strict=True)]
+        return [_remove_added_names(old_part, new_part) for old_part, new_part in zip(before, now, strict=True)]
     return now
 
 
-def comparable(name: str, output: Any, running_jobs: Collection[str] = ()) -> Any:
-    """What of something that was found must be equal. `running`: ids of the jobs whose reports say "until now".
+def select_comparable(name: str, output: Any, running_jobs: Collection[str] = ()) -> Any:
+    """Return the part of an output that must be equal. `running_jobs`: ids of jobs whose reports end now.
 
-    Of what people read that is every figure in its order, as the words around the figures may be others; of what
-    programs read, every value. What a command with `--json` says to people besides is such a text, too.
+    Of a text for people that is every figure in its order, as the words may change; of JSON it is every value. The
+    remarks of a command with `--json` are texts for people, too.
     """
     if name.startswith("builds/"):  # a digest
         return output
     runs = name.startswith("report ") and name.split()[1] in running_jobs
     if name.split()[0] == "tables":
-        output = _without_added_tables(output)
+        output = _remove_added_tables(output)
     if isinstance(output, str):
         if name.startswith("report ") and len(name.split()) > 2:
             output = _HEADINGS.sub("", output)
@@ -195,20 +199,20 @@ def comparable(name: str, output: Any, running_jobs: Collection[str] = ()) -> An
             output = _REQUESTS.sub("", output)
         return _FIGURE.findall(_SECONDS.sub("", output) if runs else output)
     if name.endswith(": rows"):
-        return _with_numbers(_with_kept_digests(output), LOSSES, _round_loss)
-    lines = [_line(line) for line in output]  # or rows of a query, which are lists and stay what they are
+        return _change_numbers(_shorten_digests(output), LOSSES, _round_loss)
+    lines = [_line(line) for line in output]  # or rows of a query, which are lists and stay as they are
     if runs:
         return [line | dict.fromkeys(UNTIL_NOW, 0) if isinstance(line, dict) else line for line in lines]
     if name.endswith(": report"):
-        lines = [line | _by_any_version(line) if isinstance(line, dict) else line for line in lines]
-        return _with_numbers(_with_numbers(lines, DURATIONS, lambda _: 0), LOSSES, _round_loss)
+        lines = [line | _sum_versions(line) if isinstance(line, dict) else line for line in lines]
+        return _change_numbers(_change_numbers(lines, DURATIONS, lambda _: 0), LOSSES, _round_loss)
     return lines
 
 
-def _with_kept_digests(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Rows by table, with as much of the digests of commands and prompts as is stored since."""
+def _shorten_digests(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return rows by table, with digests of commands and prompts cut to the length that is stored now."""
     return {
-        table: _in_order(
+        table: _sort(
             [
                 {name: value[:32] if name in ("command", "prompt_digest") else value for name, value in row.items()}
                 for row in table_rows
@@ -218,7 +222,7 @@ def _with_kept_digests(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
     }
 
 
-def _without_added_tables(output: Any) -> Any:
+def _remove_added_tables(output: Any) -> Any:
     if isinstance(output, str):
         return _ADDED_TABLES.sub("", output)
     return [
@@ -229,8 +233,8 @@ def _without_added_tables(output: Any) -> Any:
     ]
 
 
-def _by_any_version(report: dict[str, Any]) -> dict[str, Any]:
-    """What is told of the code's versions: of the two halves of a job that other code goes on with, there are two."""
+def _sum_versions(report: dict[str, Any]) -> dict[str, Any]:
+    """Return the number of episodes of all code versions: a job that other code resumed has two."""
     versions = report.get("code_versions")
     return {} if versions is None else {"code_versions": sum(version["episodes"] for version in versions)}
 
@@ -239,23 +243,23 @@ def _line(line: Any) -> Any:
     if isinstance(line, str):
         return _FIGURE.findall(line)
     if isinstance(line, dict) and "episode" in line:  # no ORDER BY puts an episode's scores and verdicts in order
-        return {name: _in_order(value) if name in ("scores", "verdicts") else value for name, value in line.items()}
+        return {name: _sort(value) if name in ("scores", "verdicts") else value for name, value in line.items()}
     return line
 
 
-def _in_order(values: list[Any]) -> list[Any]:
+def _sort(values: list[Any]) -> list[Any]:
     return sorted(values, key=partial(json.dumps, sort_keys=True))
 
 
 def _round_loss(loss: float) -> float:
-    """A loss has other last digits on another processor."""
+    """Round a loss, whose last digits depend on the processor."""
     return round(loss, 2)
 
 
-def _with_numbers(value: Any, names: Collection[str], change: Callable[[Any], Any], is_named: bool = False) -> Any:
-    """The value with every number changed that stands under one of the names, however deep."""
+def _change_numbers(value: Any, names: Collection[str], change: Callable[[Any], Any], is_named: bool = False) -> Any:
+    """Return the value with every number changed that is below one of the names, at any depth."""
     if isinstance(value, dict):
-        return {name: _with_numbers(part, names, change, is_named or name in names) for name, part in value.items()}
+        return {name: _change_numbers(part, names, change, is_named or name in names) for name, part in value.items()}
     if isinstance(value, list):
-        return [_with_numbers(part, names, change, is_named) for part in value]
+        return [_change_numbers(part, names, change, is_named) for part in value]
     return change(value) if is_named and isinstance(value, float) else value

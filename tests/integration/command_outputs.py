@@ -1,4 +1,4 @@
-"""Everything that the command line shows of a database, and what else is read from it: the same before and after."""
+"""Collect everything that the command line prints for a database, the rows of documented queries, and its builds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FILTERS = (
     "label=wrong",
     "calls>4 score=1",
 )
-#: Name of a build to what is asked for it.
+#: Name of a build to its options.
 BUILDS = {
     "all": ("--where", "origin=run", "--formulations", "iterative,one-pass,integrated", "--allow-test"),
     "converted": (
@@ -73,15 +73,15 @@ BUILDS = {
     "imported-unchecked": ("--where", "origin=imported"),
     "corrected-allowed": ("--where", "origin=corrected", "--allow-test", "--format", "trl-sft"),
 }
-#: Commands that were called otherwise when the files of before were made.
+#: Commands that had another name when the older files were made.
 CALLED_BEFORE = {"papers": "tables"}
-WIDTH = "110"  #: columns of the terminal, for those who set COLUMNS
+WIDTH = "110"  #: columns of the terminal, for callers that set COLUMNS
 _VERSION = re.compile(r"\b\d+\.\d+\.\d+\+[0-9a-f]{8}\b")
 _MADE_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:\+00:00|Z)?")
 
 
 def run(*arguments: str) -> str:
-    """What a command prints, its exit code first. The code's version, and when a build is made, are left out."""
+    """Return the output of a command behind its exit code, without the code's version and the times of builds."""
     return _capture(main, arguments)
 
 
@@ -89,12 +89,12 @@ def _capture(command: Callable[..., Any], arguments: Sequence[str]) -> str:
     output, remarks = io.StringIO(), io.StringIO()
     with redirect_stdout(output), redirect_stderr(remarks):
         code = int(command(arguments) or 0)
-    captured_text = without_version(f"exit code {code}\n{output.getvalue()}{remarks.getvalue()}")
+    captured_text = remove_version(f"exit code {code}\n{output.getvalue()}{remarks.getvalue()}")
     return _MADE_AT.sub("TIME", captured_text) if arguments[0] == "dataset" else captured_text
 
 
-def values(output: str) -> list[Any]:
-    """What a command printed for programs: its exit code, and the value of each line. Remarks for people stay text."""
+def parse_output(output: str) -> list[Any]:
+    """Return the lines of an output: the exit code, values of JSON lines, and remarks as text."""
     return [_value(line) for line in output.splitlines()]
 
 
@@ -105,12 +105,12 @@ def _value(line: str) -> Any:
         return line
 
 
-def without_version(output: str) -> str:
+def remove_version(output: str) -> str:
     return _VERSION.sub("VERSION", output)
 
 
-def commands(jobs: Mapping[str, str], episodes: Sequence[str]) -> Iterator[list[str]]:
-    """Every command that reads. `jobs`: project to id; the two of blame are called 'blame, …'."""
+def list_commands(jobs: Mapping[str, str], episodes: Sequence[str]) -> Iterator[list[str]]:
+    """Yield every command that reads. `jobs`: project to id; the projects of blame begin with 'blame'."""
     yield ["jobs", "--limit", "100"]
     yield ["papers"]
     yield ["audit", "report", "trusted"]
@@ -133,26 +133,26 @@ def commands(jobs: Mapping[str, str], episodes: Sequence[str]) -> Iterator[list[
     yield ["dataset", "diff", "all", "converted"]
 
 
-def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[str, Any]:
-    """Command line to what it prints (`--json`: its values), query to its rows, file of a build to its digest.
+def collect_outputs(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[str, Any]:
+    """Return the outputs by command line, the rows by query, and the digests by file of a build.
 
-    The settings of the environment name the database, `home` and the width of the terminal.
+    The environment must name the database, `home` and the width of the terminal.
     """
     outputs: dict[str, Any] = {}
-    # Made once, as there are hundreds of commands; `main` makes it anew for each.
+    # Made once: `main` would make it for each of hundreds of commands.
     lumos_command = partial(typer.main.get_command(app), prog_name="lumos", standalone_mode=False)
     with database.engine.connect() as connection:
         numbers = connection.execute(
             text("SELECT i.job, i.ordinal FROM episode e JOIN item i ON i.id = e.id ORDER BY i.job, i.ordinal")
         ).all()
-    for arguments in commands(jobs, [f"{job}-{ordinal}" for job, ordinal in numbers if not ordinal]):
-        command = main if arguments[0] == "dataset" else lumos_command  # a build may be refused, and `main` says why
+    for arguments in list_commands(jobs, [f"{job}-{ordinal}" for job, ordinal in numbers if not ordinal]):
+        command = main if arguments[0] == "dataset" else lumos_command  # `main` prints why it refuses a build
         name = " ".join([CALLED_BEFORE.get(arguments[0], arguments[0]), *arguments[1:]])
         outputs[name] = _capture(command, arguments)
         if arguments[:2] != ["dataset", "build"]:
-            outputs[f"{name} --json"] = values(_capture(command, [*arguments, "--json"]))
+            outputs[f"{name} --json"] = parse_output(_capture(command, [*arguments, "--json"]))
     for job, ordinal in numbers:
-        outputs[f"{job}-{ordinal}"] = values(_capture(lumos_command, ["show", f"{job}-{ordinal}", "--json"]))
+        outputs[f"{job}-{ordinal}"] = parse_output(_capture(lumos_command, ["show", f"{job}-{ordinal}", "--json"]))
     for title, query in documented():
         with reading(database) as connection:
             outputs[title] = [[_plain(value) for value in row] for row in connection.execute(query)]
@@ -168,6 +168,6 @@ def _plain(value: Any) -> Any:
 
 def _digest(file: Path) -> str:
     data = file.read_bytes()
-    if file.suffix in (".json", ".md"):  # manifest and card say which code made the build, and when
-        data = _MADE_AT.sub("TIME", without_version(data.decode())).encode()
+    if file.suffix in (".json", ".md"):  # manifest and card contain the code's version and the time
+        data = _MADE_AT.sub("TIME", remove_version(data.decode())).encode()
     return hashlib.sha256(data).hexdigest()

@@ -1,4 +1,4 @@
-"""On which databases a test runs that takes the fixture `database`, and copies of databases that are made once."""
+"""Choose the databases of tests with the fixture `database`, and copy databases that are made once."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from lumos_queue.submission.store import read_rows
 from tests.services import Postgres
 from tests.stored_rows import run_embedded
 
-#: For what reaches the database through commands, pages or reports, whose queries other tests run on PostgreSQL.
+#: For tests of commands, pages or reports whose queries other tests run on PostgreSQL.
 sqlite_only = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
 
 class Originals:
-    """Databases that are made once for a module, of which each test gets a copy."""
+    """Databases that are made once for a module; each test gets a copy."""
 
     def __init__(self, request: pytest.FixtureRequest, make: Callable[[Path, str], str]):
-        """`make(folder, url)` makes one, closes it and returns what the tests are to know of it.
+        """`make(folder, url)` makes a database, closes it and returns a description for the tests, such as a job's id.
 
-        Without a URL it is the file lumos.db in the folder.
+        Without a URL the database is the file lumos.db in the folder.
         """
         self._request, self._make = request, make
         self._originals: dict[str, tuple[Path, str, str]] = {}
 
     def copy(self, kind: str, folder: Path) -> tuple[str, str]:
-        """The URL of a new database of this kind (sqlite or postgresql), and what is to be known of it."""
+        """Return the URL of a new copy of this kind (sqlite or postgresql), and the description."""
         if kind not in self._originals:
             original = self._request.getfixturevalue("tmp_path_factory").mktemp(kind)
             url = "" if kind == "sqlite" else self._server.fresh()
@@ -50,7 +50,7 @@ class Originals:
 
 
 def convert_wordmath(limit: int) -> Callable[[Path, str], str]:
-    """Make databases, for `Originals`, of a conversion of so many rows; each test is given the id of the job."""
+    """Return a `make` for `Originals` that converts so many rows; the description is the id of the job."""
 
     def convert(folder: Path, url: str) -> str:
         rows = read_rows(open_benchmark("wordmath"), None, "dev", False)

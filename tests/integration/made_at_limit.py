@@ -1,12 +1,12 @@
-"""How `before_at_limit.jsonl.gz` was made: jobs of the code before an answer at the limit of subgoals could count, and
-before the last action of a one-pass plan asked for the answer itself.
+"""Make `before_at_limit.jsonl.gz`: jobs of the code before an answer at the limit of subgoals could count, and before
+the last action of a one-pass plan asked for the answer itself.
 
     git worktree add BEFORE f98a455
     cd BEFORE && PYTHONPATH=. python …/tests/integration/made_at_limit.py …/tests/integration/before_at_limit.jsonl.gz
 
-It runs that code on invented tasks, really kills it in mid-work, and writes all rows of its SQLite database as JSON
-lines (made_before.py). Two more lines are of no table: the reports of all jobs as that code gives them, and the same
-once it has gone on with them to their end, each with the prompts that were asked.
+It runs that code on invented tasks, kills it in mid-work, and writes all rows of its SQLite database as JSON lines
+(made_before.py). Two more lines are of no table: the reports of all jobs after the kill, and the reports after that
+code has resumed and finished the jobs. Each has the digests of the prompts that were sent.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.made_before import done, dump
+from tests.integration.made_before import count_done, dump
 from tests.integration.rollout_jobs import rows_of
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 ITEMS = 12
 NOW, LATER = "reports now", "reports later"  #: the lines of no table
-#: project to benchmark, formulation, most subgoals, and whether the work on it is cut off
+#: project to benchmark, formulation, limit of subgoals, and whether its worker is killed
 JOBS = {
     "at the limit": ("wordmath", "iterative", 2, False),
     "maths, half done": ("wordmath", "iterative", 2, True),
@@ -57,7 +57,7 @@ STOP = "Yes, I will stop planning."
 
 
 def tasks(benchmark: str) -> list[Task]:
-    """Of maths with one to three subgoals; a third of the questions is answered wrongly."""
+    """Return invented tasks; those of maths have one to three subgoals. A third gets wrong answers."""
     invented_tasks = []
     for number in range(ITEMS):
         if benchmark == "wordmath":
@@ -76,7 +76,7 @@ def tasks(benchmark: str) -> list[Task]:
 
 
 def reply(prompt: str) -> str:
-    """What planner, grounder, QA tool and judge say: the prompt alone decides."""
+    """Return the reply of planner, grounder, QA tool or judge, which depends on the prompt alone."""
     if "Please judge whether" in prompt:
         return "INCORRECT"
     if "Please answer the following question" in prompt:
@@ -123,7 +123,7 @@ def settings_of(folder: Path, url: str = "") -> Settings:
     )
 
 
-def go_on(settings: Settings, job: str) -> None:
+def resume_job(settings: Settings, job: str) -> None:
     process = WorkerContext(settings)
     try:
         Dispatcher(process, ["llm"], only=job).run(lambda: False)
@@ -132,26 +132,26 @@ def go_on(settings: Settings, job: str) -> None:
 
 
 def work_and_die(settings: Settings, database: Database, job: str) -> None:
-    """Until some episodes are done and some are in their midst, with actions that have run."""
+    """Work until some episodes are done and others have run some of their actions; then be killed."""
     midst = text(
         "SELECT count(DISTINCT e.id) FROM episode e JOIN execution x ON x.episode = e.id "
         "WHERE e.job = :job AND e.ending = ''"
     )
     pid = os.fork()
     if not pid:
-        go_on(settings, job)
+        resume_job(settings, job)
         os._exit(0)
     while True:
         with database.engine.connect() as connection:
-            if done(database, job) >= 3 and connection.execute(midst, {"job": job}).scalar_one() >= 2:
+            if count_done(database, job) >= 3 and connection.execute(midst, {"job": job}).scalar_one() >= 2:
                 break
         time.sleep(0.01)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 
 
-def reports(database: Database) -> dict[str, dict[str, Any]]:
-    """By project: the job's report, without times, and the digests of the prompts that were asked."""
+def load_reports(database: Database) -> dict[str, dict[str, Any]]:
+    """Return, by project, the job's report without times, and the digests of the prompts that were sent."""
     reports_by_project = {}
     with database.engine.connect() as connection:
         for project, job in list(connection.execute(select(JobRow.project, JobRow.id))):
@@ -169,7 +169,7 @@ def reports(database: Database) -> dict[str, dict[str, Any]]:
 
 
 def make(settings: Settings, server: FakeEndpoint) -> Iterator[Database]:
-    """The database as it is left by the kill, and when its jobs are done."""
+    """Yield the database after the kills, and again when its jobs are done."""
     database = open_database(settings.database)
     upgrade(database)
     cut_off = []
@@ -186,10 +186,10 @@ def make(settings: Settings, server: FakeEndpoint) -> Iterator[Database]:
             cut_off.append(identifier)
             work_and_die(settings, database, identifier)
         else:
-            go_on(settings, identifier)
+            resume_job(settings, identifier)
     yield database
     for identifier in cut_off:
-        go_on(settings, identifier)
+        resume_job(settings, identifier)
     yield database
 
 
@@ -198,8 +198,8 @@ def main() -> None:
         stages = make(settings_of(Path(folder)), server)
         lines = [*dump(next(stages), server.port).decode().splitlines()]
         database = open_database(settings_of(Path(folder)).database)
-        lines.append(json.dumps([NOW, reports(database)]))
-        lines.append(json.dumps([LATER, reports(next(stages))]))
+        lines.append(json.dumps([NOW, load_reports(database)]))
+        lines.append(json.dumps([LATER, load_reports(next(stages))]))
         with gzip.GzipFile(sys.argv[1], "wb", mtime=0) as file:
             file.write("\n".join(lines).encode())
 

@@ -1,12 +1,12 @@
-"""How `before_0006.jsonl.gz` was made: half-done jobs in a database of the code before revision 0006.
+"""Make `before_0006.jsonl.gz`: half-done jobs in a database of the code before revision 0006.
 
     git worktree add BEFORE 81633cf
     cd BEFORE && PYTHONPATH=. python …/tests/integration/made_before.py …/tests/integration/before_0006.jsonl.gz
 
-It runs that code, really kills it, and writes all rows of its SQLite database as JSON lines. In it lie, of wordmath:
-a job killed in mid-work (episodes finished, half recorded and not begun; its dead process still holds items), one that
-was paused, one that was cancelled, one of which episodes ended as infra_error, and one with an item in quarantine.
-The model server's port is written as PORT.
+It runs that code, kills it, and writes all rows of its SQLite database as JSON lines. The jobs are of wordmath: a job
+that was killed in mid-work (some episodes are finished, some half recorded, some not started; its dead process still
+holds items), a paused job, a cancelled job, a job with episodes that ended as infra_error, and a job with an item in
+quarantine. The model server's port is written as PORT.
 """
 
 from __future__ import annotations
@@ -74,15 +74,15 @@ def make(settings: Settings, server: FakeEndpoint, failures: list[str]) -> Datab
     return database
 
 
-def done(database: Database, job: str) -> int:
+def count_done(database: Database, job: str) -> int:
     with database.engine.connect() as connection:
         return connection.execute(
             text("SELECT count(*) FROM item WHERE job = :job AND state = 'done'"), {"job": job}
         ).scalar_one()
 
 
-def half_recorded(database: Database, job: str) -> int:
-    """Episodes without a result of which calls are stored."""
+def count_half_recorded(database: Database, job: str) -> int:
+    """Count the episodes without a result that have stored calls."""
     query = text(
         "SELECT count(DISTINCT e.id) FROM episode e JOIN completion c ON c.episode = e.id "
         "WHERE e.job = :job AND e.ending = ''"
@@ -96,19 +96,19 @@ def work_and_die(settings: Settings, database: Database, job: str) -> None:
     if not pid:
         Dispatcher(WorkerContext(settings), ["llm"], only=job).run(lambda: False)
         os._exit(0)
-    while done(database, job) < 4 or half_recorded(database, job) < 3:
+    while count_done(database, job) < 4 or count_half_recorded(database, job) < 3:
         time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 
 
 def work_until(settings: Settings, database: Database, job: str, items: int, then: Any = None) -> None:
-    """Until the job is over, or so many items are done; then it is changed, and the worker notices."""
+    """Work until the job is over. When so many items are done, call `then` on it, and the worker notices."""
     is_changed = False
 
     def change() -> bool:
         nonlocal is_changed
-        if then and not is_changed and done(database, job) >= items:
+        if then and not is_changed and count_done(database, job) >= items:
             then(database, job)
             is_changed = True
         return False
@@ -134,20 +134,20 @@ def die_of_one_item(database: Database, job: str) -> None:
 
 
 def dump(database: Database, port: int) -> bytes:
-    """A line for each row: table, and values by column; bytes as base64 under the name `base64`."""
+    """Return a line for each row: table, and values by column; bytes as base64 under the name `base64`."""
     tables, lines = MetaData(), []
     with database.engine.connect() as connection:
         tables.reflect(connection)
         for table in tables.sorted_tables:
             if table.name != "alembic_version":
                 lines += [
-                    json.dumps([table.name, {name: plain(value) for name, value in row.items()}])
+                    json.dumps([table.name, {name: encode_bytes(value) for name, value in row.items()}])
                     for row in connection.execute(select(table)).mappings()
                 ]
     return "\n".join(lines).replace(f"127.0.0.1:{port}", "127.0.0.1:PORT").encode()
 
 
-def plain(value: Any) -> Any:
+def encode_bytes(value: Any) -> Any:
     return {"base64": b64encode(value).decode()} if isinstance(value, bytes) else value
 
 

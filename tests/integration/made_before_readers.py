@@ -1,4 +1,4 @@
-"""How `before_readers.jsonl.gz` was made: half-done jobs of every formulation, by the code before formulation version 3
+"""Make `before_readers.jsonl.gz`: half-done jobs of every formulation, by the code before formulation version 3.
 
     git worktree add --detach BEFORE 2c4936d8
     cp tests/recording_endpoint.py BEFORE/tests
@@ -8,9 +8,9 @@
 
 It submits the jobs of before_readers.py, and does all of them once in a copy of the database, uninterrupted. Then it
 works on each job in another process, whose model server leaves some requests without an answer, and kills that process.
-Of each job the first items are finished, some have half of their calls recorded, and the others have none. The file has
+The first items of each job are finished, some have half of their calls recorded, and the others have none. The file has
 all rows of this SQLite database as JSON lines (stored_database.py). Lines of no table hold, for each job, the episodes
-of the uninterrupted run and the requests that the killed process had no answer to. The server's port is PORT in it.
+of the uninterrupted run and the requests of the killed process without an answer. The server's port is written as PORT.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from tests.recording_endpoint import Requests, read_prompt
 
 FINISHED = 2  #: items of each job that are finished before the kill
 QUIET = 0.6  #: seconds without a change, after which nothing more is recorded
-NOBODY = "redis://127.0.0.1:9/0"  #: a broker that takes no message: nobody works on what is submitted
+NOBODY = "redis://127.0.0.1:9/0"  #: a broker that takes no message: nobody works on submitted jobs
 
 
 def submit_all(database: Database, home: Path, server: Server) -> None:
@@ -83,7 +83,7 @@ def submit_all(database: Database, home: Path, server: Server) -> None:
 
 
 def run_whole(database: Database, server: Server) -> dict[str, dict[str, Any]]:
-    """Do every job uninterrupted: by project, its episodes and its requests."""
+    """Do every job uninterrupted; return its episodes and its requests, by project."""
     outcomes = {}
     for project, case in CASES.items():
         if not case.whole:
@@ -96,9 +96,9 @@ def run_whole(database: Database, server: Server) -> dict[str, dict[str, Any]]:
 
 
 def choose_limits(requests: Requests, samples: int) -> dict[int | None, int]:
-    """How many requests about each task are answered: all, half or none.
+    """Return how many requests about each task are answered: all, half or none.
 
-    Of several samples half of what one of them needs, as they are begun together.
+    Several samples of a task start together: half of the requests of a single sample are answered.
     """
     counts = Counter(find_number(read_prompt(request)) for request in requests)
     if [*counts] == [None]:
@@ -109,7 +109,7 @@ def choose_limits(requests: Requests, samples: int) -> dict[int | None, int]:
 
 
 def work_and_die(database: Database, job: str, case: Case, server: Server, requests: Requests) -> None:
-    """Work on a job until no request that is left will be answered and all replies are stored; then be killed."""
+    """Work on a job until all replies are stored and no further request will be answered; then be killed."""
     server.begin(case, choose_limits(requests, case.samples))
     pid = os.fork()
     if not pid:

@@ -1,21 +1,21 @@
-"""How `before_rooms.jsonl.gz` and `before_rooms_shown.json.gz` were made, by the code before its modules were moved:
+"""Make `before_rooms.jsonl.gz` and `before_rooms_shown.json.gz` with the code before its modules were moved:
 
     git worktree add --detach BEFORE 6c9f5ab
     cp tests/{original_files,scripted_models}.py BEFORE/tests
-    cp tests/integration/{before_rooms,everything_shown,made_before_rooms,stored_database}.py BEFORE/tests/integration
+    cp tests/integration/{before_rooms,command_outputs,made_before_rooms,stored_database}.py BEFORE/tests/integration
     cd BEFORE
     PYTHONPATH=. python tests/integration/made_before_rooms.py rows …/tests/integration
     PYTHONPATH=. python tests/integration/made_before_rooms.py shown …/tests/integration
 
-Those files are the same in both: they import nothing that has been moved.
+Both versions use the same files, which import nothing that was moved.
 
-`rows` asks the command line of that code for evaluations, inferences, conversions, an import, a training run,
-rollouts, blame, corrections, labels and an audit, and kills one job of each kind in mid-work. The first file has all
+`rows` runs commands of that code: evaluations, inferences, conversions, an import, a training run,
+rollouts, blame, corrections, labels and an audit. It kills one job of each kind in mid-work. The first file has all
 rows of its SQLite database as JSON lines (stored_database.py), and the files that jobs need, as lines
 `["file", {"path", "base64"}]`.
-`shown` loads these rows into an empty database on SQLite and into one on PostgreSQL. The second file has all that can
-be read (everything_shown.py) as the jobs were left (`now`), and the rows and reports of those that were killed when
-they are done (`later`): of SQLite, after a check that it is the same on PostgreSQL.
+`shown` loads these rows into an empty database on SQLite and into one on PostgreSQL. The second file has all outputs
+(command_outputs.py) after the kills (`now`), and the rows and reports of the killed jobs when they are done (`later`).
+The outputs are those of SQLite; a check compares them with PostgreSQL.
 The addresses of the two model servers are written as 127.0.0.1:PORT and 127.0.0.1:OTHER, the folder as HOME.
 """
 
@@ -43,16 +43,16 @@ from lumos_queue.training.tokenizer import train_tokenizer
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.before_rooms import (
     HALF_DONE,
-    differences,
-    environment,
-    finished,
-    go_on,
+    find_differences,
     half_fit,
+    load_finished_jobs,
+    make_environment,
+    make_replacements,
     move_checkpoints,
-    places,
-    with_words,
+    replace_locations,
+    resume_job,
 )
-from tests.integration.command_outputs import everything, run
+from tests.integration.command_outputs import collect_outputs, run
 from tests.integration.made_before import dump
 from tests.integration.stored_database import jobs, load, read, write_files
 from tests.original_files import write_originals
@@ -67,7 +67,7 @@ PLAN = (
 
 
 def do(project: str, *arguments: str) -> dict[str, Any]:
-    """Run a command for a project; what it prints as JSON."""
+    """Run a command for a project; return what it prints as JSON."""
     os.environ["LUMOS_PROJECT"] = project or "default"
     print(project, *arguments[:2], file=sys.stderr, flush=True)
     output = run(*map(str, arguments), "--json")
@@ -77,7 +77,7 @@ def do(project: str, *arguments: str) -> dict[str, Any]:
 
 
 def make(home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> Database:
-    """All that is finished, then all that is not."""
+    """Make the finished jobs, then the half-done ones."""
     files = write_originals(home / "files")
     both = ["--planner", step_server.tgi, "--grounder", step_server.tgi]
     whole = ["--formulation", "one-pass", "--planner", plan_server.tgi, "--grounder", plan_server.tgi]
@@ -161,7 +161,7 @@ def import_released(home: Path) -> None:
 
 
 def blame(job: str, roles: Sequence[str]) -> None:
-    """One command makes two jobs: the second of one project is renamed."""
+    """Run blame, which makes two jobs of a project, and number their projects."""
     blame_jobs = do("blame", "blame", "--where", f"job={job} score<1", *roles)["jobs"]
     database = open_database(read_settings().database)
     with database.writer.begin() as connection:
@@ -182,7 +182,7 @@ def label(evaluation: str, conversion: str) -> None:
 
 
 def row_of_training(question: str, answer: str) -> str:
-    """A conversation as the line of a file; not by the classes for it, which have been moved."""
+    """Return a conversation as the line of a file, without the classes for it, which were moved."""
     messages = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
     return json.dumps({"dataset": "sums/iterative/planner", "id": f"sums/{answer[6:-1]}", "messages": messages})
 
@@ -216,7 +216,7 @@ def train(home: Path) -> None:
 def kill_in_mid_work(
     home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint, files: dict[str, list[str]]
 ) -> None:
-    """One job of each kind, when some of its items are done and of others some calls are recorded."""
+    """Kill one job of each kind when some items are done and others have recorded calls."""
     both = ["--planner", step_server.tgi, "--grounder", step_server.tgi]
     whole = ["--formulation", "one-pass", "--planner", plan_server.tgi, "--grounder", plan_server.tgi]
     kill("infer, half done", "infer", "gsm8k", *files["gsm8k"], "--seed", "7", *both)
@@ -249,7 +249,7 @@ def kill(project: str, *arguments: str) -> None:
         os._exit(0)
     try:
         until = time.monotonic() + 60
-        while not in_mid_work(project):
+        while not is_in_mid_work(project):
             if time.monotonic() > until:
                 raise RuntimeError(f"{project}: it was not seen in mid-work")
             time.sleep(0.01)
@@ -258,8 +258,8 @@ def kill(project: str, *arguments: str) -> None:
         os.waitpid(pid, 0)
 
 
-def in_mid_work(project: str) -> bool:
-    """Of training: when it has done the preparation and a window, and is at the next."""
+def is_in_mid_work(project: str) -> bool:
+    """Whether the job of a project is half done. A training job has done its preparation and a window."""
     database = open_database(read_settings().database)
     query = text(
         "SELECT (SELECT count(*) FROM item i WHERE i.job = j.id AND i.state = 'done'),"
@@ -275,7 +275,7 @@ def in_mid_work(project: str) -> bool:
 
 
 def file_lines(home: Path) -> list[str]:
-    """The files that the killed training job needs."""
+    """Return the files that the killed training job needs."""
     paths = [home / "sums.jsonl", *sorted((home / "tiny").rglob("*")), *sorted((home / "half").rglob("*"))]
     return [
         json.dumps(["file", {"path": str(path.relative_to(home)), "base64": b64encode(path.read_bytes()).decode()}])
@@ -291,7 +291,7 @@ def make_rows(target: Path) -> None:
         FakeEndpoint(all_at_once, latency=0.03, slots=3) as plan_server,
     ):
         home = Path(folder).resolve()
-        os.environ.update(environment(home))
+        os.environ.update(make_environment(home))
         database = make(home, step_server, plan_server)
         write(target, rows(database, home, step_server, plan_server))
         database.close()
@@ -299,42 +299,42 @@ def make_rows(target: Path) -> None:
 
 def rows(database: Database, home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> str:
     lines = [json.loads(line) for line in [*dump(database, step_server.port).decode().splitlines(), *file_lines(home)]]
-    return "\n".join(map(json.dumps, with_words(lines, home, step_server, plan_server)))
+    return "\n".join(map(json.dumps, replace_locations(lines, home, step_server, plan_server)))
 
 
-def make_shown(rows_file: Path) -> dict[str, Any]:
-    """What is shown of the rows: the same on both databases."""
+def make_outputs(rows_file: Path) -> dict[str, Any]:
+    """Return the outputs for the rows of a file. Raises RuntimeError if the databases differ."""
     with (
         running_postgres() as server,
         tempfile.TemporaryDirectory() as sqlite_folder,
         tempfile.TemporaryDirectory() as postgresql_folder,
     ):
-        sqlite = shown(rows_file, Path(sqlite_folder).resolve(), "")
-        postgresql = shown(rows_file, Path(postgresql_folder).resolve(), server.fresh("template1"))
+        sqlite = read_outputs(rows_file, Path(sqlite_folder).resolve(), "")
+        postgresql = read_outputs(rows_file, Path(postgresql_folder).resolve(), server.fresh("template1"))
     running_jobs = [row["id"] for table, row in read(rows_file) if table == "job" and row["project"] in HALF_DONE]
     for stage in sqlite:
-        if different := differences(sqlite[stage], postgresql[stage], running_jobs):
+        if different := find_differences(sqlite[stage], postgresql[stage], running_jobs):
             raise RuntimeError(f"{stage}, on PostgreSQL: {different}")
     return sqlite
 
 
-def shown(rows_file: Path, home: Path, url: str) -> dict[str, Any]:
-    """What is shown as the jobs were left, and what of those that were killed when they are done.
+def read_outputs(rows_file: Path, home: Path, url: str) -> dict[str, Any]:
+    """Return the outputs after the kills, and those of the killed jobs when they are done.
 
-    The model servers do not wait.
+    The model servers reply at once.
     """
     with FakeEndpoint(step_by_step) as step_server, FakeEndpoint(all_at_once) as plan_server:
-        os.environ.update(environment(home, url))
+        os.environ.update(make_environment(home, url))
         database = open_database(read_settings().database)
         upgrade(database)
-        load(database, write_files(home, read(rows_file, places(home, step_server, plan_server))))
+        load(database, write_files(home, read(rows_file, make_replacements(home, step_server, plan_server))))
         move_checkpoints(half_fit(database, home))
-        outputs = {"now": everything(database, home, jobs(database))}
+        outputs = {"now": collect_outputs(database, home, jobs(database))}
         for project in HALF_DONE:
-            go_on(jobs(database)[project])
-        outputs["later"] = finished(database)
+            resume_job(jobs(database)[project])
+        outputs["later"] = load_finished_jobs(database)
         database.close()
-        return with_words(outputs, home, step_server, plan_server)
+        return replace_locations(outputs, home, step_server, plan_server)
 
 
 def write(target: Path, content: str) -> None:
@@ -348,7 +348,7 @@ def main() -> None:
     if step == "rows":
         make_rows(rows_file)
     else:
-        write(folder / "before_rooms_shown.json.gz", json.dumps(make_shown(rows_file)))
+        write(folder / "before_rooms_shown.json.gz", json.dumps(make_outputs(rows_file)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Makes a build from a database, and reads its rows."""
+"""Make a build from a database, and read its rows."""
 
 from __future__ import annotations
 

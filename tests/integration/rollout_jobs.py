@@ -1,4 +1,4 @@
-"""What the tests of rollouts and blame share: an evaluated scripted agent with planted faults, and the commands."""
+"""Helpers of the tests of rollouts and blame: evaluate a scripted agent with planted faults, and run commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.stored_rows import run_embedded
 
 
 class WithTasks:
-    """A benchmark whose rows are these tasks, whatever is asked for."""
+    """A benchmark whose rows are always these tasks."""
 
     needs_data = False
 
@@ -42,7 +42,7 @@ def rows_of(benchmark: Any, tasks: Iterable[Task], split: str) -> Rows:
 
 
 def long_rows(least: int, many: int, split: str = "familiar") -> Rows:
-    """wordmath problems whose gold solutions have at least so many subgoals."""
+    """Return wordmath problems whose gold solutions have at least `least` subgoals."""
     benchmark = open_benchmark("wordmath")
     long = [task for task in benchmark.read(None, split) if len(benchmark.gold(task).steps) >= least]
     return rows_of(benchmark, long[:many], split)
@@ -54,7 +54,7 @@ def servers(agent: FaultyAgent, **options: Any) -> Iterator[tuple[FakeEndpoint, 
         yield planner, grounder
 
 
-def evaluated(
+def evaluate_agent(
     folder: Path,
     rows: Rows,
     planner: Mapping[str, int],
@@ -63,7 +63,7 @@ def evaluated(
     url: str = "",
     kind: type[FaultyAgent] = FaultyAgent,
 ) -> tuple[Database, str]:
-    """A finished evaluation of the agent that errs at these places, in a database in `folder`."""
+    """Evaluate an agent that errs at these steps; return the database in `folder` and the id of the job."""
     with servers(kind(open_benchmark("wordmath"), rows.tasks, planner, grounder)) as (plans, grounds):
         agent = Agent(roles={"planner": plans.tgi, "grounder": grounds.tgi}, domain="maths")
         job = Evaluate(Infer("wordmath", rows.digest, rows.split, formulation, agent))
@@ -71,7 +71,7 @@ def evaluated(
 
 
 def command(app, capsys, *arguments: str) -> tuple[int, dict[str, Any]]:
-    """Run a subcommand with --json; its exit code and what it printed last."""
+    """Run a subcommand with --json; return its exit code and its last line."""
     capsys.readouterr()
     code = app(args=[*map(str, arguments), "--json"], standalone_mode=False)
     return code or 0, json.loads(capsys.readouterr().out.splitlines()[-1])

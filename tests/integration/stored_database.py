@@ -1,4 +1,4 @@
-"""Databases that older code wrote, as files of this folder: a gzipped line of JSON for each row, table and values."""
+"""Read databases that older code wrote. Each is a gzipped file in this folder with a JSON line for each row."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from db.migrate import require_current, upgrade
 from db.models import CompletionRow
 
 Lines = list[tuple[str, dict[str, Any]]]
-PORT = "127.0.0.1:PORT"  #: what the generators write for the address of the model server
+PORT = "127.0.0.1:PORT"  #: stands for the address of the model server
 
 
-def at(port: int) -> dict[str, str]:
-    """The `places` of a database whose model server listens on this port."""
+def make_port_replacement(port: int) -> dict[str, str]:
+    """Return the `replacements` of a database whose model server listens on this port."""
     return {PORT: f"127.0.0.1:{port}"}
 
 
 def read(rows_file: Path, replacements: Mapping[str, str] | None = None) -> Lines:
-    """Every row of the old database with its table, in an order in which they can be inserted.
+    """Return every row of the old database with its table, in an order in which they can be inserted.
 
-    `places`: what the generator wrote for an address or a folder (PORT), and what it is now.
+    `replacements`: the word that stands for an address or a folder (PORT) to its current value.
     """
     with gzip.open(rows_file, "rt", encoding="utf-8") as file:
         lines = file.read()
@@ -40,7 +40,7 @@ def read(rows_file: Path, replacements: Mapping[str, str] | None = None) -> Line
 
 
 def open_old(request: pytest.FixtureRequest, folder: Path, revision: str, lines: Lines) -> Database:
-    """A database of the fixture's kind (`request.param`, sqlite or postgresql) at that revision, with these rows."""
+    """Open a database with these rows at a revision, of the fixture's kind (`request.param`: sqlite or postgresql)."""
     sqlite = request.param == "sqlite"
     url = f"sqlite:///{folder / 'lumos.db'}"
     database = open_database(url if sqlite else request.getfixturevalue("postgres_server").fresh("template1"))
@@ -55,7 +55,7 @@ def bring_up_to_date(database: Database) -> None:
 
 
 def write_files(folder: Path, lines: Lines) -> Lines:
-    """Write the files among the lines, which are of no table, to the folder; returns the other lines."""
+    """Write the lines of files to the folder; return the lines of tables."""
     for _, values in (line for line in lines if line[0] == "file"):
         path = folder / values["path"]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def write_files(folder: Path, lines: Lines) -> Lines:
 
 
 def load(database: Database, lines: Iterable[tuple[str, dict[str, Any]]]) -> None:
-    """Insert what `read` gives."""
+    """Insert rows that `read` returned."""
     tables, rows = MetaData(), defaultdict(list)
     for table, values in lines:
         rows[table].append(values)
@@ -84,13 +84,13 @@ def load(database: Database, lines: Iterable[tuple[str, dict[str, Any]]]) -> Non
 
 
 def jobs(database: Database) -> dict[str, str]:
-    """Id of the job of each project, which says what the job is there for."""
+    """Return the id of the job of each project. The project names the purpose of the job."""
     with database.engine.connect() as connection:
         return dict(connection.execute(text("SELECT project, id FROM job")).all())
 
 
-def asked(database: Database, job: str) -> list[str]:
-    """The digests of the prompts of all calls that are recorded for a job, those of abandoned attempts included."""
+def load_prompt_digests(database: Database, job: str) -> list[str]:
+    """Return the prompt digests of all recorded calls of a job, those of abandoned attempts included."""
     query = text(
         "SELECT c.prompt_digest FROM completion c JOIN episode e ON e.id = c.episode WHERE e.job = :job"
     ).columns(CompletionRow.prompt_digest)

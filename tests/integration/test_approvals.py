@@ -25,7 +25,7 @@ from db.models import Approval, CompletionRow
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
-from tests.kills.killed_child import KILLED, bury, in_child, wait
+from tests.kills.killed_child import KILLED, end_sessions, run_in_child, wait
 from tests.open_ended_runs import (
     NOTE,
     SECOND,
@@ -81,7 +81,7 @@ def serve(settings: Settings, until: Callable[[], bool] = lambda: False) -> None
 @contextmanager
 def worker(settings: Settings) -> Iterator[int]:
     """A worker process while the block lasts; gives its pid."""
-    pid = in_child(partial(serve, settings))
+    pid = run_in_child(partial(serve, settings))
     try:
         yield pid
     finally:
@@ -180,7 +180,7 @@ def test_a_worker_that_is_killed_around_a_plan_repeats_no_stored_call(database, 
     """The plan's row and the wait are one commit: they are there together, or neither is."""
     job = submit_tasks(database, settings, server, [task(1), task(2)])
     server.latency = 0.15
-    pid = in_child(partial(serve, settings))
+    pid = run_in_child(partial(serve, settings))
     if place == "before it is shown":
         wait_until(lambda: server.count >= 2, "the planner is asked", 180)
     else:
@@ -194,7 +194,7 @@ def test_a_worker_that_is_killed_around_a_plan_repeats_no_stored_call(database, 
         with database.engine.connect() as connection:
             shown = connection.execute(Approval.__table__.select().where(Approval.episode == item)).all()
         assert bool(shown) == (place != "before it is shown")
-    bury(settings)
+    end_sessions(settings)
     server.latency = 0.0
     with worker(settings):
         if place != "after the answer":
@@ -238,7 +238,7 @@ def test_a_plan_is_answered_while_a_worker_holds_its_episode_again(database, set
     job = submit_tasks(database, settings, server, [task(1)])
     with worker(settings):
         wait_for_plans(database, job)
-    bury(settings)
+    end_sessions(settings)
     cancel(database, job)
     assert (state(database, job), items(database, job, "state")) == ("cancelled", [("cancelled",)])
     assert list_waiting(database, job) == []
@@ -297,7 +297,7 @@ def test_new_code_shows_its_plan_anew(database, settings, server):
     job = submit_tasks(database, settings, server, [task(1)])
     with worker(settings):
         wait_for_plans(database, job)
-    bury(settings)
+    end_sessions(settings)
     cancel(database, job)
     resume(database, job)
     with database.writer.begin() as connection:

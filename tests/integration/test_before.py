@@ -17,8 +17,8 @@ from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import find_violations
 from tests.gold_agent import gold_replies
-from tests.integration.stored_database import asked, at, jobs, open_old, read
-from tests.stored_rows import read_stored_rows, state
+from tests.integration.stored_database import jobs, load_prompt_digests, make_port_replacement, open_old, read
+from tests.stored_rows import state, stored_rows
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
@@ -39,7 +39,7 @@ def server() -> Iterator[FakeEndpoint]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path, server) -> Iterator[Database]:
     """The old database, at its revision."""
-    opened = open_old(request, tmp_path, "0005", read(MADE, at(server.port)))
+    opened = open_old(request, tmp_path, "0005", read(MADE, make_port_replacement(server.port)))
     yield opened
     opened.close()
 
@@ -93,13 +93,13 @@ def test_it_is_migrated_and_nothing_of_it_is_lost(database):
 def test_a_job_whose_worker_was_killed_goes_on_from_what_it_had_recorded(database, server):
     upgrade(database)
     job, before = jobs(database)["killed"], finished(database)
-    recorded = asked(database, job)
+    recorded = load_prompt_digests(database, job)
     go_on(database, job)
     assert state(database, job) == "done" and endings(database, job) == ["answered"] * ITEMS
     after = finished(database)
     assert {episode: after[episode] for episode in before} == before
     # Every call is there once; those that the old code had recorded were not made again.
-    assert sorted([*recorded, *(call["sha256"] for call in server.calls)]) == asked(database, job)
+    assert sorted([*recorded, *(call["sha256"] for call in server.calls)]) == load_prompt_digests(database, job)
     assert not set(recorded) & {call["sha256"] for call in server.calls}
     with database.engine.connect() as connection:
         versions = text(
@@ -114,7 +114,7 @@ def test_a_job_whose_worker_was_killed_goes_on_from_what_it_had_recorded(databas
 def test_a_job_that_was_stopped_stays_so_until_it_is_resumed(database, server, project):
     upgrade(database)
     job, before = jobs(database)[project], finished(database)
-    recorded = asked(database, job)
+    recorded = load_prompt_digests(database, job)
     go_on(database, job)
     assert state(database, job) == project and server.count == 0
     resume(database, job)
@@ -122,7 +122,7 @@ def test_a_job_that_was_stopped_stays_so_until_it_is_resumed(database, server, p
     assert state(database, job) == "done" and endings(database, job) == ["answered"] * ITEMS
     after = finished(database)
     assert {episode: after[episode] for episode in before} == before
-    assert sorted([*recorded, *(call["sha256"] for call in server.calls)]) == asked(database, job)
+    assert sorted([*recorded, *(call["sha256"] for call in server.calls)]) == load_prompt_digests(database, job)
 
 
 def test_an_item_in_quarantine_stays_there_until_its_job_is_resumed(database, server):

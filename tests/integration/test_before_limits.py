@@ -19,9 +19,9 @@ from lumos_queue.builds.candidates import failure_reason
 from lumos_queue.commands import KEPT_DIGITS
 from lumos_queue.rollouts.derivation import is_right
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.made_at_limit import ITEMS, JOBS, LATER, NOW, go_on, reply, reports, settings_of
-from tests.integration.stored_database import at, bring_up_to_date, jobs, open_old, read
-from tests.stored_rows import read_stored_rows
+from tests.integration.made_at_limit import ITEMS, JOBS, LATER, NOW, load_reports, reply, resume_job, settings_of
+from tests.integration.stored_database import bring_up_to_date, jobs, make_port_replacement, open_old, read
+from tests.stored_rows import stored_rows
 
 MADE = Path(__file__).with_name("before_at_limit.jsonl.gz")  #: made_at_limit.py says how
 ADDED = {"scoring", "formulation_version", "plugins", "reply_endings", "row_origin"}  #: what a report says since then
@@ -37,7 +37,7 @@ def server() -> Iterator[FakeEndpoint]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path, server) -> Iterator[Database]:
     """The old database, opened by the code of today."""
-    lines = read(MADE, at(server.port))
+    lines = read(MADE, make_port_replacement(server.port))
     opened = open_old(request, tmp_path, "0006", [line for line in lines if line[0] not in (NOW, LATER)])
     bring_up_to_date(opened)
     yield opened
@@ -46,7 +46,7 @@ def database(request, tmp_path, server) -> Iterator[Database]:
 
 def told(stage: str, port: int) -> dict[str, dict[str, Any]]:
     """What the old code reported; of digests of prompts, as much as is stored by now."""
-    found = next(values for table, values in read(MADE, at(port)) if table == stage)
+    found = next(values for table, values in read(MADE, make_port_replacement(port)) if table == stage)
     return {
         project: one | {"asked": sorted(digest[:KEPT_DIGITS] for digest in one["asked"])}
         for project, one in found.items()
@@ -61,7 +61,7 @@ def without_additions(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, A
 
 
 def test_every_report_is_the_one_that_the_code_before_gave(database, server):
-    found = reports(database)
+    found = load_reports(database)
     assert without_additions(found) == told(NOW, server.port) and len(found) == len(JOBS)
     for project, one in found.items():
         assert one["report"]["formulation_version"] == 1 and one["report"]["scoring"]["at_limit"] == "wrong", project
@@ -74,11 +74,11 @@ def test_jobs_that_were_cut_off_go_on_as_they_began(database, server, tmp_path):
     later = told(LATER, server.port)
     for project in CUT:
         job = jobs(database)[project]
-        go_on(settings_of(tmp_path, database.url), job)
+        resume_job(settings_of(tmp_path, database.url), job)
         ended = {place: one for place, one in before[project].items() if one["ending"]}
         now = read_stored_rows(database, job)
         assert len(now) == ITEMS and {place: now[place] for place in ended} == ended and 0 < len(ended) < ITEMS
-    found = reports(database)
+    found = load_reports(database)
     for project, one in without_additions(found).items():
         versions = one["report"].pop("code_versions"), later[project]["report"].pop("code_versions")
         assert [sum(each["episodes"] for each in part) for part in versions] == [ITEMS, ITEMS]

@@ -25,7 +25,7 @@ from tests.integration.before_readers import (
     make_environment,
     resume_job,
 )
-from tests.integration.stored_database import at, bring_up_to_date, jobs, open_old, read
+from tests.integration.stored_database import bring_up_to_date, jobs, make_port_replacement, open_old, read
 from tests.stored_rows import state
 
 MADE = Path(__file__).with_name("before_readers.jsonl.gz")
@@ -48,7 +48,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path, server, monkeypatch) -> Iterator[Database]:
     """The old database, opened by the code of today, with the settings that the command line needs for it."""
-    lines = [line for line in read(MADE, at(server.port)) if line[0] != EXPECTED]
+    lines = [line for line in read(MADE, make_port_replacement(server.port)) if line[0] != EXPECTED]
     opened = open_old(request, tmp_path, REVISION, lines)
     bring_up_to_date(opened)
     for name, value in make_environment(tmp_path, opened.url).items():
@@ -59,7 +59,11 @@ def database(request, tmp_path, server, monkeypatch) -> Iterator[Database]:
 
 def read_expected(server: Server) -> dict[str, dict[str, Any]]:
     """By project: the episodes of the uninterrupted run, and the requests that were not answered before the kill."""
-    return {values["project"]: values for table, values in read(MADE, at(server.port)) if table == EXPECTED}
+    return {
+        values["project"]: values
+        for table, values in read(MADE, make_port_replacement(server.port))
+        if table == EXPECTED
+    }
 
 
 def compare_episodes(expected: dict[str, Any], current: dict[str, Any]) -> Iterator[str]:

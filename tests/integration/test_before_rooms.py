@@ -20,15 +20,15 @@ from tests.fake_endpoint import FakeEndpoint
 from tests.integration.before_rooms import (
     HALF_DONE,
     TRAINED,
-    differences,
-    environment,
-    finished,
-    go_on,
-    places,
-    with_words,
+    find_differences,
+    load_finished_jobs,
+    make_environment,
+    make_replacements,
+    replace_locations,
+    resume_job,
 )
-from tests.integration.command_outputs import everything, run
-from tests.integration.stored_database import asked, bring_up_to_date, jobs, open_old, read, write_files
+from tests.integration.command_outputs import collect_outputs, run
+from tests.integration.stored_database import bring_up_to_date, jobs, load_prompt_digests, open_old, read, write_files
 from tests.scripted_models import all_at_once, step_by_step
 from tests.stored_rows import state
 
@@ -64,10 +64,10 @@ def home() -> Iterator[Path]:
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def database(request, home, servers, monkeypatch) -> Iterator[Database]:
     """The old database, opened by the code of today, with the settings that the command line needs for it."""
-    lines = write_files(home, read(MADE, places(home, *servers)))
+    lines = write_files(home, read(MADE, make_replacements(home, *servers)))
     opened = open_old(request, home, "0006", lines)
     bring_up_to_date(opened)
-    for name, value in environment(home, opened.url).items():
+    for name, value in make_environment(home, opened.url).items():
         monkeypatch.setenv(name, value)
     # What reports tell of several samples was added since (tests/unit/test_samples.py).
     monkeypatch.setattr("lumos_queue.reports.report.sample_figures", lambda *_: {})
@@ -89,37 +89,38 @@ def told(different: dict[str, str]) -> str:
 def test_every_report_episode_query_and_build_is_as_it_was(database, home, servers):
     found = jobs(database)
     before = {HEADINGS.get(name, name): shown for name, shown in shown_before("now").items()}
-    now = with_words(everything(database, home, found), home, *servers)
+    now = replace_locations(collect_outputs(database, home, found), home, *servers)
     assert [now.pop(heading) for heading in ADDED_HEADINGS] == [[]]
     assert len(before) > 500
-    different = differences(before, now, [found[project] for project in (*HALF_DONE, TRAINED)])
+    different = find_differences(before, now, [found[project] for project in (*HALF_DONE, TRAINED)])
     assert not different, told(different)
 
 
 @pytest.mark.long
 def test_half_done_jobs_end_as_they_would_have_ended(database, home, servers):
     for project in HALF_DONE:
-        go_on(jobs(database)[project])
+        resume_job(jobs(database)[project])
     later = shown_before("later")
     before = {name: shown for name, shown in later.items() if not name.startswith(TRAINED)}
     assert len(before) == len(later) - 2
-    now = with_words(finished(database), home, *servers)
+    now = replace_locations(load_finished_jobs(database), home, *servers)
     assert all(before[f"{project}: rows"]["episode"] for project in HALF_DONE)
-    different = differences(before, now)
+    different = find_differences(before, now)
     assert not different, told(different)
 
 
 @pytest.mark.parametrize("project", HALF_DONE)
 def test_a_half_done_job_goes_on_without_repeating_anything(database, home, servers, project):
     job = jobs(database)[project]
-    recorded, items = asked(database, job), done_items(database, job)
+    recorded, items = load_prompt_digests(database, job), done_items(database, job)
     assert state(database, job) == "running" and 0 < len(items) < all_items(database, job)
-    go_on(job)
+    resume_job(job)
     assert state(database, job) == "done"
     calls = Counter(call["sha256"] for server in servers for call in server.calls)
-    assert len(asked(database, job)) == len(recorded) + calls.total()  # each call is there once, the recorded ones too
+    # Each call is stored once, and so is each recorded call.
+    assert len(load_prompt_digests(database, job)) == len(recorded) + calls.total()
     if not project.startswith("convert"):  # a chat is not shown the prompt as it is recorded
-        assert Counter(asked(database, job)) == Counter(recorded) + calls
+        assert Counter(load_prompt_digests(database, job)) == Counter(recorded) + calls
     after = done_items(database, job)
     assert {ordinal: after[ordinal] for ordinal in items} == items  # nor done, nor begun again
     with database.engine.connect() as connection:

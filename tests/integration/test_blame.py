@@ -13,7 +13,7 @@ from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
 from lumos_queue.rollouts.blame import fault
 from lumos_queue.submission.store import read_rows
 from tests.faulty_agent import WRONG_SUBGOAL, WRONG_VALUE, FaultyAgent
-from tests.integration.rollout_jobs import WithTasks, command, episodes, evaluated, long_rows, servers
+from tests.integration.rollout_jobs import WithTasks, command, episodes, evaluate_agent, long_rows, servers
 
 TASKS = 16
 
@@ -37,7 +37,7 @@ def test_exactly_the_planted_faults_are_found(kind, rows, request, tmp_path, mon
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
     monkeypatch.setenv("LUMOS_DATABASE_URL", url)
     planner, grounder = planted(rows)
-    database, job = evaluated(tmp_path, rows, planner, grounder, url=url)
+    database, job = evaluate_agent(tmp_path, rows, planner, grounder, url=url)
     failed = {one.task.row: one for one in episodes(database, f"job={job} score<1")}
     assert failed.keys() == planner.keys() | grounder.keys(), "every planted fault makes its episode fail"
     with servers(FaultyAgent(rows.benchmark, rows.tasks, planner, grounder)) as (plans, grounds):
@@ -120,7 +120,7 @@ def test_a_planner_that_stops_too_early_or_too_late_is_at_fault(rows, tmp_path, 
         def ground(self, prompt):
             return "R9 = Calculator(1)" if ": Go on." in prompt else super().ground(prompt)
 
-    database, job = evaluated(tmp_path, rows, {}, {}, kind=Stopping)
+    database, job = evaluate_agent(tmp_path, rows, {}, {}, kind=Stopping)
     assert {one.task.row for one in episodes(database, f"job={job} score<1")} == {early, late}
     with servers(Stopping(rows.benchmark, rows.tasks, {}, {})) as (plans, grounds):
         _, found = command(
@@ -140,7 +140,7 @@ def test_a_right_subgoal_in_other_words_is_no_fault(rows, tmp_path, monkeypatch,
         def plan(self, prompt):
             return "Subgoal 1: In other words." if prompt.count("<|assistant|>\n") == 1 else super().plan(prompt)
 
-    database, job = evaluated(tmp_path, rows, {}, {row: 2}, kind=Wordy)
+    database, job = evaluate_agent(tmp_path, rows, {}, {row: 2}, kind=Wordy)
     with servers(Wordy(rows.benchmark, rows.tasks, {}, {row: 2})) as (plans, grounds):
         _, found = command(
             app, capsys, "blame", "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
@@ -164,7 +164,7 @@ def test_one_pass_episodes_are_blamed_by_whole_replies(rows, tmp_path, monkeypat
             wrong = WRONG_SUBGOAL in prompt or task.row == bad_actions
             return f"R1 = Calculator({WRONG_VALUE})" if wrong else grounder_replies(gold, "one-pass", "maths")[0]
 
-    database, job = evaluated(tmp_path, rows, {}, {}, "one-pass", kind=OnePass)
+    database, job = evaluate_agent(tmp_path, rows, {}, {}, "one-pass", kind=OnePass)
     with servers(OnePass(rows.benchmark, rows.tasks, {}, {})) as (plans, grounds):
         _, found = command(
             app, capsys, "blame", "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
@@ -182,7 +182,7 @@ def test_pairs_of_a_test_split_are_written_only_if_allowed_and_licences_are_told
     bound.licence = "CC BY-NC 4.0"
     held_out = read_rows(bound, None, "test", False)
     wrong = {rows.tasks[0].row: 1, rows.tasks[1].row: 2}
-    database, job = evaluated(tmp_path, held_out, {}, wrong)
+    database, job = evaluate_agent(tmp_path, held_out, {}, wrong)
     with servers(FaultyAgent(rows.benchmark, rows.tasks, {}, wrong)) as (plans, grounds):
         _, found = command(
             app, capsys, "blame", "--where", f"job={job} score<1", "--planner", plans.tgi, "--grounder", grounds.tgi
@@ -200,7 +200,7 @@ def test_pairs_of_a_test_split_are_written_only_if_allowed_and_licences_are_told
 
 def test_jobs_that_are_no_pair_are_refused(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
-    database, job = evaluated(tmp_path, rows, {rows.tasks[0].row: 1}, {})
+    database, job = evaluate_agent(tmp_path, rows, {rows.tasks[0].row: 1}, {})
     with servers(FaultyAgent(rows.benchmark, rows.tasks, {rows.tasks[0].row: 1}, {})) as (plans, grounds):
         _, found = command(
             app, capsys, "blame", "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi

@@ -28,7 +28,7 @@ from lumos_queue.records import Task
 from lumos_queue.rollouts.judged_rows import build_judged_rows
 from lumos_queue.submission.store import Rows, submit
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.made_at_limit import go_on, settings_of
+from tests.integration.made_at_limit import resume_job, settings_of
 from tests.integration.rollout_jobs import command, episodes, rows_of
 from tests.stored_rows import run_embedded
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES
@@ -213,7 +213,7 @@ def test_after_a_kill_no_recorded_vote_is_asked_for_again(url, tmp_path, capsys)
         work_and_die(settings, identifier)
         database = open_database(settings.database)
         recorded, before = count(database, identifier), server.count
-        go_on(settings, identifier)
+        resume_job(settings, identifier)
         assert 0 < recorded < count(database, identifier) == 10 * 10
         assert server.count - before == 10 * 10 - recorded
     _, report = command(app, capsys, "report", identifier)
@@ -233,7 +233,7 @@ def work_and_die(settings, job: str) -> None:
     """Until some votes are stored."""
     pid = os.fork()
     if not pid:
-        go_on(settings, job)
+        resume_job(settings, job)
         os._exit(0)
     try:
         database, until = open_database(settings.database), time.monotonic() + 60

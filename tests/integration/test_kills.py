@@ -6,14 +6,14 @@ import pytest
 
 from tests.kills.experts import kill_experts
 from tests.kills.many import kill_often
-from tests.kills.search import ROW, kill_at, prepare, recorded_search
+from tests.kills.search import ROW, kill_at, make_recorded_search, prepare
 from tests.recorded_search import answer_files
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # a child uses no thread of this process
 
 
 def test_a_recorded_search_goes_on_from_every_fortieth_step(shared_data, tmp_path):
-    search = prepare(*recorded_search(dict(answer_files(shared_data))[ROW]), "I3-inst", tmp_path)
+    search = prepare(*make_recorded_search(dict(answer_files(shared_data))[ROW]), "I3-inst", tmp_path)
     stored = search.expected[ROW]
     assert (len(stored["completion"]), len(stored["execution"])) == (43, 43)
     assert search.steps == 86 + len(stored["tool_call"])

@@ -29,7 +29,7 @@ from lumos_queue.submission.store import Rows, submit
 from tests import tool_apis
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.made_builds import make, rows_in
-from tests.kills.killed_child import bury, settings_of, work_and_die
+from tests.kills.killed_child import end_sessions, make_settings, work_and_die
 from tests.native_models import NativeServer, as_message, function_call
 from tests.stored_rows import run_embedded
 from tests.tool_scripts import call, finish, give_up
@@ -190,7 +190,7 @@ def test_after_a_kill_no_call_is_repeated(formulation, tmp_path):
     for least in (1, 2, 5):
         home = tmp_path / str(least)
         home.mkdir()
-        settings = settings_of(home)
+        settings = make_settings(home)
         with ExitStack() as stack:
             server = stack.enter_context(NativeServer([json.loads(json.dumps(one)) for one in replies]))
             manager = stack.enter_context(FakeEndpoint(lambda prompt: SUCCESS))
@@ -200,7 +200,7 @@ def test_after_a_kill_no_call_is_repeated(formulation, tmp_path):
             database.close()
             assert work_and_die(settings, job, home / "log", least) == -9
             before = server.count
-            bury(settings)
+            end_sessions(settings)
             assert work_and_die(settings, job, home / "log", None) == 0
             assert before < calls == server.count and server.wrong == []
         database = open_database(settings.database)

@@ -13,7 +13,7 @@ from db.connection import Database, open_database
 from lumos_queue.cli.main import main
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
-from tests.kills.killed_child import bury
+from tests.kills.killed_child import end_sessions
 from tests.open_ended_models import LISTS, POEM, reply
 from tests.open_ended_runs import read_everything
 from tests.terminal import Terminal
@@ -167,12 +167,12 @@ def test_at_a_terminal_a_person_is_asked_and_a_kill_while_it_waits_changes_nothi
     killed.kill()
     again = job_of(lumos)
     assert again != job and lumos("approve", f"{again}-0", "--no", "--note", NOTE).code == 0  # the kill is not noticed
-    bury(Settings(home=tmp_path))
+    end_sessions(Settings(home=tmp_path))
     second = Terminal(["resume", again], environment)
     second.expect("Approve this plan? [y/n]")  # the report's first plan, or the artwork's second
     second.kill()
     assert lumos("approve", again).code == 0
-    bury(Settings(home=tmp_path))
+    end_sessions(Settings(home=tmp_path))
     assert lumos("resume", again).code in (0, 3)
     lumos("approve", again)
     assert lumos("resume", again).code == 0

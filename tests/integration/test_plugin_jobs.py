@@ -17,8 +17,8 @@ from db.models import JobRow
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
-from tests.forked_commands import fork_lumos
-from tests.kills.killed_child import bury
+from tests.forked_commands import forked_lumos
+from tests.kills.killed_child import end_sessions
 from tests.plugin_packages import install_example
 from tests.services import free_port, wait_until
 from tests.stored_rows import make_tables
@@ -147,7 +147,7 @@ def test_a_killed_job_goes_on_and_only_with_the_same_code_unless_that_is_accepte
         running.send_signal(signal.SIGKILL)
         assert running.wait() == -signal.SIGKILL
         (job,) = jobs(opened)
-    bury(lumos.settings)
+    end_sessions(lumos.settings)
     (tmp_path / "go_on").touch()
     assert job.state == "running"
     change_a_line(site)

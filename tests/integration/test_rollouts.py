@@ -29,7 +29,7 @@ from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
 from tests.faulty_agent import WRONG_SUBGOAL, WRONG_VALUE, FaultyAgent
 from tests.forked_commands import Forked
-from tests.integration.rollout_jobs import command, episodes, evaluated, long_rows, rows_of, servers
+from tests.integration.rollout_jobs import command, episodes, evaluate_agent, long_rows, rows_of, servers
 from tests.kills import killed_child
 from tests.services import wait_until
 from tests.stored_rows import run_embedded
@@ -97,7 +97,7 @@ def _hits(episode, at: int) -> list[bool]:
 
 def test_a_derived_task_says_where_it_comes_from_and_its_replies_are_its_content(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
-    database, job = evaluated(tmp_path, rows, {rows.tasks[0].row: 2}, {})
+    database, job = evaluate_agent(tmp_path, rows, {rows.tasks[0].row: 2}, {})
     with servers(FaultyAgent(rows.benchmark, rows.tasks, {rows.tasks[0].row: 2}, {})) as (plans, grounds):
         found = go_on(capsys, job, plans, grounds, "--samples", "1")
         again = go_on(capsys, job, plans, grounds, "--samples", "1")
@@ -153,7 +153,7 @@ def _is_call(step) -> bool:
 def test_labels_of_a_test_split_are_written_only_if_allowed(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
     held_out = rows_of(rows.benchmark, rows.tasks[:2], "test")
-    database, job = evaluated(tmp_path, held_out, {}, {})
+    database, job = evaluate_agent(tmp_path, held_out, {}, {})
     with servers(FaultyAgent(rows.benchmark, rows.tasks, {}, {})) as (plans, grounds):
         found = go_on(capsys, job, plans, grounds, "--samples", "1", "--at", "last")
     refused, allowed = tmp_path / "refused.jsonl", tmp_path / "allowed.jsonl"
@@ -166,7 +166,7 @@ def test_labels_of_a_test_split_are_written_only_if_allowed(rows, tmp_path, monk
 
 
 def test_the_digest_of_a_derived_dataset_is_of_its_given_replies_too(rows, tmp_path):
-    database, job = evaluated(tmp_path, rows, {}, {})
+    database, job = evaluate_agent(tmp_path, rows, {}, {})
     one = derive(episodes(database, f"job={job}"), prefixes("each", False)).rows[""]
     same = derive(episodes(database, f"job={job}"), prefixes("each", False)).rows[""]
     assert one.digest == same.digest != rows.digest
@@ -179,7 +179,7 @@ def test_the_digest_of_a_derived_dataset_is_of_its_given_replies_too(rows, tmp_p
 
 def test_requests_that_cannot_be_carried_out_are_refused_before_anything_is_stored(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
-    database, job = evaluated(tmp_path, rows, {}, {})
+    database, job = evaluate_agent(tmp_path, rows, {}, {})
     ends = ["--planner", "tgi://127.0.0.1:1", "--grounder", "tgi://127.0.0.1:1"]
     for problem, arguments in {
         "give --where": [],
@@ -214,14 +214,14 @@ def test_labels_wait_for_all_rollouts_and_a_step_that_nothing_judges_has_none():
 
 def test_a_killed_rollout_job_goes_on_and_repeats_no_recorded_call(rows, tmp_path, monkeypatch):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
-    database, job = evaluated(tmp_path, rows, {rows.tasks[0].row: 2}, {})
+    database, job = evaluate_agent(tmp_path, rows, {rows.tasks[0].row: 2}, {})
     derived = derive(episodes(database, f"job={job}"), prefixes("each", False)).rows[""]
     settings = Settings(home=tmp_path, concurrency=4)
     with servers(FaultyAgent(rows.benchmark, rows.tasks, {}, {}), latency=0.2) as (plans, grounds):
         agent = Agent(roles={"planner": plans.tgi, "grounder": grounds.tgi}, domain="maths")
         infer = Infer("wordmath", derived.digest, derived.split, "iterative", agent, samples=2)
         rollouts, _ = submit(database, settings, Evaluate(infer), derived)
-        worker = Forked(killed_child.go_on, settings, rollouts)
+        worker = Forked(killed_child.resume_job, settings, rollouts)
         try:
             wait_until(lambda: _recorded(database, rollouts)[0] > 8, "some calls are recorded", 60)
         finally:
@@ -229,9 +229,9 @@ def test_a_killed_rollout_job_goes_on_and_repeats_no_recorded_call(rows, tmp_pat
         before, given = _recorded(database, rollouts)
         assert given, "given replies were recorded before the kill"
         plans.latency = grounds.latency = 0.0
-        killed_child.bury(settings)
+        killed_child.end_sessions(settings)
         earlier = plans.count + grounds.count
-        killed_child.go_on(settings, rollouts)
+        killed_child.resume_job(settings, rollouts)
         asked = plans.count + grounds.count - earlier
     after, _ = _recorded(database, rollouts)
     made = episodes(database, f"job={rollouts}")
@@ -266,7 +266,7 @@ def test_stored_plans_are_grounded_anew(rows, tmp_path, monkeypatch, capsys):
     """A grounder that erred is replaced by one that does not: the plans stay, every action runs again."""
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
     wrong = {rows.tasks[0].row: 1, rows.tasks[1].row: 2}
-    database, job = evaluated(tmp_path, rows, {}, wrong)
+    database, job = evaluate_agent(tmp_path, rows, {}, wrong)
     assert {one.task.row for one in episodes(database, f"job={job} score<1")} == set(wrong)
     with FakeEndpoint(FaultyAgent(rows.benchmark, rows.tasks, {}, {}).ground) as grounds:
         _, found = command(app, capsys, "reground", "--where", f"job={job}", "--grounder", grounds.tgi)
@@ -282,7 +282,7 @@ def test_stored_plans_are_grounded_anew(rows, tmp_path, monkeypatch, capsys):
 
 def test_converted_annotations_are_grounded_anew_too(rows, tmp_path):
     """What is given then is the text that the noted subgoals would have been replied in."""
-    database, _ = evaluated(tmp_path, rows, {}, {})
+    database, _ = evaluate_agent(tmp_path, rows, {}, {})
     (source, *_) = episodes(database, "")
     annotated = replace(source, formulation="annotation", steps=tuple(step for step in source.steps if not step.role))
     given = derive([annotated], regroundings).rows[""].tasks[0].inputs["given"]
@@ -293,7 +293,7 @@ def test_converted_annotations_are_grounded_anew_too(rows, tmp_path):
 
 
 def test_episodes_of_two_kinds_are_two_jobs(rows, tmp_path):
-    database, _ = evaluated(tmp_path, rows, {}, {})
+    database, _ = evaluate_agent(tmp_path, rows, {}, {})
     found = episodes(database, "")
     with pytest.raises(SpecError, match="one benchmark, split, licence and formulation"):
         derive([found[0], replace(found[1], split="test")], prefixes("each", False))

@@ -26,7 +26,7 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import INVARIANTS
 from tests.gold_agent import gold_replies
-from tests.kills.killed_child import bury
+from tests.kills.killed_child import end_sessions
 from tests.services import CeleryWorker, wait_until
 from tests.stored_rows import state
 from workers.context import WorkerContext
@@ -142,7 +142,7 @@ def test_QUIT_ends_the_worker_at_once_and_tears_nothing(wordmath, redis_url, pos
         run.worker.process.wait(timeout=60)
         wait_until(lambda: not any(alive(process) for process in family), "its children are gone", 60)
         assert look(run).items.get("done", 0) == 0
-        bury(run.settings)
+        end_sessions(run.settings)
         check_another_worker_completes_it(run, lost=2 * CONCURRENCY)
 
 
@@ -159,7 +159,7 @@ def test_KILL_of_any_process_tears_nothing(victim, wordmath, redis_url, postgres
         if victim == "child":
             assert run.worker.alive
             wait_until(run.worker.children, "the parent starts another child", 60)
-        bury(run.settings)
+        end_sessions(run.settings)
         check_another_worker_completes_it(run, lost=2 * CONCURRENCY)
 
 
@@ -169,7 +169,7 @@ def test_the_hard_time_limit_kills_a_child_and_tears_nothing(wordmath, redis_url
         wait_until(lambda: run.worker.has_logged("Hard time limit"), "the limit is reached", 60)
         wait_until(lambda: run.worker.children() not in ([], child), "another child is started", 60)
         assert run.worker.alive
-        bury(run.settings)
+        end_sessions(run.settings)
         check_another_worker_completes_it(run, lost=2 * CONCURRENCY)
 
 

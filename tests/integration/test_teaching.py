@@ -24,7 +24,7 @@ from lumos_queue.submission.store import Rows
 from tests import scripted_teacher as teacher
 from tests.fake_endpoint import FakeEndpoint
 from tests.forked_commands import Forked
-from tests.kills.killed_child import bury, go_on
+from tests.kills.killed_child import end_sessions, resume_job
 from tests.services import wait_until
 from tests.stored_rows import read_stored_rows, run_embedded, state
 from workers.context import WorkerContext
@@ -187,12 +187,12 @@ def test_a_killed_conversion_goes_on_with_the_same_dataset_and_repeats_no_comple
         process = Forked(work_on, home, identifier)
         wait_until(lambda: len(server.calls) - before >= 30, "thirty calls", 60)
         process.kill()
-        bury(Settings(home=home))
+        end_sessions(Settings(home=home))
         with killed.engine.connect() as connection:
             stored = Counter(one.hex() for one in connection.execute(select(CompletionRow.prompt_digest)).scalars())
         assert 0 < sum(stored.values()) < sum(map(asks_twice, range(teacher.ROWS))) + teacher.ROWS
         at_kill = len(server.calls)
-        go_on(Settings(home=home, concurrency=4), identifier)
+        resume_job(Settings(home=home, concurrency=4), identifier)
         after = Counter(call["sha256"] for call in server.calls[at_kill:])
     assert state(killed, identifier) == "done"
     assert not stored.keys() & after.keys()
@@ -202,7 +202,7 @@ def test_a_killed_conversion_goes_on_with_the_same_dataset_and_repeats_no_comple
 
 
 def work_on(home: Path, job: str) -> None:
-    go_on(Settings(home=home, concurrency=4), job)
+    resume_job(Settings(home=home, concurrency=4), job)
 
 
 def submitted(folder, job, rows):

@@ -13,7 +13,7 @@ from performance.toolworld.policies import oracle
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.rollout_jobs import command
 from tests.kills.search import kill_at, prepare
-from tests.kills.world import SPLIT, world_search
+from tests.kills.world import SPLIT, find_world_search
 from tests.tool_judges import label
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # a child uses no thread of this process
@@ -64,7 +64,7 @@ def test_a_bad_dial_ends_the_command_with_one_line(home, capsys):
 
 
 def test_a_search_through_traps_and_limits_is_the_same_after_a_kill(tmp_path):
-    search = prepare(*world_search(), SPLIT, tmp_path)
+    search = prepare(*find_world_search(), SPLIT, tmp_path)
     assert len(search.expected[search.row]["tool_call"]) > 5
     for step in (3, search.steps // 2, search.steps - 3):
         assert kill_at(search, step) == (step, search.steps - step, 0)

@@ -37,7 +37,7 @@ from performance.toolworld.policies import Policies, noisy, teach
 from performance.toolworld.results import count_repeated_calls, print_results, prompt_lengths
 from performance.toolworld.rows import TaughtRows, label_rollouts, read_rollouts, write_rows
 from tests.forked_commands import Forked
-from tests.kills.killed_child import bury
+from tests.kills.killed_child import end_sessions
 from tests.stored_rows import make_tables, run_embedded, submit
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
@@ -137,7 +137,7 @@ def work_on(folder: Path, stop: Callable[[], bool] = lambda: False) -> tuple[Dat
 def test_rollouts_that_were_killed_in_their_middle_go_on_and_make_the_same_rows(taught, tmp_path):
     make_tables(tmp_path)
     assert Forked(die_after_some, tmp_path).wait() == 9
-    bury(Settings(home=tmp_path))
+    end_sessions(Settings(home=tmp_path))
     before = open_database(Settings(home=tmp_path).database)
     done_before = list(stream_episodes(before, parse_where("benchmark=toolworld")))
     before.close()

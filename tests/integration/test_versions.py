@@ -9,14 +9,14 @@ from db.models import Attempt, CompletionRow, EpisodeRow
 from db.recount import differences, repair
 from lumos_queue.cli.report_tables import print_reports
 from lumos_queue.reports.report import make_report
-from tests.integration.rollout_jobs import evaluated, long_rows
+from tests.integration.rollout_jobs import evaluate_agent, long_rows
 
 EPISODES = 5
 
 
 def mixed(folder, url):
     """An evaluation of whose episodes two were made by another version of the code, with other prompts."""
-    database, job = evaluated(folder, long_rows(2, EPISODES), {}, {}, url=url)
+    database, job = evaluate_agent(folder, long_rows(2, EPISODES), {}, {}, url=url)
     with database.writer.begin() as connection:
         own = connection.execute(select(Attempt.code_version).limit(1)).scalar_one()
         two = connection.execute(select(EpisodeRow.id).order_by(EpisodeRow.id).limit(2)).scalars().all()
@@ -56,7 +56,7 @@ def test_a_report_names_every_version_of_code_and_prompts(database, tmp_path, mo
 
 
 def test_one_version_is_named_without_a_count(tmp_path, capsys):
-    stored, job = evaluated(tmp_path / "home", long_rows(2, 2), {}, {})
+    stored, job = evaluate_agent(tmp_path / "home", long_rows(2, 2), {}, {})
     with stored.engine.connect() as connection:
         report = make_report(connection, get_job(connection, job))
     stored.close()

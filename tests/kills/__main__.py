@@ -14,17 +14,17 @@ from pathlib import Path
 
 from tests.kills.experts import kill_experts
 from tests.kills.many import kill_often
-from tests.kills.search import ROW, kill_at, prepare, recorded_search
+from tests.kills.search import ROW, kill_at, make_recorded_search, prepare
 from tests.recorded_search import answer_files
 
 
-def every_step(data: Path, folder: Path) -> bool:
+def kill_at_every_step(data: Path, folder: Path) -> bool:
     """Whether the search came to the same end from each of its steps, and repeated none."""
     content = dict(answer_files(data)).get(ROW)
     if content is None:
         print(f"no search of query {ROW} in {data}/toolbench/answer: give --data", file=sys.stderr)
         return False
-    search = prepare(*recorded_search(content), "I3-inst", folder)
+    search = prepare(*make_recorded_search(content), "I3-inst", folder)
     began, failures = time.monotonic(), 0
     for step in range(search.steps):
         try:
@@ -45,14 +45,14 @@ def every_step(data: Path, folder: Path) -> bool:
     return not failures
 
 
-def random_instants(folder: Path, episodes: int, kills: int, seed: int) -> bool:
+def kill_at_random_instants(folder: Path, episodes: int, kills: int, seed: int) -> bool:
     began = time.monotonic()
     account = kill_often(folder, episodes, kills, seed, longest=1.5)
     print(f"random instants: {account}, {time.monotonic() - began:.0f} s")
     return not (account.repeated or account.different)
 
 
-def instants_of_experts(folder: Path, kills: int, seed: int) -> bool:
+def kill_experts_at_random(folder: Path, kills: int, seed: int) -> bool:
     began = time.monotonic()
     account = kill_experts(folder, kills, seed, longest=1.0)
     print(f"plans of experts: {account}, {time.monotonic() - began:.0f} s")
@@ -69,10 +69,10 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lumos-kills-") as folder:
         (search_folder := Path(folder) / "search").mkdir()
-        sound = every_step(options.data, search_folder)
-        sound &= random_instants(Path(folder), options.episodes, options.kills, options.seed)
+        sound = kill_at_every_step(options.data, search_folder)
+        sound &= kill_at_random_instants(Path(folder), options.episodes, options.kills, options.seed)
         (experts_folder := Path(folder) / "experts").mkdir()
-        sound &= instants_of_experts(experts_folder, options.expert_kills, options.seed)
+        sound &= kill_experts_at_random(experts_folder, options.expert_kills, options.seed)
     return 0 if sound else 1
 
 

@@ -37,8 +37,17 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from tests.integration.rollout_jobs import rows_of
-from tests.kills.killed_child import DONE, KILLED, bury, go_on, in_child, settings_of, wait, wait_for_progress
-from tests.kills.stored_episodes import whole
+from tests.kills.killed_child import (
+    DONE,
+    KILLED,
+    end_sessions,
+    make_settings,
+    resume_job,
+    run_in_child,
+    wait,
+    wait_for_progress,
+)
+from tests.kills.stored_episodes import load_episodes
 from tests.stored_rows import state
 
 SAMPLES = 2
@@ -78,10 +87,10 @@ def submit_job(home: Path) -> str:
         tools=prepare_experts({"experts": "own"}),
         samplings=FORMULATIONS.load("model-synthesis").samplings,
     )
-    database = open_database(settings_of(home).database)
+    database = open_database(make_settings(home).database)
     upgrade(database)
     infer = Infer("openagi", rows.digest, "all", "model-synthesis", agent)
-    job, _ = submit(database, settings_of(home), Evaluate(infer), rows)
+    job, _ = submit(database, make_settings(home), Evaluate(infer), rows)
     database.close()
     return job
 
@@ -98,7 +107,7 @@ def work(settings: Settings, job: str, log: Path, seconds: float) -> None:
         return await plain(self, facts, inputs)
 
     ExpertHost.run = run  # type: ignore[method-assign]
-    go_on(settings, job)
+    resume_job(settings, job)
 
 
 def kill_experts(folder: Path, kills: int, seed: int, longest: float) -> Account:
@@ -109,17 +118,17 @@ def kill_experts(folder: Path, kills: int, seed: int, longest: float) -> Account
     draw = random.Random(f"kills of experts {seed}")
     ExpertActions()  # what a child would import as it begins
     first = submit_job(folder / "whole")
-    settings = settings_of(folder / "whole", concurrency=3)
-    assert wait(in_child(partial(work, settings, first, folder / "whole.log", 0.0))) == DONE
+    settings = make_settings(folder / "whole", concurrency=3)
+    assert wait(run_in_child(partial(work, settings, first, folder / "whole.log", 0.0))) == DONE
     reference = _load_finished(settings, first)
     job, log = submit_job(folder / "killed"), folder / "killed.log"
-    settings = settings_of(folder / "killed", concurrency=3)
+    settings = make_settings(folder / "killed", concurrency=3)
     log.touch()
     database = open_database(settings.database)
     repeated_runs, stored_runs = 0, [set[str]()]
     for number in range(kills):
         before = len(_lines(log))
-        pid = in_child(partial(work, settings, job, log, SECONDS))
+        pid = run_in_child(partial(work, settings, job, log, SECONDS))
         if number % 2:  # every other kill comes when something new is stored, however slow the machine is
             wait_for_progress(lambda: _load_stored_runs(database, job) != stored_runs[-1])
         time.sleep(draw.uniform(0.0, longest))
@@ -128,9 +137,9 @@ def kill_experts(folder: Path, kills: int, seed: int, longest: float) -> Account
         repeated_runs += sum(line in stored_runs[-1] for line in _lines(log)[before:])
         time.sleep(0.02)
         stored_runs.append(_load_stored_runs(database, job))
-        bury(settings)
+        end_sessions(settings)
     before = len(_lines(log))
-    assert wait(in_child(partial(work, settings, job, log, 0.0))) == DONE
+    assert wait(run_in_child(partial(work, settings, job, log, 0.0))) == DONE
     repeated_runs += sum(line in stored_runs[-1] for line in _lines(log)[before:])
     assert state(database, job) == "done"
     episodes = _load_finished(settings, job)
@@ -168,7 +177,7 @@ def _load_stored_runs(database: Database, job: str) -> set[str]:
 def _load_finished(settings: Settings, job: str) -> dict[str, Any]:
     """By the task's row: what is stored of it, and its artifacts by digest. Who ran an equal call first may differ."""
     database = open_database(settings.database)
-    episodes = whole(database, job)
+    episodes = load_episodes(database, job)
     for episode in episodes.values():
         episode["tool_call"] = [row[:-1] for row in episode["tool_call"]]
         del episode["rows"]["agent"]  # it names the file of rules

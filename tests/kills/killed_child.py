@@ -26,11 +26,11 @@ from workers.dispatcher import Dispatcher
 KILLED, DONE = -signal.SIGKILL, 0
 
 
-def settings_of(home: Path, **options: object) -> Settings:
+def make_settings(home: Path, **options: object) -> Settings:
     return Settings(home=home, poll_seconds=0.02, flush_seconds=0.02, **options)  # type: ignore[arg-type]
 
 
-def in_child(work: Callable[[], None]) -> int:
+def run_in_child(work: Callable[[], None]) -> int:
     """Carry `work` out in a process group of its own; returns its pid."""
     pid = os.fork()
     if pid:
@@ -58,14 +58,14 @@ def wait_for_progress(condition: Callable[[], bool], seconds: float = 30.0) -> N
         time.sleep(0.02)
 
 
-def bury(settings: Settings) -> None:
+def end_sessions(settings: Settings) -> None:
     """Declare the sessions of processes that are known to be dead dead, without waiting for their leases to end."""
     database = open_database(settings.database)
     reap(database, 0, SilenceWatch(-1.0))
     database.close()
 
 
-def go_on(settings: Settings, job: str) -> None:
+def resume_job(settings: Settings, job: str) -> None:
     """Work on a job until it is done."""
     process = WorkerContext(settings)
     try:
@@ -74,7 +74,7 @@ def go_on(settings: Settings, job: str) -> None:
         process.close()
 
 
-def go_on_stepwise(settings: Settings, job: str, log: Path, least: int | None = None) -> None:
+def resume_stepwise(settings: Settings, job: str, log: Path, least: int | None = None) -> None:
     """The same, but every step is stored before the next begins; what is carried out is written to a log, a line
     each. Dies as soon as `least` steps are stored.
 
@@ -97,14 +97,14 @@ def go_on_stepwise(settings: Settings, job: str, log: Path, least: int | None = 
     async def wait_for_capacity(journal: EpisodeJournal) -> None:
         await until_stored()
 
-    def record(journal: EpisodeJournal, step: Step, plainly: Callable[[EpisodeJournal, Step], None]) -> None:
+    def record(journal: EpisodeJournal, step: Step, original: Callable[[EpisodeJournal, Step], None]) -> None:
         nonlocal stored_steps
         stored_steps += 1
         os.write(log_file, f"{step.position} {step.branch}\n".encode())
-        plainly(journal, step)
+        original(journal, step)
 
-    async def call(context: StepContext, tool: str, /, *, plainly, **arguments):
-        outcome = await plainly(context, tool, **arguments)
+    async def call(context: StepContext, tool: str, /, *, original, **arguments):
+        outcome = await original(context, tool, **arguments)
         await until_stored()
         return outcome
 
@@ -112,10 +112,10 @@ def go_on_stepwise(settings: Settings, job: str, log: Path, least: int | None = 
     plain_record, plain_call = EpisodeJournal.record, StepContext.call
     EpisodeJournal.wait_for_capacity = wait_for_capacity  # type: ignore[method-assign]
     EpisodeJournal.record = lambda self, step: record(self, step, plain_record)  # type: ignore[method-assign]
-    StepContext.call = lambda self, tool, /, **rest: call(self, tool, plainly=plain_call, **rest)  # type: ignore
-    go_on(settings, job)
+    StepContext.call = lambda self, tool, /, **rest: call(self, tool, original=plain_call, **rest)  # type: ignore
+    resume_job(settings, job)
 
 
 def work_and_die(settings: Settings, job: str, log: Path, least: int | None) -> int:
     """How a child ended that works so."""
-    return wait(in_child(partial(go_on_stepwise, settings, job, log, least)))
+    return wait(run_in_child(partial(resume_stepwise, settings, job, log, least)))

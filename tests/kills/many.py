@@ -34,8 +34,17 @@ from performance.tool_agents.questions import Question, make_questions
 from performance.tool_agents.world import RELATIONS, World
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.rollout_jobs import rows_of
-from tests.kills.killed_child import DONE, KILLED, bury, go_on, in_child, settings_of, wait, wait_for_progress
-from tests.kills.stored_episodes import asked, whole
+from tests.kills.killed_child import (
+    DONE,
+    KILLED,
+    end_sessions,
+    make_settings,
+    resume_job,
+    run_in_child,
+    wait,
+    wait_for_progress,
+)
+from tests.kills.stored_episodes import count_prompts, load_episodes
 from tests.stored_rows import state
 
 IN_FLIGHT = 6
@@ -54,16 +63,16 @@ def import_all(settings: Settings, url: str) -> None:
     asyncio.run(look())
 
 
-def replies() -> Models:
+def make_models() -> Models:
     return Models(0, 0.1)
 
 
-def rows_for(name: str, world: World, questions: Sequence[Question]) -> Rows:
+def make_rows(name: str, world: World, questions: Sequence[Question]) -> Rows:
     """The questions as rows of ToolBench, with the answers of their faulty tools recorded."""
-    return rows_of(open_benchmark("toolbench"), [_task(world, question) for question in questions], "I1-inst")
+    return rows_of(open_benchmark("toolbench"), [_make_task(world, question) for question in questions], "I1-inst")
 
 
-def _task(world: World, question: Question) -> Task:
+def _make_task(world: World, question: Question) -> Task:
     plain, tools = question.task(), Tools(world, question, Setting(share=0.75), 0)
     answers = []
     for provider, name in question.apis:
@@ -84,13 +93,13 @@ def _task(world: World, question: Question) -> Task:
 
 def submit_all(home: Path, url: str, many: int) -> list[str]:
     """A job of each formulation with a quarter of the episodes; returns their ids."""
-    settings, world, jobs = settings_of(home, concurrency=IN_FLIGHT), World(0), []
+    settings, world, jobs = make_settings(home, concurrency=IN_FLIGHT), World(0), []
     questions = make_questions(world, 0, many)
     database = open_database(settings.database)
     upgrade(database)
     for index, name in enumerate(NAMES):
         formulation = FORMULATIONS.load(name)
-        rows = rows_for(name, world, questions[index :: len(NAMES)])
+        rows = make_rows(name, world, questions[index :: len(NAMES)])
         agent = Agent(
             dict.fromkeys(formulation.roles, url), "tools", limits=formulation.limits, samplings=formulation.samplings
         )
@@ -103,7 +112,7 @@ def submit_all(home: Path, url: str, many: int) -> list[str]:
 
 def work(settings: Settings, jobs: Sequence[str]) -> None:
     for job in jobs:
-        go_on(settings, job)
+        resume_job(settings, job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,39 +134,41 @@ def kill_often(folder: Path, many: int, kills: int, seed: int, longest: float = 
     Raises AssertionError when the work is done before as many kills have hit it.
     """
     draw = random.Random(f"kills {seed}")
-    with FakeEndpoint(replies().reply) as server:
-        import_all(settings_of(folder), server.tgi)
+    with FakeEndpoint(make_models().reply) as server:
+        import_all(make_settings(folder), server.tgi)
         reference = _load_undisturbed(folder / "whole", server, many)
         server.latency = LATENCY
         server.calls.clear()
-        settings = settings_of(folder / "killed", concurrency=IN_FLIGHT)
+        settings = make_settings(folder / "killed", concurrency=IN_FLIGHT)
         jobs = submit_all(settings.home, server.tgi, many)
         database = open_database(settings.database)
         snapshots: list[tuple[Counter[str], Counter[str]]] = []
         for number in range(kills):
             rotated_jobs = jobs[number % len(jobs) :] + jobs[: number % len(jobs)]  # so that each formulation is hit
-            pid = in_child(partial(work, settings, [job for job in rotated_jobs if state(database, job) != "done"]))
+            pid = run_in_child(partial(work, settings, [job for job in rotated_jobs if state(database, job) != "done"]))
             if number % 2:  # every other kill comes when something new is stored, however slow the machine is
                 stored_count = snapshots[-1][0].total()
-                wait_for_progress(lambda stored_count=stored_count: asked(database, jobs).total() > stored_count)
+                wait_for_progress(
+                    lambda stored_count=stored_count: count_prompts(database, jobs).total() > stored_count
+                )
             time.sleep(draw.uniform(0.0, longest))
             os.killpg(pid, signal.SIGKILL)
             assert wait(pid) == KILLED, f"all was done after {number} of {kills} kills"
             time.sleep(0.02)  # what the dead process had sent arrives
-            snapshots.append((asked(database, jobs), Counter(call["sha256"] for call in server.calls)))
-            bury(settings)
+            snapshots.append((count_prompts(database, jobs), Counter(call["sha256"] for call in server.calls)))
+            end_sessions(settings)
         server.latency = 0.0
-        assert wait(in_child(partial(work, settings, jobs))) == DONE
+        assert wait(run_in_child(partial(work, settings, jobs))) == DONE
         return _account(database, jobs, server, snapshots, reference)
 
 
 def _load_undisturbed(home: Path, server: FakeEndpoint, many: int) -> list[dict[str, Any]]:
     """What the jobs store that nothing kills."""
-    settings = settings_of(home, concurrency=IN_FLIGHT)
+    settings = make_settings(home, concurrency=IN_FLIGHT)
     jobs = submit_all(home, server.tgi, many)
-    assert wait(in_child(partial(work, settings, jobs))) == DONE
+    assert wait(run_in_child(partial(work, settings, jobs))) == DONE
     database = open_database(settings.database)
-    episodes_by_job = [whole(database, job) for job in jobs]
+    episodes_by_job = [load_episodes(database, job) for job in jobs]
     database.close()
     return episodes_by_job
 
@@ -169,8 +180,8 @@ def _account(
     snapshots: Sequence[tuple[Counter[str], Counter[str]]],
     reference: Sequence[dict[str, Any]],
 ) -> Account:
-    episodes_by_job = [whole(database, job) for job in jobs]
-    calls, stored_prompts = Counter(call["sha256"] for call in server.calls), asked(database, jobs)
+    episodes_by_job = [load_episodes(database, job) for job in jobs]
+    calls, stored_prompts = Counter(call["sha256"] for call in server.calls), count_prompts(database, jobs)
     database.close()
     repeated_requests = 0
     for (stored_before, before), (_, after) in zip(snapshots, [*snapshots[1:], (stored_prompts, calls)], strict=True):

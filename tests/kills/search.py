@@ -22,34 +22,36 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.submission.store import submit
 from tests.integration.rollout_jobs import rows_of
-from tests.kills.killed_child import bury, settings_of, work_and_die
-from tests.kills.stored_episodes import Places, places, whole
+from tests.kills.killed_child import end_sessions, make_settings, work_and_die
+from tests.kills.stored_episodes import StepCounts, count_stored_steps, load_episodes
 from tests.recorded_search import reply_of
 
 ROW = "8"
 
 
-def recorded_search(content: Mapping[str, Any]) -> tuple[Task, Agent]:
+def make_recorded_search(content: Mapping[str, Any]) -> tuple[Task, Agent]:
     """The search that an answer file holds."""
     decisions = read_decisions(content["tree"]["tree"])
     functions = [
-        _entry(function) for function in content["answer_generation"]["function"] if function["name"] != "Finish"
+        _make_function(function)
+        for function in content["answer_generation"]["function"]
+        if function["name"] != "Finish"
     ]
     replies = {"policy": [reply_of(decision) for decision in decisions]}
-    answers = [_answer(decision) for decision in decisions if decision.name and decision.name != "Finish"]
+    answers = [_make_answer(decision) for decision in decisions if decision.name and decision.name != "Finish"]
     inputs = {"functions": functions, "answers": answers, "given": replies}
     task = Task("toolbench", "", ROW, content["answer_generation"]["query"], inputs)
     return task, Agent({}, "tools", limits=Limits(calls=200, depth=12), settings={"back_off": "2"})
 
 
-def job_of(task: Task, agent: Agent, split: str, home: Path) -> str:
+def submit_search(task: Task, agent: Agent, split: str, home: Path) -> str:
     """Submit the search of a task whose replies are given, in a new folder; returns the job's id."""
     home.mkdir()
     rules = home / "rules.json"
     rules.write_text("[]")  # a model that is asked anything fails: all is given
     rows = rows_of(open_benchmark(task.benchmark), [task], split)
     agent = replace(agent, roles={"policy": f"scripted:{rules}"})
-    settings = settings_of(home)
+    settings = make_settings(home)
     database = open_database(settings.database)
     upgrade(database)
     job, _ = submit(database, settings, Infer(task.benchmark, rows.digest, split, "dfsdt", agent), rows)
@@ -57,7 +59,7 @@ def job_of(task: Task, agent: Agent, split: str, home: Path) -> str:
     return job
 
 
-def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _make_function(schema: Mapping[str, Any]) -> dict[str, Any]:
     api, _, tool = schema["name"].rpartition("_for_")
     kinds = {"integer": "NUMBER", "number": "NUMBER", "boolean": "BOOLEAN"}
     properties, required_names = schema["parameters"]["properties"], schema["parameters"]["required"]
@@ -76,7 +78,7 @@ def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _answer(decision: RecordedDecision) -> dict[str, Any]:
+def _make_answer(decision: RecordedDecision) -> dict[str, Any]:
     api, _, tool = decision.name.rpartition("_for_")
     return {
         "category": "",
@@ -101,18 +103,18 @@ class Search:
 
 def prepare(task: Task, agent: Agent, split: str, folder: Path) -> Search:
     """Raises AssertionError where the search does not come to its end."""
-    job = job_of(task, agent, split, folder / "new")
+    job = submit_search(task, agent, split, folder / "new")
     shutil.copytree(folder / "new", folder / "whole")
-    settings, log = settings_of(folder / "whole"), folder / "whole.log"
+    settings, log = make_settings(folder / "whole"), folder / "whole.log"
     assert work_and_die(settings, job, log, None) == 0
-    reference, _ = read(settings.home, job)
+    reference, _ = read_episodes(settings.home, job)
     return Search(folder, job, task.row, reference, len(log.read_text().splitlines()))
 
 
-def read(home: Path, job: str) -> tuple[dict[str, Any], Places]:
-    database = open_database(settings_of(home).database)
+def read_episodes(home: Path, job: str) -> tuple[dict[str, Any], StepCounts]:
+    database = open_database(make_settings(home).database)
     try:
-        return whole(database, job), places(database, job)
+        return load_episodes(database, job), count_stored_steps(database, job)
     finally:
         database.close()
 
@@ -125,13 +127,13 @@ def kill_at(search: Search, step: int) -> tuple[int, int, int]:
     """
     home, log = search.folder / f"at-{step}", search.folder / f"at-{step}.log"
     shutil.copytree(search.folder / "new", home)
-    settings = settings_of(home)
+    settings = make_settings(home)
     assert work_and_die(settings, search.job, log, step) == -9, f"step {step}: it was not killed"
-    _, before = read(home, search.job)
+    _, before = read_episodes(home, search.job)
     log.unlink()
-    bury(settings)
+    end_sessions(settings)
     assert work_and_die(settings, search.job, log, None) == 0, f"step {step}: it could not be gone on with"
-    after, _ = read(home, search.job)
+    after, _ = read_episodes(home, search.job)
     assert after == search.expected, f"step {step}: it has stored something else"
     stored_steps = {(position, branch) for _, position, branch in before.get(search.row, ())}
     again = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]

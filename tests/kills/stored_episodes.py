@@ -19,10 +19,12 @@ _EDGES = {
     ExecutionRow: (*_PLACE, "parent"),
     ToolCallRow: (*_PLACE, "tool", "arguments", "status", "result", "outputs", "message", "provenance"),
 }
-Places = dict[str, Counter[tuple[int, int, int]]]  #: of a task's row: (attempt, position, branch), steps stored there
+StepCounts = dict[
+    str, Counter[tuple[int, int, int]]
+]  #: of a task's row: (attempt, position, branch), steps stored there
 
 
-def whole(database: Database, job: str) -> dict[str, Any]:
+def load_episodes(database: Database, job: str) -> dict[str, Any]:
     """By the task's row: all that a finished episode has stored but times and surrogate keys, its tree included."""
     episodes = {row: {"rows": values} for (row, _), values in stored_rows(database, job).items()}
     with database.engine.connect() as connection:
@@ -40,9 +42,9 @@ def whole(database: Database, job: str) -> dict[str, Any]:
     return episodes
 
 
-def places(database: Database, job: str) -> Places:
+def count_stored_steps(database: Database, job: str) -> StepCounts:
     """Where steps are stored, of unfinished episodes, too."""
-    counts: Places = {}
+    counts: StepCounts = {}
     with database.engine.connect() as connection:
         for table in _EDGES:
             query = (
@@ -56,7 +58,7 @@ def places(database: Database, job: str) -> Places:
     return counts
 
 
-def asked(database: Database, jobs: Sequence[str]) -> Counter[str]:
+def count_prompts(database: Database, jobs: Sequence[str]) -> Counter[str]:
     """sha256 (its first half) of each prompt whose reply is stored, and of how many replies."""
     query = select(CompletionRow.prompt_digest).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
     with database.engine.connect() as connection:

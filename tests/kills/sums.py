@@ -23,20 +23,22 @@ from db.recount import recount
 from lumos_queue.settings import Settings
 from tests import scripted_models
 from tests.fake_endpoint import FakeEndpoint, digest
-from tests.kills.killed_child import bury
+from tests.kills.killed_child import end_sessions
 
 ROOT = Path(__file__).resolve().parents[2]
 DEEDS = ("kill", "kill", "kill", "cancel", "pause", "resume", "requeue", "extend", "rerun", "rm")
 
 
 class Faulty:
-    """Models of which every seventh prompt is refused for good until `mended`: its episode ends with infra_error."""
+    """Models of which every seventh prompt is refused for good until `is_fixed`: its episode ends with infra_error."""
 
     def __init__(self) -> None:
-        self.mended = False
+        self.is_fixed = False
 
     def reply(self, prompt: str) -> str | int:
-        return 422 if not self.mended and int(digest(prompt)[:8], 16) % 7 == 0 else scripted_models.step_by_step(prompt)
+        return (
+            422 if not self.is_fixed and int(digest(prompt)[:8], 16) % 7 == 0 else scripted_models.step_by_step(prompt)
+        )
 
 
 class Site:
@@ -87,7 +89,7 @@ class Site:
             if alive:
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-        bury(self.settings)
+        end_sessions(self.settings)
         return alive
 
     def differences(self) -> list[str]:
@@ -96,7 +98,7 @@ class Site:
         ]
 
 
-def evaluation(site: Site, number: int) -> tuple[str, ...]:
+def make_evaluation(site: Site, number: int) -> tuple[str, ...]:
     return (
         "evaluate",
         "wordmath",
@@ -116,46 +118,46 @@ def evaluation(site: Site, number: int) -> tuple[str, ...]:
 
 
 def carry_out(site: Site, deed: str, number: int) -> str:
-    """Carry a deed out on a random job; returns what came of it."""
+    """Carry a deed out on a random job; returns the outcome as text."""
     jobs = site.jobs()
     if deed == "kill" and (len(jobs) < 3 or site.draw.random() < 0.3):
-        return "killed" if site.kill(*evaluation(site, number)) else "was done"
+        return "killed" if site.kill(*make_evaluation(site, number)) else "was done"
     job = site.draw.choice(jobs)
     if deed == "kill":
         return "killed" if site.kill("resume", job) else "was done"
     if deed == "requeue":
-        return _code(site.run("resume", job, "--only", "refused")[0])
+        return _name_code(site.run("resume", job, "--only", "refused")[0])
     if deed == "extend":
         limit = str(site.draw.randrange(10, 60))
         if site.draw.random() < 0.5:
             return "killed" if site.kill("extend", job, "--limit", limit) else "was done"
-        return _code(site.run("extend", job, "--limit", limit, "--samples", "2")[0])
+        return _name_code(site.run("extend", job, "--limit", limit, "--samples", "2")[0])
     if deed == "rerun":
         return "killed" if site.kill("rerun", job, "--where", "score=0", "--seed", str(number)) else "was done"
     if deed == "rm":
-        return _code(site.run("rm", job, "--yes")[0]) if len(jobs) > 4 else "kept"
+        return _name_code(site.run("rm", job, "--yes")[0]) if len(jobs) > 4 else "kept"
     if deed == "resume":
         site.server.latency = 0.0
         code = site.run("resume", job)[0]
         site.server.latency = 0.03
-        return _code(code)
-    return _code(site.run(deed, job)[0])
+        return _name_code(code)
+    return _name_code(site.run(deed, job)[0])
 
 
-def _code(code: int) -> str:
+def _name_code(code: int) -> str:
     return {0: "done", 2: "refused", 3: "incomplete"}.get(code, f"exit code {code}")
 
 
 def strike(folder: Path, url: str, deeds: int, seed: int) -> bool:
     """Whether the sums of all jobs were those of their rows after each of so many deeds."""
-    models, wrong, came = Faulty(), 0, Counter[str]()
+    models, wrong, outcome_counts = Faulty(), 0, Counter[str]()
     with FakeEndpoint(models.reply, latency=0.03) as server:
         site = Site(folder, url, server, seed)
-        site.run(*evaluation(site, 0))
+        site.run(*make_evaluation(site, 0))
         for number in range(1, deeds + 1):
             deed = site.draw.choice(DEEDS)
-            models.mended = site.draw.random() < 0.3
-            came[f"{deed}: {carry_out(site, deed, number)}"] += 1
+            models.is_fixed = site.draw.random() < 0.3
+            outcome_counts[f"{deed}: {carry_out(site, deed, number)}"] += 1
             if differences := site.differences():
                 wrong += 1
                 print(f"after deed {number}, {deed}: {differences[:3]}")
@@ -167,7 +169,7 @@ def strike(folder: Path, url: str, deeds: int, seed: int) -> bool:
     )
     print(
         "of them sums differed from the rows;",
-        ", ".join(f"{outcome} {count}" for outcome, count in sorted(came.items())),
+        ", ".join(f"{outcome} {count}" for outcome, count in sorted(outcome_counts.items())),
     )
     return not wrong
 

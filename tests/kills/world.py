@@ -18,7 +18,7 @@ DIALS = {"parts": "2", "links": "2", "faults": "1", "traps": "1", "unsolvable": 
 SIGNS = ("is locked", "too many requests")
 
 
-def world_search() -> tuple[Task, Agent]:
+def find_world_search() -> tuple[Task, Agent]:
     """The first of the split's tasks on which an erring policy meets both. Raises StopIteration where none does."""
     models = Policies(0, 0.3)
     for task in benchmark.read(None, SPLIT, **DIALS):

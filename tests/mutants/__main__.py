@@ -10,9 +10,9 @@ import typer
 
 from tests.mutants.equivalents import find_stale, read_equivalents
 from tests.mutants.groups import Group, choose_modules, read_groups
-from tests.mutants.mutant import KILLED, Change, draw
+from tests.mutants.mutant import KILLED, Change, sample_names
 from tests.mutants.report import Module, write_survivors, write_table
-from tests.mutants.tool import describe_mutants, function_of, list_mutants, make_tree, read_mutants, run_mutants
+from tests.mutants.tool import describe_mutants, list_mutants, make_tree, name_function, read_mutants, run_mutants
 
 
 def main(
@@ -64,7 +64,7 @@ def measure_group(
     make_tree(group, folder)
     names = {module: list_mutants(module, folder) for module in group.modules}
     names = {module: of for module, of in names.items() if of}
-    samples = {module: draw(of, 0 if group.whole else sample, seed) for module, of in names.items()}
+    samples = {module: sample_names(of, 0 if group.whole else sample, seed) for module, of in names.items()}
     run_mutants([name for of in samples.values() for name in of], folder, jobs)
     modules = [
         Module(module, len(of), tuple(read_mutants(module, samples[module], folder))) for module, of in names.items()
@@ -72,7 +72,7 @@ def measure_group(
     functions = {(change.module, change.function) for change in equivalents}
     changes = {mutant.change for module in modules for mutant in module.mutants}
     for module, of in names.items():  # what was not drawn is described only where an entry may speak of it
-        changes |= set(describe_mutants(module, [n for n in of if (module, function_of(n)) in functions], folder))
+        changes |= set(describe_mutants(module, [n for n in of if (module, name_function(n)) in functions], folder))
     return modules, changes
 
 

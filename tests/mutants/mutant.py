@@ -33,7 +33,7 @@ class Mutant:
     line: int  #: of the first line that changes, in the module as it is
 
 
-def draw(names: Sequence[str], size: int, seed: int) -> list[str]:
+def sample_names(names: Sequence[str], size: int, seed: int) -> list[str]:
     """`size` of the names, or all of them when it is 0; a name's luck depends on the seed and on nothing else.
 
     So a function that changes does not change which mutants of the others are drawn.

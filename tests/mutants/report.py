@@ -26,7 +26,7 @@ def is_missed(mutant: Mutant, equivalents: Collection[Change]) -> bool:
     return mutant.outcome in (SURVIVED, UNTESTED) and mutant.change not in equivalents
 
 
-def count_right(module: Module, equivalents: Collection[Change]) -> tuple[int, int]:
+def count_killed(module: Module, equivalents: Collection[Change]) -> tuple[int, int]:
     """(killed, judged). Equivalents, time-outs and errors are not judged: they are neither noticed nor missed."""
     killed_count = sum(mutant.outcome == KILLED for mutant in module.mutants)
     return killed_count, killed_count + sum(is_missed(mutant, equivalents) for mutant in module.mutants)
@@ -41,7 +41,7 @@ def write_table(modules: Sequence[Module], equivalents: Collection[Change]) -> s
     rows = [_write_row(module, equivalents) for module in modules]
     strata = []
     for module in modules:
-        killed_count, judged_count = count_right(module, equivalents)
+        killed_count, judged_count = count_killed(module, equivalents)
         strata.append(Stratum(module.population, judged_count, killed_count))
     total = stratified_share(strata)
     all_modules = Module("**all**", sum(m.population for m in modules), tuple(x for m in modules for x in m.mutants))
@@ -69,7 +69,7 @@ def _write_row(module: Module, equivalents: Collection[Change]) -> list[str]:
         "equivalent" if mutant.outcome != KILLED and mutant.change in equivalents else mutant.outcome
         for mutant in module.mutants
     )
-    killed_count, judged_count = count_right(module, equivalents)
+    killed_count, judged_count = count_killed(module, equivalents)
     score = _write_share(killed_count / judged_count, *wilson(killed_count, judged_count)) if judged_count else ""
     numbers = [module.population, len(module.mutants)]
     numbers += [counts[key] for key in (KILLED, SURVIVED, UNTESTED, TIMEOUT, ERROR, "equivalent")]

@@ -59,7 +59,7 @@ def make_tree(group: Group, folder: Path) -> None:
 
 def list_mutants(module: str, folder: Path) -> list[str]:
     """The names of all mutants of a module."""
-    with _inside(folder):
+    with _enter(folder):
         names = mutate_file_contents(module, Path(module).read_text()).mutant_names
         return [get_mutant_name(Path(module), name) for name in names]
 
@@ -96,16 +96,16 @@ def read_mutants(module: str, names: Sequence[str], folder: Path) -> list[Mutant
 def describe_mutants(module: str, names: Sequence[str], folder: Path) -> list[Change]:
     """The change of each of these mutants, whether it was tested or not."""
     changes = []
-    with _inside(folder):
+    with _enter(folder):
         for name in names:
             original, mutated_function = read_functions_from_index(name, module) or (None, None)
             if original is None or mutated_function is None:
                 raise RuntimeError(f"mutmut cannot show {name} of {folder}; delete the folder and run again")
-            changes.append(describe_change(module, function_of(name), _code(original), _code(mutated_function)))
+            changes.append(describe_change(module, name_function(name), _code(original), _code(mutated_function)))
     return changes
 
 
-def function_of(name: str) -> str:
+def name_function(name: str) -> str:
     """The function that a mutant changes, with its class in front."""
     function, class_name = orig_function_and_class_names_from_key(name)
     return f"{class_name}.{function}" if class_name else function
@@ -121,7 +121,7 @@ def _code(function: libcst.FunctionDef) -> str:
 
 
 @contextmanager
-def _inside(folder: Path) -> Iterator[None]:
+def _enter(folder: Path) -> Iterator[None]:
     """mutmut reads its settings and writes its files where it stands."""
     with chdir(folder):
         reset_config()

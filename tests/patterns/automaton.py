@@ -32,7 +32,7 @@ Allowed = frozenset[Pair] | None
 EXACT: Pair = (None, "exact")
 
 
-def both(left: Allowed, right: Allowed) -> Allowed:
+def intersect_pairs(left: Allowed, right: Allowed) -> Allowed:
     if left is None or right is None:
         return right if left is None else left
     return left & right
@@ -110,7 +110,7 @@ class Automaton:
         at_end = frozenset(pair for pair in self._pairs if pair[1] is None) | {EXACT}
         ends: dict[int, list[Allowed]] = {}
         for position, allowed_pairs in piece.last:
-            ends.setdefault(position, []).append(both(allowed_pairs, at_end) if whole else allowed_pairs)
+            ends.setdefault(position, []).append(intersect_pairs(allowed_pairs, at_end) if whole else allowed_pairs)
         certain = set(ends)
         while doubtful := {p for p in certain if not self._matches_always(p, ends[p], certain)}:
             certain -= doubtful
@@ -138,14 +138,20 @@ class Automaton:
             for position, ending in whole.last:
                 self._link(position, ending, piece.first)
             whole.first += [
-                (both(empty, allowed_pairs), p) for empty in whole.empty for allowed_pairs, p in piece.first
+                (intersect_pairs(empty, allowed_pairs), p) for empty in whole.empty for allowed_pairs, p in piece.first
             ]
-            whole.last = piece.last + [(p, both(ending, empty)) for p, ending in whole.last for empty in piece.empty]
-            whole.empty = _two_of_each(both(left, right) for left in whole.empty for right in piece.empty)
+            whole.last = piece.last + [
+                (p, intersect_pairs(ending, empty)) for p, ending in whole.last for empty in piece.empty
+            ]
+            whole.empty = _keep_two_of_each(
+                intersect_pairs(left, right) for left in whole.empty for right in piece.empty
+            )
         return whole
 
     def _link(self, position: int, ending: Allowed, beginnings: list[tuple[Allowed, int]]) -> None:
-        self.links[position].update([(both(ending, allowed_pairs), target) for allowed_pairs, target in beginnings])
+        self.links[position].update(
+            [(intersect_pairs(ending, allowed_pairs), target) for allowed_pairs, target in beginnings]
+        )
 
     def _read_node(self, node: Any) -> Piece:
         name, argument = str(node[0]), node[1]
@@ -218,8 +224,8 @@ class Automaton:
     def _take_all(self, piece: Piece, position: int) -> None:
         """Let a possessive repetition end only before a character that it does not read."""
         unread_pairs = frozenset(pair for pair in self._pairs if pair[1] not in self.read(position)) | {EXACT}
-        piece.last = [(last, both(ending, unread_pairs)) for last, ending in piece.last]
-        piece.empty = [both(empty, unread_pairs) for empty in piece.empty]
+        piece.last = [(last, intersect_pairs(ending, unread_pairs)) for last, ending in piece.last]
+        piece.empty = [intersect_pairs(empty, unread_pairs) for empty in piece.empty]
 
     def _read_lookaround(self, ahead: bool, nodes: Any, positive: bool) -> Piece:
         """Restrict the characters around a boundary, and add what a lookahead may read without bound."""
@@ -304,5 +310,5 @@ def _has_cycle(nodes: Any) -> bool:
     )
 
 
-def _two_of_each(items: Iterable[Allowed]) -> list[Allowed]:
+def _keep_two_of_each(items: Iterable[Allowed]) -> list[Allowed]:
     return [item for item, count in Counter(items).items() for _ in range(min(count, 2))]

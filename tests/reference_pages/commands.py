@@ -27,7 +27,7 @@ _UNBOUNDED = re.compile(rf"<=x<={MAX_INTEGER}$")  # that much both databases can
 _EXTRA = re.compile(r"(?:^|  )\[([^\[\]]*)\]$")  # what the command line adds to a help: required, default, range
 
 
-def commands_page() -> str:
+def write_commands_page() -> str:
     """The whole page."""
     root: Any = typer.main.get_command(app)
     context = root.make_context("lumos", [], resilient_parsing=True)
@@ -70,7 +70,7 @@ def _rows(command: Any, context: Any) -> Iterator[tuple[str, str, str]]:
         extra = _EXTRA.search(text)
         notes = extra.group(1).split("; ") if extra else []
         default = next((note.removeprefix("default: ") for note in notes if note.startswith("default: ")), "")
-        rest = [_without_storage_limit(note) for note in notes if not note.startswith("default: ")]
+        rest = [_remove_storage_limit(note) for note in notes if not note.startswith("default: ")]
         text = plain(text[: extra.start()] if extra else text)
         yield (
             code(usage.replace(" range>", ">")),
@@ -79,7 +79,7 @@ def _rows(command: Any, context: Any) -> Iterator[tuple[str, str, str]]:
         )
 
 
-def _without_storage_limit(note: str) -> str:
+def _remove_storage_limit(note: str) -> str:
     lowest, mark, _ = _UNBOUNDED.sub("!", note).partition("!")
     if not mark:
         return plain(note.replace("<=", "≤").replace(">=", "≥"))

@@ -15,7 +15,7 @@ by `make docs-reference`.
 _TITLE = re.compile(r"# (\d+)(?: ·|\.)? (.+)")
 
 
-def decisions_page() -> str:
+def write_decisions_page() -> str:
     """The whole page. Raises ValueError for a page without a title such as `# 1. Title`."""
     lines = []
     for file in sorted(FOLDER.glob("0*.md")):

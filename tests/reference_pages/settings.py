@@ -49,7 +49,7 @@ OTHERS = {
 _TYPES = {str: "text", Path: "path", int: "number", float: "number"}
 
 
-def settings_page() -> str:
+def write_settings_page() -> str:
     """The whole page."""
     fields = Settings.model_fields.items()
     settings_table = table(("variable", "type", "default", "meaning"), (_row(name, field) for name, field in fields))
@@ -59,7 +59,7 @@ def settings_page() -> str:
     )
 
 
-def variable(name: str) -> str:
+def name_variable(name: str) -> str:
     """The environment variable of a field of `Settings`."""
     return f"{Settings.model_config.get('env_prefix')}{name.upper()}"
 
@@ -68,7 +68,7 @@ def _row(name: str, field: Any) -> tuple[str, str, str, str]:
     kinds = [_TYPES[kind] for kind in (get_args(field.annotation) or (field.annotation,)) if kind in _TYPES]
     limits = [f"{sign} {bound}" for sign, bound in _bounds(field)]
     default = "" if field.default in (None, PydanticUndefined) else str(field.default)
-    return code(variable(name)), " ".join([*kinds, *limits]), code(default), field.description
+    return code(name_variable(name)), " ".join([*kinds, *limits]), code(default), field.description
 
 
 def _bounds(field: Any) -> list[tuple[str, Any]]:

@@ -21,14 +21,14 @@ from playwright.sync_api import Page, sync_playwright
 from db.connection import open_database
 from lumos_queue.settings import Settings
 from tests.conftest import ROOT
-from tests.explorers import CHROMIUM, Explorer, serve_explorer
-from tests.screenshots.sample_jobs import Stored, store
+from tests.explorers import CHROMIUM, Explorer, serving
+from tests.screenshots.sample_jobs import SampleNames, store_samples
 
 WINDOWS = {"light": (1280, 900), "dark": (390, 844)}
 COLOURS = 64  #: of a picture: a quarter of the bytes, and no difference to the eye
 
 
-def pages_of(names: Stored) -> dict[str, str]:
+def list_pages(names: SampleNames) -> dict[str, str]:
     """Name of a picture to its page."""
     first, second = names.jobs
     return {
@@ -74,7 +74,7 @@ def main() -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         home = (options.home or Path(folder)).absolute()
-        names, wrong = store(home, options.tasks), 0
+        names, wrong = store_samples(home, options.tasks), 0
         database = open_database(Settings(home=home).database)
         with serve_explorer(database, home=home) as explorer, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
@@ -83,7 +83,7 @@ def main() -> int:
                 page, messages = context.new_page(), list[str]()
                 page.on("console", lambda message, messages=messages: messages.append(message.text))
                 page.goto(explorer.login_url)
-                for name, path in pages_of(names).items():
+                for name, path in list_pages(names).items():
                     messages.clear()
                     faults = photograph(page, explorer, path, options.folder / f"{name}-{scheme}.png") + messages
                     wrong += bool(faults)

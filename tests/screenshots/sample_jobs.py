@@ -23,7 +23,7 @@ LABELLED = 12  #: places of the audit
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class SampleNames:
     """Names of what is stored."""
 
     jobs: tuple[str, str]
@@ -33,7 +33,7 @@ class Stored:
     build: str = BUILD
 
 
-def store(home: Path, tasks: int) -> Stored:
+def store_samples(home: Path, tasks: int) -> SampleNames:
     """Evaluate and convert in that folder; what is there already is shown by the same requests."""
     options = ["--agent", "starter", "--split", "familiar", "--limit", str(max(1, tasks // 2))]
     first = _lumos(home, "evaluate", "wordmath", *options, "--name", "one subgoal at a time")["job"]
@@ -45,10 +45,10 @@ def store(home: Path, tasks: int) -> Stored:
         _label(home)
         _lumos(home, "dataset", "build", BUILD, "--where", where)
     wrong_episode = _lumos(home, "episodes", first, "--where", "score<1", "--limit", "1")["episodes"][0]["episode"]
-    return Stored((first, second), wrong_episode, _task_of(home, wrong_episode))
+    return SampleNames((first, second), wrong_episode, _load_task(home, wrong_episode))
 
 
-def _task_of(home: Path, episode: str) -> int:
+def _load_task(home: Path, episode: str) -> int:
     database = open_database(Settings(home=home).database)
     job, _, ordinal = episode.rpartition("-")
     with database.engine.connect() as connection:

@@ -17,10 +17,10 @@ from tests.mutants.mutant import (
     Change,
     Mutant,
     describe_change,
-    draw,
     find_line,
+    sample_names,
 )
-from tests.mutants.report import Module, count_right, write_survivors, write_table
+from tests.mutants.report import Module, count_killed, write_survivors, write_table
 
 pytest_plugins = ["pytester"]
 
@@ -41,8 +41,8 @@ def mutants(*outcomes: str) -> tuple[Mutant, ...]:
 
 def test_an_accepted_equivalent_is_subtracted_and_time_outs_are_no_kills():
     module = Module(MODULE, 6, mutants(KILLED, SURVIVED, SURVIVED, UNTESTED, TIMEOUT, ERROR))
-    assert count_right(module, []) == (1, 4)
-    assert count_right(module, [change("return 1")]) == (1, 3)
+    assert count_killed(module, []) == (1, 4)
+    assert count_killed(module, [change("return 1")]) == (1, 3)
     row = write_table([module], [change("return 1")]).splitlines()[2]
     assert row == f"| {MODULE} | 6 | 6 | 1 | 1 | 1 | 1 | 1 | 1 | 33.3% (6.1%-79.2%) |"
 
@@ -108,11 +108,11 @@ def test_a_change_is_described_by_the_lines_that_differ_and_found_where_they_sta
 
 def test_whether_a_mutant_is_drawn_depends_on_its_name_and_the_seed_alone():
     names = [f"f__mutmut_{number}" for number in range(100)]
-    drawn = draw(names, 10, 1)
-    assert draw(names[::-1], 10, 1) == drawn and len(set(drawn)) == 10
-    assert set(drawn) - {names[0]} <= set(draw(names[1:], 10, 1))
-    assert draw(names, 10, 2) != drawn
-    assert draw(names, 0, 1) == names
+    drawn = sample_names(names, 10, 1)
+    assert sample_names(names[::-1], 10, 1) == drawn and len(set(drawn)) == 10
+    assert set(drawn) - {names[0]} <= set(sample_names(names[1:], 10, 1))
+    assert sample_names(names, 10, 2) != drawn
+    assert sample_names(names, 0, 1) == names
 
 
 def test_the_table_of_the_project_names_files_that_exist_and_one_owner_for_each_module():

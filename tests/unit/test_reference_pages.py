@@ -13,7 +13,7 @@ from lumos_queue.settings import Settings
 from tests.conftest import ROOT
 from tests.reference_pages.commands import EVERYWHERE, walk
 from tests.reference_pages.pages import DOCS, PAGES
-from tests.reference_pages.settings import variable
+from tests.reference_pages.settings import name_variable
 
 #: A variable that is named for an error alone: it is not read any more.
 NOT_READ = {"LUMOS_API_KEY"}
@@ -44,7 +44,7 @@ def test_every_command_and_option_is_on_the_page():
 def test_every_setting_is_on_the_page_and_has_a_meaning():
     text = (DOCS / "settings.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(LUMOS_\w+)` \|.*\| ([^|]+) \|$", text, re.MULTILINE))
-    assert {variable(name) for name in Settings.model_fields} <= set(rows)
+    assert {name_variable(name) for name in Settings.model_fields} <= set(rows)
     files = [file for folder in ("lumos_queue", "workers", "db") for file in (ROOT / folder).rglob("*.py")]
     read = {
         name for file in files for name in re.findall(r"[\"'](LUMOS_[A-Z_]+)[\"']", file.read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ from lumos_queue.limits import Limits
 from lumos_queue.records import Ending, Execution, Task
 from performance.toolworld.memory_run import NAMES, run_once
 from performance.toolworld.policies import Policies
-from tests.kills.world import world_search
+from tests.kills.world import find_world_search
 from tests.tool_scripts import call, finish, give_up
 
 BENCHMARK = open_benchmark("toolworld")
@@ -213,7 +213,7 @@ def test_an_api_that_is_not_of_the_world_has_no_answer():
 
 @pytest.mark.parametrize("formulation", NAMES)
 def test_an_episode_that_goes_on_from_any_of_its_steps_is_the_same(formulation):
-    task, models = world_search()[0], Policies(0, 0.3)
+    task, models = find_world_search()[0], Policies(0, 0.3)
     task = replace(task, inputs={key: value for key, value in task.inputs.items() if key != "given"})
     run, whole = run_once(task, formulation, models, ANY)
     assert len(whole.steps) > 6

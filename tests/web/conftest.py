@@ -16,7 +16,7 @@ from tests.explorers import CHROMIUM, Explorer, RoleDoor, call_explorer, serve_e
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-#: Of which the server allows a transaction two thirds without a statement: no machine is too busy for that.
+#: The server allows a transaction two thirds of this without a statement, which suffices on a busy machine.
 LEASE_SECONDS = 900.0
 
 
@@ -34,14 +34,14 @@ def database(request, tmp_path) -> Iterator[Database]:
 
 @pytest.fixture
 def explorer(database) -> Iterator[Explorer]:
-    """Behind a token, without a server."""
+    """An explorer behind a token, without a server."""
     with calling(database) as caller:
         yield caller
 
 
 @pytest.fixture
 def many(database) -> Iterator[Explorer]:
-    """Behind names, without a server: rita is a reader, anna an annotator, otto an operator."""
+    """An explorer with named users, without a server: rita is a reader, anna an annotator, otto an operator."""
     people = {"rita": Role.READER, "anna": Role.ANNOTATOR, "otto": Role.OPERATOR}
     with calling(database, RoleDoor(people)) as caller:
         yield caller
@@ -49,14 +49,14 @@ def many(database) -> Iterator[Explorer]:
 
 @pytest.fixture
 def served(database) -> Iterator[Explorer]:
-    """Behind a token, with a server that a browser reaches."""
-    with serve_explorer(database) as explorer:
+    """An explorer behind a token, with a server that a browser reaches."""
+    with serving(database) as explorer:
         yield explorer
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A browser for one file: as long as there is one, this thread's event loop runs, and asyncio.run cannot."""
+    """A browser for one file: while it runs, this thread has an event loop, and asyncio.run fails."""
     from playwright.sync_api import sync_playwright
 
     if not CHROMIUM.exists():
@@ -72,7 +72,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    """A page of a browser of its own. What its console says of errors fails the test."""
+    """A page in a separate browser context. An error in its console fails the test."""
     context = chromium.new_context()
     browser_page = context.new_page()
     browser_page.set_default_timeout(60_000)  # milliseconds
