@@ -1,10 +1,10 @@
-"""An hour of random faults against `lumos up`, and what they cost: nothing, but for time and a bounded number of calls.
+"""An hour of random faults against `lumos up`, which may cost only time and a bounded number of calls.
 
     python -m tests.campaign [--minutes 60] [--seed N] [--only KIND] [--json FILE]
 
-Three streams of jobs owe work all the time. Needs root (a small disk is mounted), PostgreSQL and Redis, as the tests.
-A shorter campaign has fewer faults of each kind, at least one. Exits with 1 when anything fails; logs of a campaign
-that failed, and its schedule, stay in the folder that is printed.
+Three streams of jobs always have pending items. The campaign needs root (it mounts a small disk), PostgreSQL and Redis.
+A shorter campaign has fewer faults of each kind, at least one. Exits with 1 when anything fails; the logs and the
+schedule of a failed campaign stay in the folder that is printed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.campaign.strikes import Event, strike
 from tests.campaign.watch import Feeder, Memory, wait_until_done
 from tests.faults.result import format_table
 
-SETTLE_SECONDS = 1500.0  #: for what is owed after the last fault: an item may wait for minutes after deaths
+SETTLE_SECONDS = 1500.0  #: for the pending items after the last fault: an item may wait for minutes after deaths
 TASKS_A_MINUTE = 300  #: of one stream, at most
 
 
@@ -98,7 +98,7 @@ def _campaign(site: Site, faults: list[Fault], minutes: float) -> dict:
 
 
 def _bring_about(site: Site, faults: list[Fault], minutes: float) -> tuple[list[Event], list[str]]:
-    """All faults, each in its own thread; and how often `lumos up` itself ended."""
+    """Bring about all faults, each in its own thread; return the events, and the ends of `lumos up` as problems."""
     began, pending, events, threads, problems = time.monotonic(), list(faults), [], [], []
     while pending or time.monotonic() - began < minutes * 60.0 or any(thread.is_alive() for thread in threads):
         now = time.monotonic() - began

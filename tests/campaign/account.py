@@ -1,4 +1,4 @@
-"""What a campaign came to: the reckoning of the fault cases over all of its jobs, and what only a campaign measures."""
+"""The account of a campaign: the costs of the fault cases over all of its jobs, and the checks of campaigns alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.faults.result import Result
 if TYPE_CHECKING:
     from tests.campaign.strikes import Event
 
-MEMORY = 500 * 2**20  #: bytes that no process may have
-SHOWN = 10  #: of many
+MEMORY = 500 * 2**20  #: bytes of memory that no process may reach
+SHOWN = 10  #: lines of a list that are printed
 _ADDRESS = re.compile(r"https?://[0-9.:]+|0x[0-9a-f]+")
 UNWRITABLE = ("read_only", "full")
 
-#: Items that did not come to a right answer, though each has one: not done, ended by no fault of the model, or wrong.
+#: Items without the right answer, though the models know it: not done, ended by the infrastructure, or wrong.
 _LOST = """
 SELECT i.job, i.ordinal, i.state, coalesce(e.ending, ''), coalesce(e.message, ''), coalesce(i.problem, '')
   FROM item i LEFT JOIN episode e ON e.id = i.id
@@ -34,12 +34,12 @@ SELECT i.job, i.ordinal, i.state, coalesce(e.ending, ''), coalesce(e.message, ''
 
 
 def load_lost_items(connection: Connection) -> list[list[Any]]:
-    """Job, ordinal, state, ending, and what the item and its episode say of it."""
+    """Return job, ordinal, state, ending, message of the episode and problem of each lost item."""
     return [list(row) for row in connection.execute(text(_LOST))]
 
 
 def count_reasons(lost_rows: Iterable[list[Any]]) -> Counter[str]:
-    """How often items were lost in each way: state, ending, and what was said, without what differs each time."""
+    """Count lost items by state, ending and message. Addresses are cut out of the messages."""
     return Counter(
         " ".join(filter(None, (state, ending, _ADDRESS.sub("", message or problem)[:120])))
         for _, _, state, ending, message, problem in lost_rows
@@ -47,7 +47,7 @@ def count_reasons(lost_rows: Iterable[list[Any]]) -> Counter[str]:
 
 
 def account(site: Site, events: Sequence[Event]) -> Result:
-    """To be asked while workers are alive, when no fault is under way and all jobs are over, or nothing moves."""
+    """Return costs and problems. Call it while workers are alive, after the faults, when jobs are over or stuck."""
     bound, why = compute_wasted_bound(site, events)
     zombies = CONCURRENCY * sum(event.kind == "freeze" and event.ended - event.began > FENCE for event in events)
     result = compute_result(site, bound, zombies)  # type: ignore[arg-type]
@@ -70,15 +70,14 @@ def account(site: Site, events: Sequence[Event]) -> Result:
 
 
 def compute_wasted_bound(site: Site, events: Sequence[Event]) -> tuple[int, str]:
-    """The most calls that the faults which really happened explain, and how they do. A call is wasted when
+    """Return the limit of wasted calls that the faults explain, and its explanation. A call is wasted when
 
-    - its worker session ended before the reply was stored. A session that ends (killed, frozen, told to end, fenced,
-      or left after a failure of the database) had at most CONCURRENCY calls in flight and as many waiting for one
-      commit; one that ended while the database took no writes had gone on calling until its fence: FENCE / LATENCY
-      more for each place;
-    - its reply was lost on the way: it came to a model server from one call's duration before the link to that server
-      was dropped, cut or black-holed until that was over (counted in the servers' logs), and what was under way then;
-    - its slice gave up since an endpoint was down, with CONCURRENCY calls in flight (counted in the workers' logs).
+    - its worker session ended before the reply was stored. A session that ends (killed, frozen, terminated, fenced, or
+      left after a failure of the database) had at most CONCURRENCY calls in flight and as many waiting for a commit.
+      While the database takes no writes, a session calls until its fence: FENCE / LATENCY more calls for each slot;
+    - its reply was lost on the way: the link to its model server was dropped, cut or black-holed during the call
+      (counted in the servers' logs);
+    - its slice gave up because an endpoint was down, with CONCURRENCY calls in flight (counted in the workers' logs).
     """
     with site.database.engine.connect() as connection:
         ends = connection.execute(text("SELECT ended_at FROM worker_session WHERE ended_at IS NOT NULL")).scalars()
@@ -101,14 +100,14 @@ def compute_wasted_bound(site: Site, events: Sequence[Event]) -> tuple[int, str]
 
 
 def split_ends(ends: Iterable[float], events: Iterable[Event]) -> tuple[int, int]:
-    """How many of these times (Unix seconds) come during or soon after trouble with the database, and how many not."""
+    """Count the times (Unix seconds) during or soon after trouble with the database, and the other times."""
     trouble = [event for event in events if event.kind in UNWRITABLE or event.kind.startswith("database ")]
     flags = [any(event.began <= end <= event.ended + 2 * LEASE for event in trouble) for end in ends]
     return sum(flags), len(flags) - sum(flags)
 
 
 def count_lost_calls(times: Iterable[float], events: Iterable[Event]) -> int:
-    """Calls that were under way while the link to their server lost what it carried."""
+    """Count the calls (Unix seconds) during which the link to their server lost data."""
     broken_intervals = [
         (event.began - 2 * LATENCY, event.ended + 1.0)
         for event in events
@@ -118,7 +117,7 @@ def count_lost_calls(times: Iterable[float], events: Iterable[Event]) -> int:
 
 
 def judge_faults(events: Sequence[Event], minutes: float, planned_counts: Mapping[str, int]) -> list[str]:
-    """What speaks against the campaign itself: faults that it did not bring about."""
+    """Return the problems of the campaign itself: planned faults that did not happen."""
     problems = [f"{event.kind} at {event.planned:.0f} s: {event.problem}" for event in events if event.problem]
     for kind, times in planned_counts.items():
         came = sum(event.kind == kind and not event.problem for event in events)
@@ -129,7 +128,7 @@ def judge_faults(events: Sequence[Event], minutes: float, planned_counts: Mappin
 
 
 def write_kind_table(events: Sequence[Event]) -> str:
-    """A table: how often each kind came, how often it hit work in flight, and how long it lasted in all."""
+    """Return a table: how often each kind happened, how often it hit work in flight, and its total duration."""
     lines = ["kind                  count  hit work  seconds", "--------------------  -----  --------  -------"]
     for kind in KINDS:
         kind_events = [event for event in events if event.kind == kind]

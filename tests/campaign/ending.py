@@ -1,4 +1,4 @@
-"""Processes that are told to end must do so within their time."""
+"""Check that processes end in time after SIGTERM."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from workers.up import LEAVING_SECONDS
 if TYPE_CHECKING:
     from tests.campaign.strikes import Event
 
-SLACK = 1.0  #: seconds that a machine which is busy with all this may add
+SLACK = 1.0  #: seconds that a busy machine may add
 OTHERS = 2.0  #: seconds more that a whole deployment may take (workers/up.py: its broker comes last)
 
 
 def end(site: Site, events: Sequence[Event]) -> tuple[list[float], list[str]]:
-    """Tell `lumos up` to end; seconds that each TERM took, this one last, and which were too slow."""
+    """Send SIGTERM to `lumos up`; return the seconds of each TERM, this one last, and the problems."""
     limit = site.settings.drain_seconds + LEAVING_SECONDS + SLACK
     terms = [event for event in events if event.kind == "term" and not event.problem]
     took = [float(event.note.removesuffix(" s")) for event in terms]
@@ -42,7 +42,7 @@ def end(site: Site, events: Sequence[Event]) -> tuple[list[float], list[str]]:
 
 
 def _list_concurrent(event: Event, events: Sequence[Event]) -> str:
-    """Faults that went on at the same time, or had ended just before."""
+    """List the faults at the same time, or in the 5 seconds before."""
     concurrent_faults = [
         f"{fault.kind} ({fault.victim})"
         for fault in events

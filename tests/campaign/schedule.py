@@ -1,4 +1,4 @@
-"""What a campaign will do, and when: a function of its seed alone."""
+"""The schedule of a campaign, which depends on its seed alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECONDS: dict[str, tuple[float, float]] = {
     **{f"{link} {mode}": (0.5, 6.0) for link in LINKS for mode in MODES},
 }
 KINDS = tuple(SECONDS)
-MORE = {"status": 3}  #: times as many of these: there are 300 statuses
+MORE = {"status": 3}  #: factor of the number of these faults: there are 300 statuses
 LONG_STATUS = 20.0  #: seconds that every tenth status may last
 USUAL_STATUSES = (
     301,
@@ -61,7 +61,7 @@ class Fault:
     kind: str
     at: float  #: seconds after the campaign's first minute begins
     seconds: float  #: how long it lasts (`freeze`: in leases)
-    seed: int  #: chooses the victim among those that there are at that time
+    seed: int  #: chooses among the possible victims
     status: int = 0  #: of the kind `status`
 
     def pick(self) -> random.Random:
@@ -69,12 +69,12 @@ class Fault:
 
 
 def count_planned(kind: str, minutes: float) -> int:
-    """How many faults of a kind there are in a campaign of so many minutes."""
+    """Return the number of faults of a kind in a campaign of so many minutes."""
     return max(1, round(EACH * MORE.get(kind, 1) * minutes / HOUR))
 
 
 def schedule(seed: int, minutes: float, kinds: Iterable[str] = KINDS) -> list[Fault]:
-    """Faults in the order of their times, which are random: some come together, and there are pauses."""
+    """Return faults in the order of their times, which are random: some come together, and there are pauses."""
     pick = random.Random(f"campaign {seed} {minutes}")
     planned_kinds = [kind for kind in kinds for _ in range(count_planned(kind, minutes))]
     pick.shuffle(planned_kinds)

@@ -1,6 +1,6 @@
 """The deployment that a campaign strikes: PostgreSQL on a small disk, Redis, model servers, `lumos up`, and proxies.
 
-It has what tests/faults/costs.py wants of a deployment.
+It has the attributes of a deployment that tests/faults/costs.py reads.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ DISK = 8192  #: megabytes, of which memory is used only for what is on it
 
 
 class Site:
-    """Use as a context manager; at its end nothing of it runs any more."""
+    """A deployment as a context manager, which stops all of its processes at the end."""
 
     def __init__(self, folder: Path, seed: int, tasks: int, *, disk: bool = True):
-        """`tasks`: what one stream may use up. `disk`: the database is on a separate disk, which needs root."""
+        """`tasks`: limit of tasks of a stream. `disk`: the database is on a separate disk, which needs root."""
         self.folder, self.seed, self._tasks, self._with_disk = folder, seed, tasks, disk
         self.began = time.monotonic()
         self.faults: list[float] = []  #: when each fault ended (Unix seconds)
@@ -92,7 +92,7 @@ class Site:
         }
 
     def _environment(self) -> dict[str, str]:
-        """Of `lumos up`: all that it reaches is behind a proxy."""
+        """Return the environment of `lumos up`, which reaches all servers through proxies."""
         values = self._values(
             f"redis://127.0.0.1:{self.links['broker'].port}/0", self._url(self.links["database"].port)
         )
@@ -103,12 +103,12 @@ class Site:
         }
 
     def ask(self, query: str, **values: Any) -> Any:
-        """The first column of the first row, not through the proxy."""
+        """Return the first column of the first row of a query, not through the proxy."""
         with self.database.engine.connect() as connection:
             return connection.execute(text(query), values).scalar()
 
     def server(self, *statements: str) -> None:
-        """Statements to the server that no transaction can hold."""
+        """Execute statements that must run outside a transaction."""
         address = f"postgresql://postgres:@127.0.0.1:{self.database_port}/postgres"
         with psycopg.connect(address, autocommit=True) as connection:
             for statement in statements:
@@ -118,13 +118,13 @@ class Site:
         subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", str(self.disk)], check=True, capture_output=True)
 
     def count_pending(self, stream: Stream) -> int:
-        """Items that the jobs of a stream still owe."""
+        """Count the items of a stream that are pending."""
         query = "SELECT count(*) FROM item WHERE job = ANY(:jobs) AND state IN ('owed', 'claimed')"
         return self.ask(query, jobs=stream.jobs[-4:])
 
 
 def _create_database(server: Postgres, disk: Path | None) -> None:
-    """A migrated database, its tables on the small disk. (Not the server's log of writes: full, it ends the server.)"""
+    """Create a migrated database with its tables on the small disk. A full write-ahead log would end the server."""
     space = ""
     if disk:
         folder = disk / "tables"
@@ -137,7 +137,7 @@ def _create_database(server: Postgres, disk: Path | None) -> None:
 
 
 def _listen(server: Postgres) -> int:
-    """Start the server again, on a port of this machine: a proxy cannot stand before a socket's file."""
+    """Restart the server on a TCP port, because a proxy cannot forward a socket's file; return the port."""
     postgres, port = server.server, free_port()
     sockets = postgres.get_postmaster_info().socket_dir
     options = f'-h "127.0.0.1" -p {port} -k {sockets}'
@@ -148,5 +148,5 @@ def _listen(server: Postgres) -> int:
         user=postgres.system_user,
         timeout=60,
     )
-    postgres.ensure_postgres_running()  # it learns the new process, which is to be stopped at the end
+    postgres.ensure_postgres_running()  # the object learns the new process, which it stops at the end
     return port

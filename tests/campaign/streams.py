@@ -1,4 +1,4 @@
-"""Three kinds of job that owe work all the time: when a job of a stream has little left, the next one is submitted."""
+"""Three streams of jobs that always have pending items: the next job follows when few items are pending."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.integration.rollout_jobs import WithTasks
 from tests.tcp_proxy import TcpProxy
 
 ITEMS = 150  #: of one job
-LOW = 120  #: owed items of a stream below which its next job is submitted
+LOW = 120  #: pending items of a stream below which its next job is submitted
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A stream: what its jobs ask, and whom."""
+    """The settings of a stream: the formulation and the model servers of its jobs."""
 
     name: str
     formulation: str
@@ -66,7 +66,7 @@ class Stream:
         return f"{self.kind.scheme}://{hosts}" + ("?model=fake" if self.kind.scheme == "openai" else "")
 
     def submit_next(self, database: Database, settings: Settings) -> tuple[str, int]:
-        """The next job: its id, and how many items it has. Raises DBAPIError while the database takes no writes."""
+        """Submit the next job; return its id and the number of its items. Raises DBAPIError if the database fails."""
         tasks = list(itertools.islice(self.tasks, ITEMS))
         if not tasks:
             raise RuntimeError(f"the stream {self.kind.name} has no tasks left: make more of them")
@@ -83,9 +83,9 @@ class Stream:
 
 
 def open_streams(stack: ExitStack, folder: Path, seed: int, tasks: int, latency: float) -> list[Stream]:
-    """All streams with their servers and proxies, until `stack` closes. `tasks`: what one stream may use up.
+    """Open all streams with their servers and proxies, until `stack` closes. `tasks`: limit of tasks of a stream.
 
-    No prompt is asked by two tasks: a second call of a prompt is a repeated call.
+    No two tasks have a prompt in common: a second call with a prompt is a repeated call.
     """
     benchmark, all_tasks = open_benchmark("wordmath"), generate("train", len(KINDS) * tasks * 2, seed)
     streams, known_prompts = [], set()
@@ -114,14 +114,14 @@ def _replica(stack: ExitStack, folder: Path, replies: dict[str, str], latency: f
 
 
 class Calls:
-    """The calls at all servers, as the reckoning of the fault cases wants them from one."""
+    """The calls at all servers, as tests/faults/costs.py expects them from a single server."""
 
     def __init__(self, endpoints: Iterable[Endpoint]):
         self.endpoints = list(endpoints)
 
     @property
     def calls(self) -> list[dict]:
-        """Those that were answered: one that got a status is not lost work."""
+        """The answered calls. A call that got an error status is not lost work."""
         return [call for endpoint in self.endpoints for call in endpoint.calls if "status" not in call]
 
     @property
@@ -130,6 +130,6 @@ class Calls:
 
 
 def count_in_flight(endpoint: Endpoint) -> int:
-    """Calls that this server is answering."""
+    """Return how many calls a server is answering."""
     with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/state", timeout=10) as response:
         return json.load(response)["in_flight"]

@@ -1,6 +1,6 @@
-"""How each kind of fault is brought about: a function of the site and the fault, which says whom it struck.
+"""Bring about each kind of fault: a function of the site and the fault, which records the victim in the event.
 
-Faults come together, but not two of one kind of treatment at one victim: each victim has a lock.
+Faults may come together, but each victim has a lock: it gets one fault of a kind of treatment at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.campaign.site import DISK, LEASE, Site
 from tests.campaign.streams import Replica, count_in_flight
 from tests.campaign.up import GONE, HOLDING, is_gone
 
-TERM_GIVEN_UP = 60.0  #: seconds after which a process that was told to end is not waited for any more
+TERM_GIVEN_UP = 60.0  #: seconds to wait for a process to end after SIGTERM
 VICTIM_WITHIN = 30.0  #: seconds to wait for a process that may be hit
 
 
@@ -35,10 +35,10 @@ class Event:
     victim: str = ""
     began: float = 0.0  #: Unix seconds
     ended: float = 0.0
-    hit: bool = False  #: whether there was work in flight at the victim
+    hit: bool = False  #: whether the victim had work in flight
     lost: int = 0  #: items that a process held
     note: str = ""
-    problem: str = ""  #: why it could not be brought about
+    problem: str = ""  #: why the fault could not happen
     endpoints: list[int] = field(default_factory=list)  #: ports of the model servers that were struck
 
 
@@ -71,7 +71,7 @@ def _kind(name: str) -> Callable[[Strike], Strike]:
 
 
 def _choose(find: Callable[[], list[Any]], pick: Random) -> Any:
-    """One of those who may be struck, as soon as there is one."""
+    """Wait until there are possible victims, and return a random one. Raises TimeoutError."""
     until = time.monotonic() + VICTIM_WITHIN
     while not (victims := sorted(find(), key=lambda victim: victim[0])):
         if time.monotonic() > until:
@@ -81,13 +81,13 @@ def _choose(find: Callable[[], list[Any]], pick: Random) -> Any:
 
 
 def _find_holders(site: Site) -> list[tuple[str, psutil.Process]]:
-    """Processes that hold items; when there are none, those that may come to hold some."""
+    """Return the processes that hold items; if none does, those that may claim items."""
     holders = site.up.holders()
     return [holder for holder in holders if _count_held(site, [holder[1].pid])] or holders
 
 
 def _count_held(site: Site, pids: list[int]) -> int:
-    """Items that these processes hold."""
+    """Count the items that these processes hold."""
     return site.ask(
         "SELECT count(*) FROM item i JOIN worker_session w ON w.id = i.session "
         "WHERE i.state = 'claimed' AND w.ended_at IS NULL AND w.pid = ANY(:pids)",
@@ -103,7 +103,7 @@ def _family(process: psutil.Process) -> list[int]:
 
 @_kind("kill")
 def kill(site: Site, fault: Fault, event: Event, pick: Random) -> None:
-    """A child of a Celery worker, or one of the deployment's own processes, as often as that may be."""
+    """Kill a child of a Celery worker, or a child of `lumos up` if it may die once more."""
     with _choice_lock:
         is_own_child = pick.random() < 0.4
         role, victim = _choose(lambda: (is_own_child and site.up.children()) or _find_holders(site), pick)
@@ -133,7 +133,7 @@ def freeze(site: Site, fault: Fault, event: Event, pick: Random) -> None:
 
 @_kind("term")
 def term(site: Site, fault: Fault, event: Event, pick: Random) -> None:
-    """Tell a worker to end. `lumos up` starts another in its place."""
+    """Send SIGTERM to a worker. `lumos up` starts another one."""
     with _choice_lock:
         workers = (*HOLDING, "dispatcher")
         role, victim = _choose(lambda: [child for child in site.up.children() if child[0] in workers], pick)
@@ -210,7 +210,7 @@ def _has_work(site: Site, event: Event) -> bool:
 
 
 def _choose_replicas(site: Site, pick: Random) -> list[Replica]:
-    """One replica, all of a stream, or all there are."""
+    """Choose one replica, all replicas of a stream, or all replicas."""
     stream = pick.choice(site.streams)
     all_replicas = [replica for campaign_stream in site.streams for replica in campaign_stream.replicas]
     return pick.choice([[pick.choice(stream.replicas)], stream.replicas, all_replicas])
@@ -281,13 +281,13 @@ def _make_writable(site: Site) -> None:
 
 @_kind("full")
 def full(site: Site, fault: Fault, event: Event, pick: Random) -> None:
-    """The disk shrinks to what is on it, so that it takes no memory to fill it."""
+    """Shrink the disk to its content: filling it would take memory."""
     assert site.disk
     with _VictimLocks(["disk"]):
         event.victim, event.hit, event.began = "disk", _has_work(site, event), time.time()
         until = time.monotonic() + fault.seconds
         try:
-            while time.monotonic() < until:  # what is deleted meanwhile makes no room either
+            while time.monotonic() < until:  # files that are deleted meanwhile make no room either
                 with suppress(Exception):
                     site.resize_disk(psutil.disk_usage(str(site.disk)).used // 1024)
                 time.sleep(0.2)

@@ -25,7 +25,7 @@ GONE = (psutil.NoSuchProcess, psutil.AccessDenied)
 
 
 class Up:
-    """Counts what the campaign did to a child: `lumos up` gives up when one dies more than 3 times a minute."""
+    """Counts the deaths of each child: `lumos up` gives up when a child dies more than 3 times a minute."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]):
         self.output = folder / "up.txt"
@@ -35,7 +35,7 @@ class Up:
         self.starts = 0
 
     def start(self) -> None:
-        """Returns when everything answers. From the main thread: it dies with the thread that starts it."""
+        """Start `lumos up`, and return when it answers. Call it in the main thread, because it dies with its thread."""
         self.starts += 1
         began = self._size()
         with self.output.open("ab") as output:
@@ -64,7 +64,7 @@ class Up:
         return "\n".join(self._read_output().splitlines()[-count:])
 
     def processes(self) -> list[tuple[str, psutil.Process]]:
-        """All of its processes with their roles; a child of a child is called `worker_llm child`."""
+        """Return all processes with their roles; the role of a worker's child is `worker_llm child`."""
         processes = []
         with suppress(*GONE):
             top = psutil.Process(self.process.pid)
@@ -77,7 +77,7 @@ class Up:
         return processes
 
     def holders(self) -> list[tuple[str, psutil.Process]]:
-        """Processes that may hold items of the campaign's jobs, but for those that stand still."""
+        """Return the processes that may hold items, without frozen ones."""
         return [
             (role, process)
             for role, process in self.processes()
@@ -85,7 +85,7 @@ class Up:
         ]
 
     def children(self) -> list[tuple[str, psutil.Process]]:
-        """Its own children that may die once more now, except those of which a process is stopped."""
+        """Return the children of `lumos up` that may die once more now, without those with a frozen process."""
         now = time.monotonic()
         candidates = []
         for role, process in self.processes():
@@ -99,12 +99,12 @@ class Up:
         return candidates
 
     def record_death(self, role: str) -> None:
-        """The campaign ends a child."""
+        """Record that the campaign ends a child."""
         if role in ROLES:
             self._deaths[role].append(time.monotonic())
 
     def stop(self) -> None:
-        """Nothing of it is left afterwards."""
+        """Kill all processes."""
         family = [process for _, process in self.processes()]
         for process in family:
             with suppress(*GONE):

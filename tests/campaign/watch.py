@@ -1,4 +1,4 @@
-"""What goes on beside the faults: streams are fed, memory is measured, and `lumos up` is watched."""
+"""Threads beside the faults: they submit jobs and measure memory."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tests.campaign.up import GONE
 from workers.notify import notify_workers
 
 MEMORY_EVERY = 2.0  #: seconds
-NOTIFY_EVERY = 10  #: seconds: killed workers and a broken broker lose messages, and the dispatcher alone is one process
+NOTIFY_EVERY = 10  #: seconds: killed workers and a broken broker lose messages, and the dispatcher is a single process
 log = logging.getLogger(__name__)
 
 
 class Feeder(threading.Thread):
-    """Submits the next job of a stream when little of it is owed, and notifies the workers."""
+    """Submits the next job of a stream when few of its items are pending, and notifies the workers."""
 
     def __init__(self, site: Site):
         super().__init__(name="feeder", daemon=True)
         self._site, self._stop_event = site, threading.Event()
-        self.looks, self.dry = 0, defaultdict(int)  #: how often it looked, and found a stream that owed nothing
+        self.looks, self.dry = 0, defaultdict(int)  #: looks at a stream, and looks without pending items by stream
         self.problem = ""
-        self.submitting = True  #: until the last fault is over; notifications go on
+        self.submitting = True  #: until the last fault is over; notifications continue
 
     def run(self) -> None:
         for look in itertools.count():
@@ -57,7 +57,7 @@ class Feeder(threading.Thread):
             notify_workers(site.settings, "evaluate", job, items)
 
     def notify(self, stream: Stream) -> None:
-        """Tell the workers once more of each job that still owes."""
+        """Notify the workers again of each job that is not over."""
         query = text("SELECT id FROM job WHERE id = ANY(:jobs) AND state IN ('queued', 'running')")
         with self._site.database.engine.connect() as connection:
             for job in connection.execute(query, {"jobs": stream.jobs}).scalars().all():
@@ -69,7 +69,7 @@ class Feeder(threading.Thread):
 
 
 class Memory(threading.Thread):
-    """The most memory (resident, bytes) that any process of a role was seen to have."""
+    """Measures the peak resident memory, in bytes, of the processes of each role."""
 
     def __init__(self, site: Site):
         super().__init__(name="memory", daemon=True)
@@ -88,7 +88,7 @@ class Memory(threading.Thread):
 
 
 def wait_until_done(site: Site, seconds: float) -> float:
-    """Until no item is owed or claimed, or so many seconds have passed; returns how long it took."""
+    """Wait until all jobs are over, at most so many seconds; return the seconds that passed."""
     began = time.monotonic()
     while time.monotonic() < began + seconds:
         if site.ask("SELECT count(*) FROM job WHERE state IN ('queued', 'running', 'cancelling')") == 0:
