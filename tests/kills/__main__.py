@@ -1,5 +1,5 @@
-"""`python -m tests.kills`: kill tool agents at each step of a search, and at random instants of a job; and plans of
-experts at random instants. Some minutes.
+"""`python -m tests.kills`: kill tool agents at each step of a search and at random instants of a job, and plans of
+experts at random instants. Takes some minutes.
 
 python -m tests.kills [--kills 50] [--episodes 100] [--expert-kills 20] [--seed 0] [--data ../shared/data]
 """
@@ -19,7 +19,7 @@ from tests.recorded_search import answer_files
 
 
 def kill_at_every_step(data: Path, folder: Path) -> bool:
-    """Whether the search came to the same end from each of its steps, and repeated none."""
+    """Kill a search at each of its steps; return whether it had the same end each time and repeated no step."""
     content = dict(answer_files(data)).get(ROW)
     if content is None:
         print(f"no search of query {ROW} in {data}/toolbench/answer: give --data", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Plans of experts that run in processes of their own, in a worker that is killed with SIGKILL at random instants."""
+"""Plans of experts in a worker that is killed with SIGKILL at random instants. Experts run in their own processes."""
 
 from __future__ import annotations
 
@@ -51,28 +51,28 @@ from tests.kills.stored_episodes import load_episodes
 from tests.stored_rows import state
 
 SAMPLES = 2
-#: Two tasks for each set of augmentations, which restore the same pictures: 32 runs serve both, 15 classify.
+#: For each set of augmentations two tasks restore the same pictures: they share 32 runs, and 15 runs classify.
 RESTORED = tuple(
     spec for spec in TASKS if spec.category == "image-image" or (spec.wanted, spec.language) == (LABEL, "en")
 )
-SECONDS = 0.4  #: that each run takes longer than it does
+SECONDS = 0.4  #: that are added to each run
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What became of the kills."""
+    """The results of the kills."""
 
     kills: int  #: that hit a process at work
     runs: int  #: of experts, those that were killed included
-    repeated: int  #: runs of what was stored already
+    repeated: int  #: runs whose result was stored already
     different: int  #: episodes that differ from those of the run that nothing killed, in rows or artifacts
     episodes: int
     worked: int  #: kills between which something new was stored
-    orphans: int  #: artifacts that are left when the job is removed
+    orphans: int  #: artifacts that remain when the job is removed
 
 
 def submit_job(home: Path) -> str:
-    """The restoration of pictures by gold plans, with experts by rule; returns the job's id."""
+    """Submit the restoration of pictures by gold plans, with experts by rule; return the job's id."""
     home.mkdir()
     artifacts: dict[str, bytes] = {}
     tasks = [generate_task(spec, SAMPLES, "strong", artifacts) for spec in RESTORED]
@@ -113,10 +113,10 @@ def work(settings: Settings, job: str, log: Path, seconds: float) -> None:
 def kill_experts(folder: Path, kills: int, seed: int, longest: float) -> Account:
     """Run the job twice, once with so many kills at random instants, and compare.
 
-    Raises AssertionError when the work is done before as many kills have hit it.
+    Raises AssertionError if the work is done before the last kill.
     """
     draw = random.Random(f"kills of experts {seed}")
-    ExpertActions()  # what a child would import as it begins
+    ExpertActions()  # imports the modules of a child beforehand
     first = submit_job(folder / "whole")
     settings = make_settings(folder / "whole", concurrency=3)
     assert wait(run_in_child(partial(work, settings, first, folder / "whole.log", 0.0))) == DONE
@@ -161,7 +161,7 @@ def _lines(log: Path) -> list[str]:
 
 
 def _load_stored_runs(database: Database, job: str) -> set[str]:
-    """What was run and is stored."""
+    """Return the keys of the runs whose results are stored."""
     query = select(ToolCallRow.__table__).join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
     with database.engine.connect() as connection:
         rows = connection.execute(query.where(EpisodeRow.job == job)).all()
@@ -175,7 +175,7 @@ def _load_stored_runs(database: Database, job: str) -> set[str]:
 
 
 def _load_finished(settings: Settings, job: str) -> dict[str, Any]:
-    """By the task's row: what is stored of it, and its artifacts by digest. Who ran an equal call first may differ."""
+    """Return the stored episodes by row of the task, with digests of artifacts, without the provenance of calls."""
     database = open_database(settings.database)
     episodes = load_episodes(database, job)
     for episode in episodes.values():

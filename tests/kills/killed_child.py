@@ -1,4 +1,4 @@
-"""A child process that works on a job, and dies of SIGKILL when so many steps are stored."""
+"""Run a child process that works on a job, and kills itself with SIGKILL when so many steps are stored."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def make_settings(home: Path, **options: object) -> Settings:
 
 
 def run_in_child(work: Callable[[], None]) -> int:
-    """Carry `work` out in a process group of its own; returns its pid."""
+    """Call `work` in a child with its own process group; return its pid."""
     pid = os.fork()
     if pid:
-        with suppress(PermissionError, ProcessLookupError):  # the child may have done it, or have ended
+        with suppress(PermissionError, ProcessLookupError):  # the child may have set its group, or have ended
             os.setpgid(pid, pid)
         return pid
     try:
@@ -47,19 +47,19 @@ def run_in_child(work: Callable[[], None]) -> int:
 
 
 def wait(pid: int) -> int:
-    """How it ended: DONE, KILLED or another code."""
+    """Wait for a child; return DONE, KILLED or another exit code."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def wait_for_progress(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Until the child has done what is looked for, or for so long: what it has done since is counted later."""
+    """Wait until the condition holds, at most so many seconds."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
 
 
 def end_sessions(settings: Settings) -> None:
-    """Declare the sessions of processes that are known to be dead dead, without waiting for their leases to end."""
+    """Declare the sessions of dead processes dead at once, without waiting for the ends of their leases."""
     database = open_database(settings.database)
     reap(database, 0, SilenceWatch(-1.0))
     database.close()
@@ -75,10 +75,10 @@ def resume_job(settings: Settings, job: str) -> None:
 
 
 def resume_stepwise(settings: Settings, job: str, log: Path, least: int | None = None) -> None:
-    """The same, but every step is stored before the next begins; what is carried out is written to a log, a line
-    each. Dies as soon as `least` steps are stored.
+    """Work on a job until it is done, or die as soon as `least` steps are stored.
 
-    A call that an action makes is stored before the action itself is: a death between the two is one of those possible.
+    Every step is stored before the next one begins. The log gets a line for each step that is carried out. A call of an
+    action is stored before the action: the child may die between the two.
     """
     log_file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     buffers: list[Buffer] = []
@@ -117,5 +117,5 @@ def resume_stepwise(settings: Settings, job: str, log: Path, least: int | None =
 
 
 def work_and_die(settings: Settings, job: str, log: Path, least: int | None) -> int:
-    """How a child ended that works so."""
+    """Run `resume_stepwise` in a child; return its exit code."""
     return wait(run_in_child(partial(resume_stepwise, settings, job, log, least)))

@@ -1,4 +1,4 @@
-"""A hundred episodes of tool agents over a model server, whose process is killed at random instants."""
+"""Kill the process of a hundred tool agents' episodes at random instants."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LATENCY = 0.2  #: seconds of each reply
 
 
 def import_all(settings: Settings, url: str) -> None:
-    """What a child would import as it begins: the instants of the kills are to be those of its work."""
+    """Import the modules of a child beforehand, so that kills hit its work and not its imports."""
 
     async def look() -> None:
         endpoint = open_endpoint(url, settings)
@@ -68,7 +68,7 @@ def make_models() -> Models:
 
 
 def make_rows(name: str, world: World, questions: Sequence[Question]) -> Rows:
-    """The questions as rows of ToolBench, with the answers of their faulty tools recorded."""
+    """Return the questions as rows of ToolBench, with recorded answers of their faulty tools."""
     return rows_of(open_benchmark("toolbench"), [_make_task(world, question) for question in questions], "I1-inst")
 
 
@@ -92,7 +92,7 @@ def _make_task(world: World, question: Question) -> Task:
 
 
 def submit_all(home: Path, url: str, many: int) -> list[str]:
-    """A job of each formulation with a quarter of the episodes; returns their ids."""
+    """Submit a job of each formulation with a quarter of the episodes; return the ids."""
     settings, world, jobs = make_settings(home, concurrency=IN_FLIGHT), World(0), []
     questions = make_questions(world, 0, many)
     database = open_database(settings.database)
@@ -117,7 +117,7 @@ def work(settings: Settings, jobs: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What became of the kills."""
+    """The results of the kills."""
 
     kills: int  #: that hit a process at work
     asked: int  #: requests that reached the server
@@ -131,7 +131,7 @@ class Account:
 def kill_often(folder: Path, many: int, kills: int, seed: int, longest: float = 1.0) -> Account:
     """Run `many` episodes twice, once with so many kills at random instants, and compare.
 
-    Raises AssertionError when the work is done before as many kills have hit it.
+    Raises AssertionError if the work is done before the last kill.
     """
     draw = random.Random(f"kills {seed}")
     with FakeEndpoint(make_models().reply) as server:
@@ -154,7 +154,7 @@ def kill_often(folder: Path, many: int, kills: int, seed: int, longest: float = 
             time.sleep(draw.uniform(0.0, longest))
             os.killpg(pid, signal.SIGKILL)
             assert wait(pid) == KILLED, f"all was done after {number} of {kills} kills"
-            time.sleep(0.02)  # what the dead process had sent arrives
+            time.sleep(0.02)  # the last requests of the dead process arrive
             snapshots.append((count_prompts(database, jobs), Counter(call["sha256"] for call in server.calls)))
             end_sessions(settings)
         server.latency = 0.0
@@ -163,7 +163,7 @@ def kill_often(folder: Path, many: int, kills: int, seed: int, longest: float = 
 
 
 def _load_undisturbed(home: Path, server: FakeEndpoint, many: int) -> list[dict[str, Any]]:
-    """What the jobs store that nothing kills."""
+    """Return the stored episodes of undisturbed jobs."""
     settings = make_settings(home, concurrency=IN_FLIGHT)
     jobs = submit_all(home, server.tgi, many)
     assert wait(run_in_child(partial(work, settings, jobs))) == DONE
@@ -185,7 +185,7 @@ def _account(
     database.close()
     repeated_requests = 0
     for (stored_before, before), (_, after) in zip(snapshots, [*snapshots[1:], (stored_prompts, calls)], strict=True):
-        # Every reply to this prompt that the episodes ever needed was stored, and it was asked for again.
+        # Every reply to this prompt that the episodes need was stored before, and it was requested again.
         repeated_requests += sum(
             after[prompt] - before[prompt] for prompt in after if stored_before[prompt] >= stored_prompts[prompt]
         )

@@ -1,6 +1,6 @@
-"""A search as a job whose process is killed: ToolBench's longest recorded one, or one in a generated world.
+"""A search as a job whose process is killed: the longest recorded search of ToolBench, or one in a generated world.
 
-Its replies are given, so that no model is asked. Observations are recorded answers, or follow from the task.
+The task contains the replies, so that no model is called. Observations are recorded answers, or follow from the task.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROW = "8"
 
 
 def make_recorded_search(content: Mapping[str, Any]) -> tuple[Task, Agent]:
-    """The search that an answer file holds."""
+    """Return the search of an answer file."""
     decisions = read_decisions(content["tree"]["tree"])
     functions = [
         _make_function(function)
@@ -45,10 +45,10 @@ def make_recorded_search(content: Mapping[str, Any]) -> tuple[Task, Agent]:
 
 
 def submit_search(task: Task, agent: Agent, split: str, home: Path) -> str:
-    """Submit the search of a task whose replies are given, in a new folder; returns the job's id."""
+    """Submit the search of a task with replies, in a new folder; return the job's id."""
     home.mkdir()
     rules = home / "rules.json"
-    rules.write_text("[]")  # a model that is asked anything fails: all is given
+    rules.write_text("[]")  # any call of a model fails
     rows = rows_of(open_benchmark(task.benchmark), [task], split)
     agent = replace(agent, roles={"policy": f"scripted:{rules}"})
     settings = make_settings(home)
@@ -92,7 +92,7 @@ def _make_answer(decision: RecordedDecision) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The job before it has begun, and what it stores when nothing kills it."""
+    """The job before its start, and the rows that it stores without a kill."""
 
     folder: Path
     job: str
@@ -102,7 +102,7 @@ class Search:
 
 
 def prepare(task: Task, agent: Agent, split: str, folder: Path) -> Search:
-    """Raises AssertionError where the search does not come to its end."""
+    """Submit a search, and do it once. Raises AssertionError if it does not end."""
     job = submit_search(task, agent, split, folder / "new")
     shutil.copytree(folder / "new", folder / "whole")
     settings, log = make_settings(folder / "whole"), folder / "whole.log"
@@ -120,10 +120,10 @@ def read_episodes(home: Path, job: str) -> tuple[dict[str, Any], StepCounts]:
 
 
 def kill_at(search: Search, step: int) -> tuple[int, int, int]:
-    """Kill the search when so many steps are stored, go on, and check what is stored.
+    """Kill the search when so many steps are stored, resume it, and check the stored rows.
 
-    Returns how many steps were stored at the kill, how many were carried out afterwards, and how many of these were
-    stored before. Raises AssertionError where the rows are not those of a search that was not killed.
+    Return the steps that were stored at the kill, the steps that were carried out afterwards, and how many of these
+    were stored before. Raises AssertionError if the rows differ from those of an undisturbed search.
     """
     home, log = search.folder / f"at-{step}", search.folder / f"at-{step}.log"
     shutil.copytree(search.folder / "new", home)
@@ -132,7 +132,7 @@ def kill_at(search: Search, step: int) -> tuple[int, int, int]:
     _, before = read_episodes(home, search.job)
     log.unlink()
     end_sessions(settings)
-    assert work_and_die(settings, search.job, log, None) == 0, f"step {step}: it could not be gone on with"
+    assert work_and_die(settings, search.job, log, None) == 0, f"step {step}: it could not be resumed"
     after, _ = read_episodes(home, search.job)
     assert after == search.expected, f"step {step}: it has stored something else"
     stored_steps = {(position, branch) for _, position, branch in before.get(search.row, ())}

@@ -1,4 +1,4 @@
-"""What the database holds of tool agents' episodes: the tree, and the calls of tools."""
+"""Load the stored episodes of tool agents: their trees and their tool calls."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _EDGES = {
 }
 StepCounts = dict[
     str, Counter[tuple[int, int, int]]
-]  #: of a task's row: (attempt, position, branch), steps stored there
+]  #: by row of the task: stored steps by (attempt, position, branch)
 
 
 def load_episodes(database: Database, job: str) -> dict[str, Any]:
-    """By the task's row: all that a finished episode has stored but times and surrogate keys, its tree included."""
+    """Return the stored rows of finished episodes by row of the task, without times and surrogate keys."""
     episodes = {row: {"rows": values} for (row, _), values in stored_rows(database, job).items()}
     with database.engine.connect() as connection:
         for table, names in _EDGES.items():
@@ -43,7 +43,7 @@ def load_episodes(database: Database, job: str) -> dict[str, Any]:
 
 
 def count_stored_steps(database: Database, job: str) -> StepCounts:
-    """Where steps are stored, of unfinished episodes, too."""
+    """Count the stored steps, those of unfinished episodes included."""
     counts: StepCounts = {}
     with database.engine.connect() as connection:
         for table in _EDGES:
@@ -59,7 +59,7 @@ def count_stored_steps(database: Database, job: str) -> StepCounts:
 
 
 def count_prompts(database: Database, jobs: Sequence[str]) -> Counter[str]:
-    """sha256 (its first half) of each prompt whose reply is stored, and of how many replies."""
+    """Count the stored replies of each prompt. A prompt is the first half of its sha256."""
     query = select(CompletionRow.prompt_digest).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
     with database.engine.connect() as connection:
         return Counter(digest.hex() for digest in connection.execute(query.where(EpisodeRow.job.in_(jobs))).scalars())

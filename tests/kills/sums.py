@@ -30,7 +30,7 @@ DEEDS = ("kill", "kill", "kill", "cancel", "pause", "resume", "requeue", "extend
 
 
 class Faulty:
-    """Models of which every seventh prompt is refused for good until `is_fixed`: its episode ends with infra_error."""
+    """Models that refuse every seventh prompt until `is_fixed`: its episode ends with infra_error."""
 
     def __init__(self) -> None:
         self.is_fixed = False
@@ -42,7 +42,7 @@ class Faulty:
 
 
 class Site:
-    """A database, its endpoint and the command line on both."""
+    """A database, a model server, and the command line with both."""
 
     def __init__(self, folder: Path, url: str, server: FakeEndpoint, seed: int):
         self.settings = Settings(home=folder, database_url=url)
@@ -82,7 +82,7 @@ class Site:
         return [job["job"] for job in self.run("jobs", "--limit", "100")[1]["jobs"]]
 
     def kill(self, *arguments: str) -> bool:
-        """Start a command and kill it after one to five seconds; whether it was still at work."""
+        """Start a command and kill it after one to five seconds; return whether it was still at work."""
         with self.start(*arguments) as process:
             time.sleep(self.draw.uniform(1.0, 5.0))
             alive = process.poll() is None
@@ -149,7 +149,7 @@ def _name_code(code: int) -> str:
 
 
 def strike(folder: Path, url: str, deeds: int, seed: int) -> bool:
-    """Whether the sums of all jobs were those of their rows after each of so many deeds."""
+    """Carry out so many deeds; return whether the sums of all jobs equalled those of their rows after each."""
     models, wrong, outcome_counts = Faulty(), 0, Counter[str]()
     with FakeEndpoint(models.reply, latency=0.03) as server:
         site = Site(folder, url, server, seed)

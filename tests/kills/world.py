@@ -1,4 +1,4 @@
-"""A search in a generated world: it runs into a trap and a rate limit, goes back and answers. Its replies are given."""
+"""A search in a generated world: it meets a trap and a rate limit, goes back and answers. The task has its replies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIGNS = ("is locked", "too many requests")
 
 
 def find_world_search() -> tuple[Task, Agent]:
-    """The first of the split's tasks on which an erring policy meets both. Raises StopIteration where none does."""
+    """Return the first task of the split on which an erring policy meets both. Raises StopIteration without one."""
     models = Policies(0, 0.3)
     for task in benchmark.read(None, SPLIT, **DIALS):
         assert isinstance(task, Task)
