@@ -1,4 +1,4 @@
-"""Let models give hostile replies in every domain, and print what became of the episodes.
+"""Let models give hostile replies in every domain, and print the endings of the episodes.
 
     python -m tests.fuzz [--domain NAME] [--episodes 60] [--seed N] [--minutes 5] [--held SECONDS]
                          [--data ../shared/data] [--json FILE]

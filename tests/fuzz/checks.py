@@ -1,4 +1,4 @@
-"""What must hold of a job that hostile models played in: all items ended, and everything that shows them works."""
+"""Check a job with hostile models: all items ended, and commands and pages show them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from db.recount import recount
 from lumos_queue.cli.main import main
 from tests.explorers import call_explorer
 
-_LINES = 6  #: of a traceback that are shown
+_LINES = 6  #: of a traceback in a problem
 
 
 @dataclass(frozen=True)
 class CommandRun:
-    """What a command did: its exit code, or the traceback of what it raised."""
+    """The result of a command: its exit code and output, or the traceback of its exception."""
 
     code: int
     out: str
@@ -32,7 +32,7 @@ class CommandRun:
 
     @property
     def problem(self) -> str:
-        """What went wrong, in a few lines; '' where nothing did."""
+        """A failure in a few lines; '' if there is none."""
         if self.trace:
             return "\n".join(self.trace.strip().splitlines()[-_LINES:])
         if self.code:
@@ -52,14 +52,14 @@ def run(*arguments: str) -> CommandRun:
 
 
 def find_endings(database: Database, job: str) -> Counter[str]:
-    """How the episodes of a job ended."""
+    """Count the episodes of a job by ending."""
     query = text("SELECT ending, count(*) FROM episode WHERE job = :job GROUP BY ending")
     with database.engine.connect() as connection:
         return Counter({str(ending): many for ending, many in connection.execute(query, {"job": job})})
 
 
 def check_items(database: Database, job: str) -> Iterator[str]:
-    """Yield a line for each way in which items have not ended as they should."""
+    """Yield a line for each kind of items that did not end well."""
     states = text("SELECT state, count(*) FROM item WHERE job = :job AND state <> 'done' GROUP BY state")
     failures = text("SELECT id, message FROM episode WHERE job = :job AND ending = 'infra_error'")
     with database.engine.connect() as connection:
@@ -95,7 +95,7 @@ def _commands(job: str, folder: Path, ordinals: list[int]) -> Iterator[list[str]
 
 
 def _read_problem(out: str) -> str:
-    """Why the last line of an output is no JSON; '' where it is."""
+    """Return why the last line of an output is not a JSON object, or ''."""
     try:
         json.loads(out.splitlines()[-1]).keys()
         out.encode()

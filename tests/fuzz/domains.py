@@ -1,8 +1,8 @@
-"""What is fuzzed: for each domain commands of `lumos`, and the roles that hostile models play in them.
+"""The cases of the fuzz tests: for each domain commands of `lumos`, and the roles of hostile models in them.
 
 In a command FILES stands for the options that read the benchmark's rows (tests/original_files.py), HOME for the folder
-of these files, DATA for the folder of real rows, and JOB for the job of the case before. Each case has its share of the
-episodes of its domain.
+of these files, DATA for the folder of real rows, and JOB for the job of the previous case. Each case has its share of
+the episodes of its domain.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ SEES = ("vqa", "captioner", "teacher")
 
 @dataclass(frozen=True)
 class Case:
-    """A command, and the roles beside those of its formulation."""
+    """A command, and its roles in addition to those of its formulation."""
 
     command: str
     roles: tuple[str, ...] = ()
-    share: float = 1.0  #: of the episodes, beside those of the other cases
-    tasks: int = 0  #: how many tasks there are, where these are few: then they are run several times
+    share: float = 1.0  #: weight among the cases of the domain
+    tasks: int = 0  #: number of tasks if the benchmark has few, which then run several times
 
     @property
     def real(self) -> bool:
-        """Whether it needs rows that are no part of the project."""
+        """Whether the case needs rows from outside the project."""
         return "DATA" in self.command
 
     @property

@@ -42,12 +42,12 @@ _RANGES = (
     (0xE0000, 0xE007F),
     (0x20, 0x7E),
 )
-#: Shares of texts, and the length up to which they are; the others are as long as they may be.
+#: Shares of texts, and the limits of their lengths; the other texts have the greatest length.
 _LENGTHS = ((0.30, 60), (0.25, 3_000), (0.15, 30_000), (0.15, 200_000))
 
 
 def make_junk(rng: random.Random, max_characters: int) -> str:
-    """Return a text of one kind, of at most `most` characters: most texts are short, and some of full length."""
+    """Return a text of one kind and at most `max_characters`. Most texts are short, and some of full length."""
     share = rng.random()
     length = max_characters
     for part, bound in _LENGTHS:
@@ -59,30 +59,30 @@ def make_junk(rng: random.Random, max_characters: int) -> str:
 
 
 def _make_run(rng: random.Random, length: int) -> str:
-    """One unit again and again, at times with something before and behind it."""
+    """Return one unit many times, sometimes with a text before and after."""
     unit = rng.choice(UNITS)
     return rng.choice(_TAILS) + unit * max(1, length // len(unit)) + rng.choice(_TAILS)
 
 
 def _make_runs(rng: random.Random, length: int) -> str:
-    """A few runs behind one another, which is what patterns of several parts meet."""
+    """Return a few runs in a row, for patterns of several parts."""
     many = rng.randint(2, 6)
     return "".join(_make_run(rng, length // many) for _ in range(many))
 
 
 def _weave(rng: random.Random, length: int) -> str:
-    """Two to four units in turn."""
+    """Return two to four units in turn."""
     cycle = "".join(rng.choice(UNITS) for _ in range(rng.randint(2, 4)))
     return cycle * max(1, length // len(cycle)) + rng.choice(_TAILS)
 
 
 def _mix(rng: random.Random, length: int) -> str:
-    """Units in random order."""
+    """Return units in random order."""
     return "".join(rng.choices(UNITS, k=max(1, length // 3)))
 
 
 def _nest(rng: random.Random, length: int) -> str:
-    """Nested brackets of one or all kinds: balanced, not closed, or not opened."""
+    """Return nested brackets of one or all kinds: balanced, not closed, or not opened."""
     opening_bracket, closing_bracket = rng.choice(_BRACKETS)
     depth = max(1, length // (len(opening_bracket) + len(closing_bracket)))
     kind = rng.randrange(4)
@@ -91,13 +91,13 @@ def _nest(rng: random.Random, length: int) -> str:
 
 
 def _make_characters(rng: random.Random, length: int) -> str:
-    """Characters of three ranges."""
+    """Return characters of three ranges."""
     ranges = rng.choices(_RANGES, k=3)
     return "".join(chr(rng.randint(*rng.choice(ranges))) for _ in range(min(length, 20_000)))
 
 
 def _fill_in(kind: str, rng: random.Random, length: int) -> str:
-    """A text of junk.toml."""
+    """Return a text of junk.toml."""
     template = rng.choice(_TEXTS[kind])
     unit_length = sum(len(match[1]) for match in _REPEATED.finditer(template)) or 1
     times = max(1, length // unit_length)

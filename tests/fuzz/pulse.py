@@ -1,8 +1,8 @@
-"""How long the interpreter and the event loops of this process stand still, and where.
+"""Measure how long the interpreter and the event loops of this process stand still, and where.
 
-A thread that sleeps for BEAT seconds again and again notices when it does not get the interpreter; a timer on each
-loop of a slice notices when the loop does not get to it. What counts is the smaller of the time on the clock and of
-the processor time that passed meanwhile: on a busy machine a process waits without holding anything.
+A thread that sleeps for BEAT seconds in turn notices when it does not get the interpreter; a timer on each loop of a
+slice notices when the loop is late. A gap is the smaller of the time on the clock and the processor time: on a busy
+machine a process waits without holding anything.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ BEAT = 0.02  #: seconds between two beats
 class Gap:
     """The longest time without a beat so far."""
 
-    held: float = 0.0  #: seconds, of which this process computed
-    wall: float = 0.0  #: seconds on the clock: the longest, which need not be the same gap
+    held: float = 0.0  #: seconds in which this process computed
+    wall: float = 0.0  #: seconds on the clock of the longest gap, which may be another one
     at: float = 0.0  #: Unix time at the end of the gap that held longest
-    stack: str = ""  #: of the code that held it, where it was long enough to be looked at
+    stack: str = ""  #: of the code in a gap above the limit
 
     def note(self, wall: float, processor_seconds: float, stack: str) -> None:
-        """Keep it, if it is the longest: seconds on the clock and of the processor since the last beat."""
+        """Record a gap if it is the longest. `wall` and `processor_seconds` are since the last beat."""
         self.wall = max(self.wall, wall)
         if (held_seconds := min(wall, processor_seconds)) > self.held:
             self.held, self.at, self.stack = held_seconds, time.time(), stack
@@ -50,7 +50,7 @@ class _Loop:
 
 @dataclass
 class Pulse:
-    """Measures while its `with` block lasts. `limit`: seconds after which the stack is written down."""
+    """Measures while its `with` block lasts. `limit`: seconds of a gap after which the stack is recorded."""
 
     folder: Path
     limit: float = 1.0
@@ -95,7 +95,7 @@ class Pulse:
     def _beat(self) -> None:
         last, last_processor_seconds = time.monotonic(), time.process_time()
         while not self._over.is_set():
-            # A thread that holds the interpreter is seen by a timer that does not need it.
+            # This timer does not need the interpreter, so it runs while a thread holds it.
             faulthandler.dump_traceback_later(self.limit, file=self._file)
             time.sleep(BEAT)
             now, processor_seconds = time.monotonic(), time.process_time()

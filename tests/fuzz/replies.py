@@ -1,7 +1,7 @@
-"""Hostile replies of each role. Half of them are junk alone, half have it within a reply that the role may write.
+"""Hostile replies of each role. Half of them are junk alone, half have junk within a plausible reply of the role.
 
-A reply depends on the seed, the role, the prompt and how often this prompt was sent before: the same run again gets
-the same replies, in whatever order episodes run.
+A reply depends on the seed, the role, the prompt and how often this prompt was sent before: an equal run gets
+equal replies, in any order of episodes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FENCES = ("", "json", "sql", "python")
 
 
 class Replies:
-    """The replies of one role, as a function of the prompt: for a fake endpoint."""
+    """The replies of one role, as a function of the prompt for a fake endpoint."""
 
     def __init__(self, role: str, seed: int, max_characters: int = MOST):
         self._role, self._seed, self._max_characters = role, seed, max_characters
@@ -39,7 +39,7 @@ class Replies:
 
 
 def make_reply(role: str, prompt: str, seed: str, max_characters: int = MOST) -> str:
-    """Return the reply of a role to a prompt, of at most `most` characters."""
+    """Return the reply of a role to a prompt, of at most `max_characters`."""
     rng = random.Random(f"{role} {seed}")
     if rng.random() < 0.5:
         return make_junk(rng, max_characters)
@@ -64,7 +64,7 @@ class _Writer:
 
     @property
     def junk(self) -> str:
-        """Junk, and at times something sane."""
+        """Junk, or sometimes a sane text."""
         return (
             self.rng.choice(_PARTS["sane"])
             if self.rng.random() < 0.25
@@ -73,7 +73,7 @@ class _Writer:
 
     @property
     def short(self) -> str:
-        """Something sane, and at times junk of a few characters."""
+        """A sane text, or sometimes junk of a few characters."""
         return self.rng.choice(_PARTS["sane"]) if self.rng.random() < 0.5 else make_junk(self.rng, 40)
 
     @property
@@ -86,7 +86,7 @@ class _Writer:
         return form.replace("LABEL", label).replace("OTHER", self.short).replace("JUNK", junk or self.junk)
 
     def actions(self) -> Sequence[str]:
-        """Return the forms of the actions that the prompt is about."""
+        """Return the forms of the prompt's actions."""
         choices = (
             self.prompt.rpartition("they must be one of ")[2][:200] if "natural language plan" in self.prompt else ""
         )
@@ -157,7 +157,7 @@ def _teach(write: _Writer) -> str:
 
 
 def _call(write: _Writer) -> str:
-    """A name and arguments, separated by a space: mostly of a function that the prompt lists."""
+    """Return a name and arguments, separated by a space, mostly of a function in the prompt."""
     functions = _LISTED.findall(write.prompt)
     name, parameters = write.rng.choice(functions) if functions and write.rng.random() < 0.9 else (write.short, "")
     return f"{name} {_write_arguments(write, _ARGUMENT.findall(parameters) or ['a'])}"

@@ -1,6 +1,6 @@
-"""Fuzz domains: model servers with hostile replies here, and the product in a process that is watched.
+"""Fuzz domains: this process runs model servers with hostile replies, and watches a child that runs the commands.
 
-That process is ended when it takes too long or too much memory, with the stacks of its threads written down.
+It ends a child that takes too long or too much memory, and records the stacks of its threads.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tests.fake_endpoint import FakeEndpoint, Reply
 from tests.fuzz.domains import DOMAINS
 from tests.fuzz.replies import MOST, Replies
 
-#: Tokens that a role's replies may have, where these are less than the 2,048 of --max-tokens. A server that sends more
-#: bytes than so many tokens can have is refused as broken, which is no matter of hostile replies.
+#: Limit of tokens of a role's replies, if it is below the 2,048 of --max-tokens. Servers that send more bytes than
+#: these tokens can have are refused as broken, before their replies are read.
 TOKENS = {
     "qa": 100,
     "vqa": 100,
@@ -44,16 +44,16 @@ POLL_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a domain may take."""
+    """The limits of a domain."""
 
-    seconds: float = 300.0  #: until it has to have ended
+    seconds: float = 300.0  #: of the whole domain
     memory: int = 4 * 2**30  #: bytes
     held: float = 2.0  #: seconds for which one call may hold the interpreter or the event loop
 
 
 @dataclass
 class Outcome:
-    """What came of a domain."""
+    """The results of a domain."""
 
     domain: str
     violations: list[str]
@@ -68,7 +68,7 @@ class Outcome:
 def open_hostile_servers(
     domain: str, seed: int, log: Path | None = None, max_characters: int = MOST
 ) -> Iterator[dict[str, dict[str, str]]]:
-    """Model servers of all roles of a domain: role to its addresses by scheme. `most`: characters of a reply."""
+    """Open model servers for all roles of a domain; yield role to addresses by scheme. `max_characters`: of a reply."""
     roles = {role for case in DOMAINS[domain] for role in case.all_roles}
     with ExitStack() as stack:
         servers = {}
@@ -81,7 +81,7 @@ def open_hostile_servers(
 
 
 def _send(replies: Replies, role: str, write: Any, log: Path | None) -> Reply:
-    """A reply as its whole body, at most of the size that the product reads; each is written to the log."""
+    """Return a function that writes the body of a reply within the product's limit, and logs it."""
     max_bytes = reply_bytes(TOKENS.get(role, 2048)) - 2**12
 
     def reply(prompt: str) -> tuple[int, bytes]:
@@ -110,7 +110,7 @@ def _chat(text: str) -> bytes:
 
 
 def run_domain(domain: str, folder: Path, data: Path, episodes: int, seed: int, bounds: Bounds) -> Outcome:
-    """Fuzz a domain in a process of its own; its files, and a log of the replies, stay in the folder."""
+    """Fuzz a domain in a separate process. Its files and a log of the replies stay in the folder."""
     folder.mkdir(parents=True)
     with open_hostile_servers(domain, seed, folder / "replies.jsonl") as roles:
         request = {
@@ -136,7 +136,7 @@ def run_domain(domain: str, folder: Path, data: Path, episodes: int, seed: int, 
 
 
 def _watch(domain: str, folder: Path, bounds: Bounds) -> str:
-    """Run the process; why it had to be ended, or how it failed; '' when it ended well."""
+    """Run the process; return why it was ended or how it failed, or '' if it succeeded."""
     command = [sys.executable, "-m", "tests.fuzz.work", domain, str(folder / "request.json")]
     with (folder / "output.txt").open("wb") as output:
         child = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)

@@ -1,4 +1,4 @@
-"""The commands of one domain, in this process, and what came of them.
+"""Run the commands of one domain in this process, and write a report.
 
 python -m tests.fuzz.work DOMAIN REQUEST.json     (a process that tests/fuzz/run.py starts)
 """
@@ -27,23 +27,25 @@ from tests.fuzz.pulse import Pulse
 from tests.original_files import write_originals
 from tests.tool_apis import LATEST, OFFICES, record
 
-#: Commands that read the job of the case before, and have no limit of rows.
+#: Commands that read the job of the previous case, and have no limit of rows.
 AFTER = ("judge", "score")
 
 
 @dataclass
 class DomainReport:
-    """What came of a domain."""
+    """The results of a domain."""
 
     episodes: int = 0
     endings: dict[str, int] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  #: by command
-    memory: dict[str, int] = field(default_factory=dict)  #: bytes: the most at `work`, and while jobs are `shown`
+    memory: dict[str, int] = field(
+        default_factory=dict
+    )  #: peak in bytes while commands `work`, and while jobs are `shown`
 
     def note_memory(self, phase: str) -> None:
-        """Keep the most memory since the last note as that of a phase."""
+        """Record the peak of memory since the last note for a phase."""
         self.memory[phase] = max(self.memory.get(phase, 0), _take_peak())
 
 
@@ -52,7 +54,7 @@ def fuzz(
 ) -> None:
     """Run a domain's cases; LUMOS_HOME names the database. `roles`: role to its addresses by scheme, tgi and chat.
 
-    `data`: the folder of real rows; where it is missing, the cases that need it are left out.
+    `data`: the folder of real rows; without it, the cases that need it are left out.
     """
     job = ""
     files, options = folder / "files", _write_files(folder / "files", episodes)
@@ -96,7 +98,7 @@ def _check(job: str, name: str, folder: Path, report: DomainReport) -> None:
 
 
 def share_out(cases: list[Case], episodes: int) -> list[int]:
-    """How many episodes each case runs: by their shares, the first cases get what is left over."""
+    """Return the episodes of each case by its share. The first cases get the remainder."""
     whole = sum(case.share for case in cases if case.command.split()[0] not in AFTER)
     exact = [0.0 if case.command.split()[0] in AFTER else episodes * case.share / whole for case in cases]
     many = [math.floor(amount) for amount in exact]
@@ -181,7 +183,7 @@ def main() -> None:
 
 
 def _take_peak() -> int:
-    """Return the most memory, in bytes, that this process had in use since the last call."""
+    """Return the peak of memory, in bytes, of this process since the last call."""
     (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
     Path("/proc/self/clear_refs").write_text("5")
     return int(line.split()[1]) * 1024
