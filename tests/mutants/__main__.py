@@ -38,7 +38,7 @@ def main(
             group_modules, group_changes = measure_group(
                 group, folder.resolve() / group.name, sample, seed, jobs, set(equivalents)
             )
-        except RuntimeError as error:  # the other groups may still be measured
+        except RuntimeError as error:  # measure the other groups
             print(error)
             failed_groups.append(group.name)
             continue
@@ -60,7 +60,7 @@ def main(
 def measure_group(
     group: Group, folder: Path, sample: int, seed: int, jobs: int, equivalents: set[Change]
 ) -> tuple[list[Module], set[Change]]:
-    """Test a group's mutants; and which changes of those that stand in equivalents.toml its modules still have."""
+    """Test the mutants of a group; return its modules, and the changes to compare with equivalents.toml."""
     make_tree(group, folder)
     names = {module: list_mutants(module, folder) for module in group.modules}
     names = {module: of for module, of in names.items() if of}
@@ -71,7 +71,7 @@ def measure_group(
     ]
     functions = {(change.module, change.function) for change in equivalents}
     changes = {mutant.change for module in modules for mutant in module.mutants}
-    for module, of in names.items():  # what was not drawn is described only where an entry may speak of it
+    for module, of in names.items():  # other mutants are needed only in functions with entries
         changes |= set(describe_mutants(module, [n for n in of if (module, name_function(n)) in functions], folder))
     return modules, changes
 

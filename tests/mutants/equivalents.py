@@ -1,4 +1,4 @@
-"""Changes that no test can notice: each is written down in `equivalents.toml` with the reason."""
+"""Changes that no test can notice, which `equivalents.toml` lists with reasons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEYS = {"module", "function", "before", "after", "reason"}
 
 
 def read_equivalents(path: Path = ACCEPTED) -> dict[Change, str]:
-    """{change: why it makes no difference}.
+    """Return the reason why a change makes no difference, by change.
 
     Raises ValueError for an entry with other keys, or without a reason.
     """
@@ -31,13 +31,13 @@ def read_equivalents(path: Path = ACCEPTED) -> dict[Change, str]:
 def find_stale(
     equivalents: Mapping[Change, str], changes: Collection[Change], killed_changes: Iterable[Change]
 ) -> list[tuple[Change, str]]:
-    """Entries that say nothing true of the modules whose mutants were generated, each with what is wrong with it."""
+    """Return the wrong entries for modules with generated mutants, each with the problem."""
     modules = {change.module for change in changes}
     refuted_changes = set(killed_changes)
     stale = []
     for change in equivalents:
         if change.module in modules and change not in changes:
-            stale.append((change, "no mutant is like it any more; take the entry out"))
+            stale.append((change, "no mutant equals it; remove the entry"))
         elif change in refuted_changes:
-            stale.append((change, "a test noticed it, so it is not equivalent; take the entry out"))
+            stale.append((change, "a test noticed it, so it is not equivalent; remove the entry"))
     return stale

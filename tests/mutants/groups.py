@@ -1,4 +1,4 @@
-"""Which modules are mutated, and which tests run for each of them."""
+"""Read the groups of modules that are mutated, with the tests of each."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Group:
     name: str
     modules: tuple[str, ...]
     tests: tuple[str, ...]
-    whole: bool  #: every mutant is tested, and not a sample
+    whole: bool  #: whether every mutant is tested, instead of a sample
 
 
 def read_groups(table: Path = TABLE, root: Path = ROOT) -> list[Group]:
-    """The groups of the table, with its patterns written out.
+    """Return the groups of the table, with the files of its patterns.
 
-    Raises ValueError for a pattern without files, and for a module that stands in two groups.
+    Raises ValueError for a pattern without files, and for a module in two groups.
     """
     groups = [
         Group(name, _list_files(root, of["modules"]), _list_files(root, of["tests"]), of.get("whole", False))
@@ -39,9 +39,9 @@ def read_groups(table: Path = TABLE, root: Path = ROOT) -> list[Group]:
 
 
 def choose_modules(groups: Sequence[Group], modules: Sequence[str]) -> list[Group]:
-    """The groups with only these modules; all of them when none is named.
+    """Return the groups with these modules alone, or all groups if there are no names.
 
-    Raises ValueError for a module that no group has.
+    Raises ValueError for a module without a group.
     """
     if not modules:
         return list(groups)

@@ -1,4 +1,4 @@
-"""A mutant: one small change to one function, and what the tests made of it."""
+"""A mutant: one small change to one function, and the outcome of its tests."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Outcomes. mutmut's other words (segfault, suspicious, not checked, …) all become an error.
+#: Outcomes. The other outcomes of mutmut (segfault, suspicious, not checked, …) become an error.
 KILLED, SURVIVED, UNTESTED, TIMEOUT, ERROR = "killed", "survived", "no tests", "timeout", "error"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a mutant changes, as text: it stays the same when lines move."""
+    """The text that a mutant changes, which stays the same when lines move."""
 
     module: str  #: its path, relative to the repository
     function: str  #: with its class in front: `Dialogue.plan_next`
-    before: str  #: the lines that go, without the space around each
-    after: str  #: the lines that come instead
+    before: str  #: the removed lines, without the space around each
+    after: str  #: the added lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ class Mutant:
     name: str  #: mutmut's, which `mutmut show` takes
     change: Change
     outcome: str
-    line: int  #: of the first line that changes, in the module as it is
+    line: int  #: number of the first changed line in the module
 
 
 def sample_names(names: Sequence[str], size: int, seed: int) -> list[str]:
-    """`size` of the names, or all of them when it is 0; a name's luck depends on the seed and on nothing else.
+    """Return `size` of the names, or all of them for 0. The choice of a name depends on the name and the seed alone.
 
-    So a function that changes does not change which mutants of the others are drawn.
+    A change of one function therefore keeps the sampled mutants of the others.
     """
     if not size:
         return list(names)
@@ -44,7 +44,7 @@ def sample_names(names: Sequence[str], size: int, seed: int) -> list[str]:
 
 
 def describe_change(module: str, function: str, original: str, mutated_text: str) -> Change:
-    """The change between two texts of a function."""
+    """Return the change between two texts of a function."""
     before, after = [], []
     for line in difflib.ndiff(original.splitlines(), mutated_text.splitlines()):
         if line.startswith("- "):
@@ -55,7 +55,7 @@ def describe_change(module: str, function: str, original: str, mutated_text: str
 
 
 def find_line(source: Path, change: Change) -> int:
-    """The line of the module where the change begins: the first in its function with that text, else the function's."""
+    """Return the line of a change: the first line of its function with that text, else the function's first line."""
     lines = source.read_text().splitlines()
     first, last = _find_function(ast.parse("\n".join(lines)), change.function.split("."))
     text = change.before.partition("\n")[0]

@@ -1,4 +1,4 @@
-"""The score of each module and of all of them, and the mutants that no test noticed."""
+"""Write the score of each module and of all modules, and the mutants that no test noticed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = ("module", "mutants", "tested", "killed", "survived", "no tests", "tim
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module's mutants: how many there are, and those that were drawn."""
+    """A module with the number of its mutants, and the sampled ones."""
 
     path: str
     population: int
@@ -22,21 +22,21 @@ class Module:
 
 
 def is_missed(mutant: Mutant, equivalents: Collection[Change]) -> bool:
-    """Whether a test is missing: nothing noticed the mutant, and nobody accepted it as equivalent."""
+    """Whether a test is missing: no test noticed the mutant, and it is not listed as equivalent."""
     return mutant.outcome in (SURVIVED, UNTESTED) and mutant.change not in equivalents
 
 
 def count_killed(module: Module, equivalents: Collection[Change]) -> tuple[int, int]:
-    """(killed, judged). Equivalents, time-outs and errors are not judged: they are neither noticed nor missed."""
+    """Return the killed and the judged mutants. Equivalents, time-outs and errors are not judged."""
     killed_count = sum(mutant.outcome == KILLED for mutant in module.mutants)
     return killed_count, killed_count + sum(is_missed(mutant, equivalents) for mutant in module.mutants)
 
 
 def write_table(modules: Sequence[Module], equivalents: Collection[Change]) -> str:
-    """A Markdown table: a row for each module and one for all.
+    """Return a Markdown table: a row for each module, and a row for all.
 
-    A module's interval is Wilson's. The score of all weights each module by how many mutants it has
-    (`lumos_queue.scoring.statistics.estimate_share`).
+    A module's interval is Wilson's. The score of all weights each module by the number of its mutants
+    (`lumos_queue.scoring.statistics.stratified_share`).
     """
     rows = [_write_row(module, equivalents) for module in modules]
     strata = []
@@ -51,7 +51,7 @@ def write_table(modules: Sequence[Module], equivalents: Collection[Change]) -> s
 
 
 def write_survivors(modules: Sequence[Module], equivalents: Collection[Change]) -> str:
-    """Each mutant that no test noticed, as the lines it changes, under the place where they stand."""
+    """Return each mutant that no test noticed: its location, and the lines that it changes."""
     parts = []
     for module in modules:
         for mutant in sorted(module.mutants, key=lambda mutant: (mutant.line, mutant.name)):

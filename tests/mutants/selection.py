@@ -1,4 +1,4 @@
-"""A pytest plugin for the tests of mutants: quick tests first, none that is slow or needs a server.
+"""A pytest plugin for the tests of mutants: it runs quick tests first, and no test that is slow or needs a server.
 
 mutmut ends a run at the first test that fails, and its fork server names tests in no order: most mutants cost a few
 milliseconds when the quick ones come first.
@@ -13,23 +13,23 @@ from pathlib import Path
 import pytest
 
 SERVERS = ("postgres", "redis", "rabbitmq", "mysql")
-LONGEST = 10.0  #: seconds that a test may have taken; a longer one would be run for each mutant that others miss
-DURATIONS = Path("mutmut-stats.json")  #: mutmut's, in the folder it runs tests in; it is not there on the first run
+LONGEST = 10.0  #: limit of a test in seconds; a slower test would run for each mutant that other tests miss
+DURATIONS = Path("mutmut-stats.json")  #: of mutmut, in the folder of its tests; missing in the first run
 
 
 def needs_server(item: pytest.Item) -> bool:
-    """Whether a test asks for a server, by one of its fixtures or by a parameter such as `[postgresql]`."""
+    """Whether a test has a fixture or a parameter of a server, such as `[postgresql]`."""
     parameters = getattr(getattr(item, "callspec", None), "id", "")
     return any(server in name for name in (*getattr(item, "fixturenames", ()), parameters) for server in SERVERS)
 
 
 def pytest_configure() -> None:
-    """Tell only this process which mutant is tested: mutmut cannot count what runs in a process that a test starts."""
+    """Keep the name of the mutant from child processes, whose calls mutmut cannot count."""
     os.environ.pop("MUTANT_UNDER_TEST", None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long or would start a server for each mutant, and sort the rest by how long it took."""
+    """Exclude tests that are slow or start a server, and sort the others by duration."""
     durations = json.loads(DURATIONS.read_text())["duration_by_test"] if DURATIONS.is_file() else {}
     seconds = {item: durations.get(item.nodeid, 0.0) for item in items}
     excluded_items = [item for item in items if needs_server(item) or seconds[item] > LONGEST]

@@ -1,8 +1,8 @@
-"""mutmut, run on one group of modules in a copy of the repository.
+"""Run mutmut on one group of modules in a copy of the repository.
 
 mutmut writes all mutants of a module into one file and chooses among them at each call, so that a mutant costs a fork
-and the tests that call its function. Of its inside this uses the list of a module's mutants, to draw a sample before
-they are run, and their text; pyproject.toml therefore holds it to one minor version.
+and the tests that call its function. This uses two internals, a module's list of mutants, to sample them before the
+run, and their texts; pyproject.toml therefore pins its minor version.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from tests.mutants.groups import ROOT, Group
 from tests.mutants.mutant import ERROR, KILLED, SURVIVED, TIMEOUT, UNTESTED, Change, Mutant, describe_change, find_line
 
 SOURCES = ("lumos_queue", "db", "workers")
-TRIES = 3  #: of the tests without a mutant
+TRIES = 3  #: runs of the tests without a mutant
 NOT_COPIED = {".git", ".venv", "build", "dist", "mutants"}
 
 
 def make_tree(group: Group, folder: Path) -> None:
-    """A folder in which mutmut can work: links to all of the repository, and its settings for this group."""
+    """Make a folder for mutmut: links to all files of the repository, and settings for this group."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     beside = [path.name for path in ROOT.iterdir() if path.name not in NOT_COPIED and not path.name.startswith(".")]
     for name in beside:
         if name != "pyproject.toml":
             (folder / name).symlink_to(ROOT / name)
-    if (records := ROOT.parent / "shared").is_dir():  # tests look for them beside the checkout, here: beside the copy
+    if (records := ROOT.parent / "shared").is_dir():  # tests read it beside the checkout, or beside the copy
         (folder / "shared").symlink_to(records)
     settings = {
         "source_paths": list(SOURCES),
@@ -48,7 +48,7 @@ def make_tree(group: Group, folder: Path) -> None:
         "pytest_add_cli_args_test_selection": list(group.tests),
         "pytest_add_cli_args": ["-p", "no:xdist", "-p", "no:cacheprovider", "-p", "tests.mutants.selection"],
         "use_git_change_detection": False,
-        "process_isolation": "forkserver",  # each mutant begins where no test ran before
+        "process_isolation": "forkserver",  # each mutant starts in a process without earlier tests
         "timeout_multiplier": 4.0,
         "timeout_constant": 4.0,
     }
@@ -58,19 +58,19 @@ def make_tree(group: Group, folder: Path) -> None:
 
 
 def list_mutants(module: str, folder: Path) -> list[str]:
-    """The names of all mutants of a module."""
+    """Return the names of all mutants of a module."""
     with _enter(folder):
         names = mutate_file_contents(module, Path(module).read_text()).mutant_names
         return [get_mutant_name(Path(module), name) for name in names]
 
 
 def run_mutants(names: Sequence[str], folder: Path, jobs: int) -> None:
-    """Test these mutants, in `jobs` processes at a time. Raises RuntimeError when the tests fail without a mutant.
+    """Test these mutants, in `jobs` processes at a time. Raises RuntimeError if the tests fail without a mutant.
 
-    They may fail once or twice: on a busy machine tests that measure time do.
+    Tests that measure time may fail once or twice on a busy machine.
     """
     log = folder / "mutmut.log"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # for processes that tests start: the code as it is
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # child processes of tests run the unchanged code
     command = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", str(jobs), *names]
     for _ in range(TRIES):
         with log.open("w") as out:
@@ -84,7 +84,7 @@ def run_mutants(names: Sequence[str], folder: Path, jobs: int) -> None:
 
 
 def read_mutants(module: str, names: Sequence[str], folder: Path) -> list[Mutant]:
-    """What became of these mutants of a module."""
+    """Return these mutants of a module with their outcomes."""
     codes = json.loads((folder / "mutants" / f"{module}.meta").read_text())["exit_code_by_key"]
     changes = describe_mutants(module, names, folder)
     return [
@@ -94,7 +94,7 @@ def read_mutants(module: str, names: Sequence[str], folder: Path) -> list[Mutant
 
 
 def describe_mutants(module: str, names: Sequence[str], folder: Path) -> list[Change]:
-    """The change of each of these mutants, whether it was tested or not."""
+    """Return the change of each of these mutants, also of untested ones."""
     changes = []
     with _enter(folder):
         for name in names:
@@ -106,7 +106,7 @@ def describe_mutants(module: str, names: Sequence[str], folder: Path) -> list[Ch
 
 
 def name_function(name: str) -> str:
-    """The function that a mutant changes, with its class in front."""
+    """Return the name of the function that a mutant changes, behind its class."""
     function, class_name = orig_function_and_class_names_from_key(name)
     return f"{class_name}.{function}" if class_name else function
 
@@ -122,7 +122,7 @@ def _code(function: libcst.FunctionDef) -> str:
 
 @contextmanager
 def _enter(folder: Path) -> Iterator[None]:
-    """mutmut reads its settings and writes its files where it stands."""
+    """Work in a folder, because mutmut reads its settings and writes its files in the current one."""
     with chdir(folder):
         reset_config()
         yield
