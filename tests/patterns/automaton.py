@@ -1,7 +1,8 @@
-"""The positions of a pattern and the links between them: everything that Python's matcher may walk through.
+"""The positions of a pattern and the links between them: all paths of Python's matcher.
 
-A position is a part of the pattern that reads one character. The parser is Python's own, and so is the decision whether
-a position reads a character. A repetition with a small bound has at most two copies of its item; any other is a cycle.
+A position is a part of the pattern that reads one character. Python's own parser reads the pattern, and its matcher
+decides whether a position reads a character. A repetition with a small bound has at most two copies of its item; any
+other is a cycle.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Pair = tuple[str | None, str | None]
 Allowed = frozenset[Pair] | None
 
 
-#: Among the pairs that a boundary allows when these alone decide it. A long lookahead, for example, decides more.
+#: Is among the allowed pairs of a boundary if the pairs alone decide. A long lookahead, for example, reads more.
 EXACT: Pair = (None, "exact")
 
 
@@ -40,7 +41,7 @@ def intersect_pairs(left: Allowed, right: Allowed) -> Allowed:
 
 @dataclass
 class Piece:
-    """A part of a pattern: where it begins and ends, and under which conditions it reads nothing."""
+    """A part of a pattern: its first and last positions, and the conditions under which it reads nothing."""
 
     first: list[tuple[Allowed, int]] = field(default_factory=list)
     last: list[tuple[int, Allowed]] = field(default_factory=list)
@@ -106,7 +107,7 @@ class Automaton:
         return frozenset(sets.values())
 
     def _find_certain(self, piece: Piece, whole: bool) -> set[int]:
-        """Return the positions from which the rest of the pattern matches whatever follows."""
+        """Return the positions from which the rest of the pattern matches any text."""
         at_end = frozenset(pair for pair in self._pairs if pair[1] is None) | {EXACT}
         ends: dict[int, list[Allowed]] = {}
         for position, allowed_pairs in piece.last:
@@ -228,7 +229,7 @@ class Automaton:
         piece.empty = [intersect_pairs(empty, unread_pairs) for empty in piece.empty]
 
     def _read_lookaround(self, ahead: bool, nodes: Any, positive: bool) -> Piece:
-        """Restrict the characters around a boundary, and add what a lookahead may read without bound."""
+        """Restrict the characters around a boundary, and add the unbounded part of a lookahead."""
         body = self._read_sequence(nodes)
         if ahead:
             edge = list(body.first)
@@ -268,7 +269,7 @@ class Automaton:
 
 
 def _find_readers(nodes: Any, add: int, remove: int) -> Iterator[tuple[Any, Any]]:
-    """Yield each node that reads one character, and the same with the flags that hold there."""
+    """Yield each node that reads one character, and the same node with its local flags."""
     for node in nodes:
         name, argument = str(node[0]), node[1]
         if name in ONE_CHARACTER:

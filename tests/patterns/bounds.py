@@ -1,4 +1,4 @@
-"""Patterns that the analysis of `growth` complains about, or cannot see, and what bounds the time that they take."""
+"""Patterns that the analysis of `growth` reports or cannot read, and the bounds of their times."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bound:
-    """What a pattern reads at most, in characters, and where that is decided."""
+    """The limit of a pattern's text, in characters, and its origin."""
 
     characters: int
     reason: str
@@ -38,7 +38,7 @@ BOUNDED = {
     "lumos_queue/scoring/letters.py:_DENIED": Bound(80, "letters._REACH"),
 }
 
-#: The name of a pattern that only a run knows to the reason why its time does not matter.
+#: The name of a pattern that only a run decides to the reason why its time is bounded.
 UNKNOWN = {
     "lumos_queue/actions/sql/dates.py:_read_fields": "one of _PARTS, which have no unbounded repetition",
     "lumos_queue/actions/sql/functions.py:_regexp": "SQLite's REGEXP runs in the child of a sandbox, which has a limit",

@@ -1,9 +1,9 @@
 """Decide without a clock whether the time of a pattern grows faster than the text.
 
 The matcher tries every way through a pattern. Their number grows with the text when one repeated text leads from a
-cycle back into it and also from there into a second cycle: each repetition is then a point at which the ways part
+cycle back into it and also from there into a second cycle: the ways divide at each repetition
 ("polynomial ambiguity": Weber and Seidl, On the degree of ambiguity of finite automata, 1991). A search is a first
-cycle of its own, as it may begin at every character.
+cycle itself, as it may begin at every character.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ State = TypeVar("State", bound=Hashable)
 
 @dataclass(frozen=True)
 class Growth:
-    """A text that takes long: the beginning, and what is repeated. An end that does not match follows."""
+    """A slow text: the beginning, and the repeated part. An end that does not match follows."""
 
     beginning: str
     repeated: str
@@ -49,7 +49,7 @@ def find_growth(pattern: str, flags: int = 0, is_search: bool = True, whole: boo
 
 
 def _find_cycles(automaton: Automaton, among: Collection[int]) -> dict[int, int]:
-    """Return a number for the cycle of each position that is in one, over these positions alone."""
+    """Return the number of the cycle of each position in a cycle, over these positions alone."""
     positions = sorted(among)
     index = {position: i for i, position in enumerate(positions)}
     pairs = [(index[p], index[target]) for p in positions for _, target in automaton.links[p] if target in index]

@@ -1,4 +1,4 @@
-"""How long a pattern takes on texts that are made for it."""
+"""Measure the time of a pattern on texts that are made for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def write_texts(beginning: str, repetition: str, length: int, ends: Sequence[str
 
 
 def measure(pattern: str, flags: int, method: str, texts: list[str]) -> float:
-    """Return the processor time in seconds of the slowest text. Raises AssertionError when all take more than 60 s."""
+    """Return the processor time in seconds of the slowest text. Raises AssertionError if all take more than 60 s."""
     match = getattr(re.compile(pattern, flags), method)
     slowest = 0.0
     with cpu_limit(60):

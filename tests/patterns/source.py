@@ -1,8 +1,8 @@
 """Collect every regular expression of the source: `python -m tests.patterns.source ROOT PACKAGE…` prints them as JSON.
 
-Patterns are read from the syntax tree, with the constant texts of the module. A module that has others, which are built
-from imported texts or in a comprehension, is imported while `re` records what is compiled. This needs its own process:
-in another, the module may have been imported before.
+Patterns are read from the syntax tree, with the constant texts of the module. A module with other patterns, which are
+built from imported texts or in a comprehension, is imported while a recorder sees each compiled pattern. This needs a
+separate process, in which the module was not imported before.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("lumos_queue", "db", "workers")
 SEARCHES = {"search", "findall", "finditer", "sub", "subn", "split"}
 METHODS = {*SEARCHES, "match", "fullmatch"}
-#: Where a function of `re` has its flags, unless they are named.
+#: Index of the flags among the positional arguments of a function of `re`.
 FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4}
 ANY_USE = {"search", "fullmatch"}
-#: What an expression of texts consists of.
+#: The nodes of an expression of texts.
 _TEXT_PARTS = (ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.Add, ast.Name, ast.Load, ast.Tuple)
 
 
 @dataclass(frozen=True)
 class Use:
-    """A pattern and how the code uses it. `text` is None when only a run knows it."""
+    """A pattern and its use in the code. `text` is None if only a run decides it."""
 
     name: str  #: the path of the file, and the variable or function that has the pattern
     text: str | None
@@ -44,7 +44,7 @@ class Use:
 
 
 class Recorder:
-    """Records what is compiled while it is active, by file and line."""
+    """Records compiled patterns while it is active, by file and line."""
 
     def __init__(self) -> None:
         self.compiled: dict[tuple[str, int], list[tuple[str, int]]] = defaultdict(list)
@@ -105,7 +105,7 @@ def _list_modes(methods: set[str]) -> Iterator[tuple[bool, bool]]:
 
 
 def _find_calls(tree: ast.AST) -> list[tuple[str, str, ast.Call]]:
-    """Return each call of `re` behind what contains it, and the variable that it is assigned to ("" without one)."""
+    """Return the owner, the variable ("" without an assignment) and the node of each call of `re`."""
     variables = dict(pair for node in ast.walk(tree) for pair in _list_assignments(node))
 
     def visit(node: ast.AST, owner: str) -> Iterator[tuple[str, str, ast.Call]]:
@@ -143,7 +143,7 @@ def _list_assignments(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 def _find_methods(trees: Collection[ast.AST]) -> defaultdict[str, set[str]]:
     """Return the methods by which each variable is used as a pattern.
 
-    A pattern that is passed on, or is in a list, may be used by all methods that are called on other names: that of "".
+    A pattern that is an argument or in a list may be used by all methods that are called on other names, those of "".
     """
     variables = {variable for tree in trees for _, variable, _ in _find_calls(tree)} - {""}
     methods: defaultdict[str, set[str]] = defaultdict(set)
@@ -151,7 +151,7 @@ def _find_methods(trees: Collection[ast.AST]) -> defaultdict[str, set[str]]:
     for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.Attribute) and node.attr in METHODS:
             variable = _name_variable(node.value, variables)
-            if variable or node.attr != "split":  # nearly always that of a text
+            if variable or node.attr != "split":  # nearly always a method of a text
                 methods[variable].add(node.attr)
         for child in ast.iter_child_nodes(node):
             if not isinstance(node, ast.Attribute) and (name := _name_variable(child, variables)):
@@ -162,13 +162,13 @@ def _find_methods(trees: Collection[ast.AST]) -> defaultdict[str, set[str]]:
 
 
 def _name_variable(node: ast.AST, variables: Set[str]) -> str:
-    """Return the name that is read, if it is that of a pattern; `re` counts as one."""
+    """Return the name that a node reads, if it is a pattern or `re`, else ""."""
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     return name if isinstance(getattr(node, "ctx", None), ast.Load) and name in {*variables, "re"} else ""
 
 
 class _Escaped(ast.NodeTransformer):
-    """Replaces the texts that are escaped by a letter."""
+    """Replaces each escaped text by a letter."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         escapes = isinstance(node.func, ast.Attribute) and node.func.attr == "escape"
@@ -176,9 +176,9 @@ class _Escaped(ast.NodeTransformer):
 
 
 def _read_constants(tree: ast.Module) -> dict[str, Any]:
-    """Return the texts of a module that are written as such, or joined from others, and `re`.
+    """Return the constant texts of a module, the texts that are joined from them, and `re`.
 
-    Raises ValueError where `re` has another name, as its calls would not be found.
+    Raises ValueError if `re` has another name, because its calls would be missed.
     """
     names: dict[str, Any] = {}
     for node in ast.walk(tree):
@@ -202,7 +202,7 @@ def _compute(value: ast.AST, names: dict[str, Any]) -> Any:
 
 
 def _evaluate(call: ast.Call, names: dict[str, Any]) -> tuple[str | None, int]:
-    """Return the pattern and the flags of a call; None for a pattern that has other names in it."""
+    """Return the pattern and the flags of a call; None for a pattern with unknown names."""
     function = call.func.attr  # pyright: ignore[reportAttributeAccessIssue]
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
     index = FLAGS_AT.get(function, 2)
@@ -215,7 +215,7 @@ def _evaluate(call: ast.Call, names: dict[str, Any]) -> tuple[str | None, int]:
 
 
 def collect_apart(root: Path = ROOT, packages: Iterable[str] = PACKAGES) -> list[Use]:
-    """Return what `collect` does, from its own process."""
+    """Return the uses that `collect` returns in a separate process."""
     command = [sys.executable, "-m", "tests.patterns.source", str(root), *packages]
     paths = os.pathsep.join([str(root), str(ROOT)])
     environment = os.environ | {"PYTHONPATH": paths}
