@@ -1,1 +1,1 @@
-"""Pictures of every page of the explorer, for the documents and to look at."""
+"""Pictures of every page of the explorer, for the documentation and for review."""

@@ -2,8 +2,8 @@
 
 python -m tests.screenshots [--tasks 2000] [--folder docs/pictures/explorer] [--home FOLDER]
 
-A page that axe-core finds fault with, or whose console has an error, is named, and the exit code is 1. With --home,
-what is stored there already is used.
+A page with a problem of axe-core or an error in its console is printed, and the exit code is 1. With --home, the jobs
+in that folder are used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COLOURS = 64  #: of a picture: a quarter of the bytes, and no difference to the 
 
 
 def list_pages(names: SampleNames) -> dict[str, str]:
-    """Name of a picture to its page."""
+    """Return the page of each picture by its name."""
     first, second = names.jobs
     return {
         "jobs": "/jobs",
@@ -54,9 +54,9 @@ def list_pages(names: SampleNames) -> dict[str, str]:
 
 
 def photograph(page: Page, explorer: Explorer, path: str, file: Path) -> list[str]:
-    """Write the picture of a page; returns what is wrong with it."""
+    """Write the picture of a page; return the faults of the page."""
     page.goto(explorer.url + path)
-    page.wait_for_timeout(2500)  # what it loads afterwards; a live page is never idle
+    page.wait_for_timeout(2500)  # for late content; a live page is never idle
     faults = [f"{violation['id']}: {violation['help']}" for violation in Axe().run(page).response["violations"]]
     if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
         faults.append("it is wider than its window")

@@ -1,4 +1,4 @@
-"""What the pictures show: two real evaluations by the starter agent, annotations, labels, and a training set."""
+"""Make the jobs of the pictures: two real evaluations by the starter agent, annotations, labels, a training set."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from lumos_queue.settings import Settings
 from tests.conftest import ROOT
 
 AUDIT, BUILD = "first-look", "first"
-LABELLED = 12  #: places of the audit
+LABELLED = 12  #: samples of the audit with labels
 
 
 @dataclass(frozen=True, slots=True)
 class SampleNames:
-    """Names of what is stored."""
+    """Names of the stored samples."""
 
     jobs: tuple[str, str]
     wrong: str  #: an episode with a wrong answer
@@ -34,7 +34,7 @@ class SampleNames:
 
 
 def store_samples(home: Path, tasks: int) -> SampleNames:
-    """Evaluate and convert in that folder; what is there already is shown by the same requests."""
+    """Evaluate and convert in that folder. The same commands find jobs that exist already."""
     options = ["--agent", "starter", "--split", "familiar", "--limit", str(max(1, tasks // 2))]
     first = _lumos(home, "evaluate", "wordmath", *options, "--name", "one subgoal at a time")["job"]
     second = _lumos(home, "evaluate", "wordmath", *options, "--formulation", "one-pass", "--name", "all at once")["job"]
@@ -59,7 +59,7 @@ def _load_task(home: Path, episode: str) -> int:
 
 
 def _label(home: Path) -> None:
-    """Some labels of two people."""
+    """Add labels of two users."""
     database = open_database(Settings(home=home).database)
     with database.engine.connect() as connection:
         samples = samples_of(connection, AUDIT)[:LABELLED]
