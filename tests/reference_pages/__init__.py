@@ -1,4 +1,4 @@
-"""`make docs-reference`: the pages of docs/ that are written from the code, and a test compares with it.
+"""`make docs-reference`: write the pages of docs/ that come from the code. A test compares them with it.
 
 docs/commands.md comes from the command line itself, docs/settings.md from the class of settings.
 """

@@ -1,4 +1,4 @@
-"""docs/commands.md: every command with its help, arguments and options, as the command line itself has them."""
+"""docs/commands.md: every command with its help, arguments and options, from the command line itself."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Written by `make docs-reference` from the command line itself: change the code, 
 Each command also has `--json`, which prints one JSON object as the last line of its output, and `-h`, `--help`.
 Exit codes: [running.md](running.md#outages-and-exit-codes).
 """
-EVERYWHERE = {"json", "help"}  #: options of every command, which the head of the page names
-_UNBOUNDED = re.compile(rf"<=x<={MAX_INTEGER}$")  # that much both databases can store: no limit of the command's own
-_EXTRA = re.compile(r"(?:^|  )\[([^\[\]]*)\]$")  # what the command line adds to a help: required, default, range
+EVERYWHERE = {"json", "help"}  #: options of every command, which the head of the page describes
+_UNBOUNDED = re.compile(rf"<=x<={MAX_INTEGER}$")  # the limit of both databases, not of the command
+_EXTRA = re.compile(r"(?:^|  )\[([^\[\]]*)\]$")  # additions of the command line to a help: required, default, range
 
 
 def write_commands_page() -> str:
-    """The whole page."""
+    """Return the page."""
     root: Any = typer.main.get_command(app)
     context = root.make_context("lumos", [], resilient_parsing=True)
     parts = [HEAD]
@@ -42,7 +42,7 @@ def write_commands_page() -> str:
 
 
 def walk(command: Any, context: Any) -> Iterator[tuple[Any, Any]]:
-    """A command and those below it, each with its context, in the order of `--help`."""
+    """Yield a command and its subcommands, each with its context, in the order of `--help`."""
     yield command, context
     for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
         below = command.get_command(context, name)
@@ -91,7 +91,7 @@ def _help(command: Any) -> str:
 
 
 def _example(command: Any) -> str:
-    """The last line of a command's help."""
+    """Return the last line of a command's help."""
     return command.epilog.splitlines()[-1].strip()
 
 

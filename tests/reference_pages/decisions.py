@@ -16,7 +16,7 @@ _TITLE = re.compile(r"# (\d+)(?: ·|\.)? (.+)")
 
 
 def write_decisions_page() -> str:
-    """The whole page. Raises ValueError for a page without a title such as `# 1. Title`."""
+    """Return the page. Raises ValueError for a page without a title such as `# 1. Title`."""
     lines = []
     for file in sorted(FOLDER.glob("0*.md")):
         match = _TITLE.match(file.read_text(encoding="utf-8"))

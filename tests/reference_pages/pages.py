@@ -1,4 +1,4 @@
-"""Which pages are written from the code, and what writes each."""
+"""The pages that are written from the code, with their writers."""
 
 from __future__ import annotations
 

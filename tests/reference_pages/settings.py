@@ -28,7 +28,7 @@ OTHERS_HEAD = """\
 
 Variables that one part reads by itself, when it needs them.
 """
-#: Variables that are no field of `Settings`: type, default, meaning. A test looks for others in the code.
+#: Variables outside `Settings`: type, default, meaning. A test searches the code for others.
 OTHERS = {
     "LUMOS_CHILDREN": ("number", "", "child processes of one `lumos-worker@` unit; each uses about one core"),
     "LUMOS_TRAIN_RANKS": ("number", "1", "processes of one training window on a CPU ([training.md](training.md))"),
@@ -50,7 +50,7 @@ _TYPES = {str: "text", Path: "path", int: "number", float: "number"}
 
 
 def write_settings_page() -> str:
-    """The whole page."""
+    """Return the page."""
     fields = Settings.model_fields.items()
     settings_table = table(("variable", "type", "default", "meaning"), (_row(name, field) for name, field in fields))
     rows = ((code(name), kind, code(default), meaning) for name, (kind, default, meaning) in OTHERS.items())
@@ -60,7 +60,7 @@ def write_settings_page() -> str:
 
 
 def name_variable(name: str) -> str:
-    """The environment variable of a field of `Settings`."""
+    """Return the environment variable of a field of `Settings`."""
     return f"{Settings.model_config.get('env_prefix')}{name.upper()}"
 
 
