@@ -88,7 +88,7 @@ def _campaign(site: Site, faults: list[Fault], minutes: float) -> dict:
     if dry > feeder.looks // 100:
         problems.append(f"streams owed nothing at {dry} of {feeder.looks} looks")
     result.problems += problems
-    print("\n" + write_kind_table(events) + "\n\n" + table([result]) + "\n")
+    print("\n" + write_kind_table(events) + "\n\n" + format_table([result]) + "\n")
     print("resident memory, MB: " + ", ".join(f"{role} {size / 2**20:.0f}" for role, size in memory.most.items()))
     print(f"TERM, seconds: {', '.join(f'{seconds:.1f}' for seconds in terms)}")
     print(

@@ -53,7 +53,7 @@ def account(site: Site, events: Sequence[Event]) -> Result:
     result = compute_result(site, bound, zombies)  # type: ignore[arg-type]
     with site.database.engine.connect() as connection:
         lost_rows = load_lost_items(connection)
-        again = repeated(connection, site.endpoint.refused)
+        again = count_repetitions(connection, site.endpoint.refused)
     result.case, result.notes = "campaign", why
     if again > zombies:
         result.problems.append(f"{again} recorded calls repeated, and refused")

@@ -153,7 +153,7 @@ def collect_outputs(database: Database, home: Path, jobs: Mapping[str, str]) -> 
             outputs[f"{name} --json"] = parse_output(_capture(command, [*arguments, "--json"]))
     for job, ordinal in numbers:
         outputs[f"{job}-{ordinal}"] = parse_output(_capture(lumos_command, ["show", f"{job}-{ordinal}", "--json"]))
-    for title, query in documented():
+    for title, query in read_documented_queries():
         with reading(database) as connection:
             outputs[title] = [[_plain(value) for value in row] for row in connection.execute(query)]
     for file in sorted((home / "builds").rglob("*")):

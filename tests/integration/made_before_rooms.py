@@ -305,7 +305,7 @@ def rows(database: Database, home: Path, step_server: FakeEndpoint, plan_server:
 def make_outputs(rows_file: Path) -> dict[str, Any]:
     """Return the outputs for the rows of a file. Raises RuntimeError if the databases differ."""
     with (
-        running_postgres() as server,
+        start_postgres() as server,
         tempfile.TemporaryDirectory() as sqlite_folder,
         tempfile.TemporaryDirectory() as postgresql_folder,
     ):

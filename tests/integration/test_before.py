@@ -18,7 +18,7 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import find_violations
 from tests.gold_agent import gold_replies
 from tests.integration.stored_database import jobs, load_prompt_digests, make_port_replacement, open_old, read
-from tests.stored_rows import state, stored_rows
+from tests.stored_rows import read_stored_rows, state
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 

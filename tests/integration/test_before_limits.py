@@ -21,7 +21,7 @@ from lumos_queue.rollouts.derivation import is_right
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.made_at_limit import ITEMS, JOBS, LATER, NOW, load_reports, reply, resume_job, settings_of
 from tests.integration.stored_database import bring_up_to_date, jobs, make_port_replacement, open_old, read
-from tests.stored_rows import stored_rows
+from tests.stored_rows import read_stored_rows
 
 MADE = Path(__file__).with_name("before_at_limit.jsonl.gz")  #: made_at_limit.py says how
 ADDED = {"scoring", "formulation_version", "plugins", "reply_endings", "row_origin"}  #: what a report says since then

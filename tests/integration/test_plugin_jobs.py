@@ -17,7 +17,7 @@ from db.models import JobRow
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
-from tests.forked_commands import forked_lumos
+from tests.forked_commands import fork_lumos
 from tests.kills.killed_child import end_sessions
 from tests.plugin_packages import install_example
 from tests.services import free_port, wait_until

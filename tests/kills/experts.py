@@ -53,7 +53,7 @@ from tests.stored_rows import state
 SAMPLES = 2
 #: For each set of augmentations two tasks restore the same pictures: they share 32 runs, and 15 runs classify.
 RESTORED = tuple(
-    spec for spec in TASKS if spec.category == "image-image" or (spec.wanted, spec.language) == (LABEL, "en")
+    spec for spec in TASKS if spec.category == "image-image" or (spec.goal, spec.language) == (LABEL, "en")
 )
 SECONDS = 0.4  #: that are added to each run
 

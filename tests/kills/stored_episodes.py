@@ -26,7 +26,7 @@ StepCounts = dict[
 
 def load_episodes(database: Database, job: str) -> dict[str, Any]:
     """Return the stored rows of finished episodes by row of the task, without times and surrogate keys."""
-    episodes = {row: {"rows": values} for (row, _), values in stored_rows(database, job).items()}
+    episodes = {row: {"rows": values} for (row, _), values in read_stored_rows(database, job).items()}
     with database.engine.connect() as connection:
         for table, names in _EDGES.items():
             columns = [getattr(table, name) for name in names]

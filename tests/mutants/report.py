@@ -43,7 +43,7 @@ def write_table(modules: Sequence[Module], equivalents: Collection[Change]) -> s
     for module in modules:
         killed_count, judged_count = count_killed(module, equivalents)
         strata.append(Stratum(module.population, judged_count, killed_count))
-    total = stratified_share(strata)
+    total = estimate_share(strata)
     all_modules = Module("**all**", sum(m.population for m in modules), tuple(x for m in modules for x in m.mutants))
     rows.append([*_write_row(all_modules, equivalents)[:-1], _write_share(*total) if total else ""])
     lines = [COLUMNS, ["---"] + ["--:"] * (len(COLUMNS) - 1), *rows]

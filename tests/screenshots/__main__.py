@@ -21,7 +21,7 @@ from playwright.sync_api import Page, sync_playwright
 from db.connection import open_database
 from lumos_queue.settings import Settings
 from tests.conftest import ROOT
-from tests.explorers import CHROMIUM, Explorer, serving
+from tests.explorers import CHROMIUM, Explorer, serve_explorer
 from tests.screenshots.sample_jobs import SampleNames, store_samples
 
 WINDOWS = {"light": (1280, 900), "dark": (390, 844)}

@@ -65,7 +65,7 @@ def _label(home: Path) -> None:
         samples = samples_of(connection, AUDIT)[:LABELLED]
     labels = [NewLabel(sample.episode, "right", "ben@there", audit=AUDIT) for sample in samples]
     labels += [
-        NewLabel(sample.episode, "wrong" if sample.place == 3 else "right", "cleo@there", "as written", audit=AUDIT)
+        NewLabel(sample.episode, "wrong" if sample.number == 3 else "right", "cleo@there", "as written", audit=AUDIT)
         for sample in samples[: LABELLED // 2]
     ]
     add_labels(database, labels)

@@ -35,7 +35,7 @@ def database(request, tmp_path) -> Iterator[Database]:
 @pytest.fixture
 def explorer(database) -> Iterator[Explorer]:
     """An explorer behind a token, without a server."""
-    with calling(database) as caller:
+    with call_explorer(database) as caller:
         yield caller
 
 
@@ -43,14 +43,14 @@ def explorer(database) -> Iterator[Explorer]:
 def many(database) -> Iterator[Explorer]:
     """An explorer with named users, without a server: rita is a reader, anna an annotator, otto an operator."""
     people = {"rita": Role.READER, "anna": Role.ANNOTATOR, "otto": Role.OPERATOR}
-    with calling(database, RoleDoor(people)) as caller:
+    with call_explorer(database, RoleDoor(people)) as caller:
         yield caller
 
 
 @pytest.fixture
 def served(database) -> Iterator[Explorer]:
     """An explorer behind a token, with a server that a browser reaches."""
-    with serving(database) as explorer:
+    with serve_explorer(database) as explorer:
         yield explorer
 
 
