@@ -148,7 +148,7 @@ def _store_and_run(
     with database(settings) as job_database:
         with job_database.engine.connect() as connection:
             row = get_job(connection, job)
-        repeat = make(job_database, row).named(name_and_tags)
+        repeat = make(job_database, row).with_name_and_tags(name_and_tags)
         identifier, new = repeat.create(job_database, again)
         with job_database.engine.connect() as connection:
             row = get_job(connection, identifier)

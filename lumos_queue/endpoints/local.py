@@ -232,9 +232,9 @@ class Batcher:
                     f"a prompt of {row.prompt_tokens} tokens and a context of {loaded_model.context} leave no reply"
                 )
                 row.reply.set_exception(EpisodeError(Ending.LIMIT, problem))
-        ready.sort(key=lambda row: len(row.tokens) - row.known)
+        ready.sort(key=lambda row: len(row.tokens) - row.cached_tokens)
         while ready:
-            width = len(ready[-1].tokens) - ready[-1].known
+            width = len(ready[-1].tokens) - ready[-1].cached_tokens
             group = ready[-max(1, MAX_PREFILL_TOKENS // width) :]
             del ready[-len(group) :]
             self._prefill(group, width)

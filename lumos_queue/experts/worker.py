@@ -110,7 +110,8 @@ class ExpertProcess:
             raise ActionError("expert", f"the expert cannot be loaded: it ended, status {self._status()}") from None
         except (DeadlinePassed, BadFrame) as error:
             self.end()
-            raise ActionError("expert", f"the expert cannot be loaded: {type(error).__name__.lower()}") from None
+            problem = "late" if isinstance(error, DeadlinePassed) else "garbage"
+            raise ActionError("expert", f"the expert cannot be loaded: {problem}") from None
         if answer != READY:
             self.end()
             raise ActionError("expert", f"the expert cannot be loaded: {_describe_refusal(answer)}")

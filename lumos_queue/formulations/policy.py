@@ -112,7 +112,7 @@ class Policy:
         if not steps:
             return first_prompt(self._calls.policy, f"{self._request}\n\n{extra_text}", self._agent)
         *before, last = steps
-        last = replace(last, told=f"{last.message}\n\n{extra_text}")
+        last = replace(last, message=f"{last.message}\n\n{extra_text}")
         return self._head + self._history.write([*before, last], self._style)
 
     def act(self, node: Decision, completion: Completion, position: int) -> Commands[Decision]:

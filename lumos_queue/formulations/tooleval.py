@@ -134,7 +134,7 @@ def tooleval(task: Task, agent: Agent) -> Commands[Outcome]:
         other_run = JudgedRun.from_json(task.inputs["against"])
         other_votes = yield from judge.judge(other_run)
         rounds = yield from judge.compare(own_run, votes, other_run, other_votes)
-        verdict = replace(verdict, other=_write_votes(other_run, other_votes), rounds=tuple(rounds))
+        verdict = replace(verdict, opponent=_write_votes(other_run, other_votes), rounds=tuple(rounds))
     if not verdict.verdict.votes:
         return Outcome(None, Ending.NO_ANSWER, "no vote: the judge's replies ended within their reasoning")
     return Outcome(replace(verdict, unreadable=judge.unreadable, missing=judge.missing).as_text(), Ending.ANSWERED)

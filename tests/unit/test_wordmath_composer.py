@@ -128,15 +128,15 @@ def test_the_other_splits_are_what_they_were():
 def test_the_program_computes_what_follows_from_the_told_numbers(problems):
     for problem in problems:
         answer = run(problem)
-        assert answer == conclude(problem, set(problem.told))[problem.target], problem.question
+        assert answer == conclude(problem, set(problem.stated_quantities))[problem.target], problem.question
         assert answer == Fraction(problem.graph.value(problem.target)), problem.question
         assert Fraction(problem.program.answer) == answer > 0
 
 
 def test_no_told_number_follows_from_the_others(problems):
     for problem in problems:
-        for index in problem.told:
-            assert index not in conclude(problem, set(problem.told) - {index}), problem.question
+        for index in problem.stated_quantities:
+            assert index not in conclude(problem, set(problem.stated_quantities) - {index}), problem.question
 
 
 def test_each_told_number_stands_in_the_text(problems):
@@ -183,7 +183,7 @@ def test_problems_of_one_story_share_their_numbers_and_differ_in_the_answer():
 def test_many_problems_tell_a_number_that_plays_no_role(problems):
     idle = 0
     for problem in problems:
-        idle += any(problem.target in conclude(problem, set(problem.told) - {index}) for index in problem.told)
+        idle += any(problem.target in conclude(problem, set(problem.stated_quantities) - {index}) for index in problem.stated_quantities)
     assert 0.3 * len(problems) < idle < 0.7 * len(problems)
 
 

@@ -37,7 +37,7 @@ def next_for(database, person: str):
 
 
 def label(database, person: str, one, value: str = "right", note: str = ""):
-    return store_label(database, AUDIT, person, one.place, one.token, value, note)
+    return store_label(database, AUDIT, person, one.number, one.token, value, note)
 
 
 def labels_of(database) -> list[tuple[int, str, str]]:

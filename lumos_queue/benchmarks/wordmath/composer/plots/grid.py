@@ -35,7 +35,7 @@ class Cell:
 
     deed: Deed
     who: Person | str
-    noun: Noun
+    what: Noun
     when: str = ""
     where: str = ""
     quantity: int = -1
@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        return f"the number of {self.noun.many}{f' of {self.who}' if self.who else ''}{self.tail}"
+        return f"the number of {self.what.many}{f' of {self.who}' if self.who else ''}{self.tail}"
 
 
 def doers(story: Story) -> None:
@@ -154,7 +154,7 @@ def _fill(story: Story, empty: list[Cell]) -> None:
 def _amount(story: Story, cell: Cell, value: int) -> int:
     """Add the quantity of a cell, stated as a number or as groups of equal size, and return its index."""
     s = story.scene
-    noun = cell.noun
+    noun = cell.what
     if cell.deed.form in ("has", "bought", "sold", "packed", "filled", "made") and s.chance(0.3) and not cell.when:
         groups, group_size = s.n(2, 20), s.n(2, 20)
         container = s.container()
@@ -220,7 +220,7 @@ def _compare(story: Story, axis: str, first: Cell, second: Cell) -> None:
 
 
 def _state_gap(axis: str, high: Cell, low: Cell, gap: object) -> tuple[str, str]:
-    many = high.noun.many
+    many = high.what.many
     match axis:
         case "who":
             return (
@@ -229,8 +229,8 @@ def _state_gap(axis: str, high: Cell, low: Cell, gap: object) -> tuple[str, str]
             )
         case "what":
             return (
-                high.state(f"{gap} more {high.noun.many} than {low.noun.many}"),
-                low.state(f"{gap} fewer {low.noun.many} than {high.noun.many}"),
+                high.state(f"{gap} more {high.what.many} than {low.what.many}"),
+                low.state(f"{gap} fewer {low.what.many} than {high.what.many}"),
             )
         case "when":
             return (
@@ -247,26 +247,26 @@ def _state_gap(axis: str, high: Cell, low: Cell, gap: object) -> tuple[str, str]
 def _equal(axis: str, high: Cell, low: Cell, as_many: str) -> str:
     match axis:
         case "who":
-            return high.state(f"{as_many} {high.noun.many} as {low.who}")
+            return high.state(f"{as_many} {high.what.many} as {low.who}")
         case "what":
-            return high.state(f"{as_many} {high.noun.many} as {low.noun.many}")
+            return high.state(f"{as_many} {high.what.many} as {low.what.many}")
         case "when":
-            return f"{high.state(f'{as_many} {high.noun.many}')} as {low.when}"
+            return f"{high.state(f'{as_many} {high.what.many}')} as {low.when}"
         case _:
-            return f"{high.state(f'{as_many} {high.noun.many}')} as {low.where}"
+            return f"{high.state(f'{as_many} {high.what.many}')} as {low.where}"
 
 
 def _ask_gap(axis: str, subject: Cell, comparison: Cell, comparative: str) -> str:
     match axis:
         case "who":
             tail = "" if subject.deed is HAVE or not subject.tail else None
-            return f"{subject.question(f'how many {comparative} {subject.noun.many}', tail)} than {comparison.who}"
+            return f"{subject.question(f'how many {comparative} {subject.what.many}', tail)} than {comparison.who}"
         case "what":
-            return subject.question(f"how many {comparative} {subject.noun.many} than {comparison.noun.many}")
+            return subject.question(f"how many {comparative} {subject.what.many} than {comparison.what.many}")
         case "when":
-            return f"{subject.question(f'how many {comparative} {subject.noun.many}')} than {comparison.when}"
+            return f"{subject.question(f'how many {comparative} {subject.what.many}')} than {comparison.when}"
         case _:
-            return f"{subject.question(f'how many {comparative} {subject.noun.many}')} than {comparison.where}"
+            return f"{subject.question(f'how many {comparative} {subject.what.many}')} than {comparison.where}"
 
 
 def _ask_ratio(axis: str, high: Cell, low: Cell) -> str:
@@ -279,7 +279,7 @@ def _ask_ratio(axis: str, high: Cell, low: Cell) -> str:
 def _add_up(story: Story, axis: str, line: list[Cell], cells: list[Cell]) -> None:
     first = line[0]
     total = story.sum_of(f"{first.name} and the others together", *(cell.quantity for cell in line))
-    count, many = story.value(total), first.noun.many
+    count, many = story.value(total), first.what.many
     story.use("altogether")
     match axis:
         case "who":
@@ -311,7 +311,7 @@ def _add_up(story: Story, axis: str, line: list[Cell], cells: list[Cell]) -> Non
 
 def _joint(line: list[Cell]) -> str:
     """Return the common noun of `red pens and blue pens`; if there is none, both nouns: `pens and books`."""
-    names = [cell.noun.many for cell in line]
+    names = [cell.what.many for cell in line]
     heads = {name.partition(" ")[2] for name in names}
     if len(heads) == 1 and "" not in heads and all(name.startswith(vocabulary.COLORS) for name in names):
         return heads.pop()
