@@ -102,7 +102,7 @@ def test_a_job_that_ended_with_items_without_a_result_is_incomplete(database, jo
     with database.writer.begin() as connection:
         connection.execute(update(JobRow).where(JobRow.id == job).values(state="done"))
     assert words(database, job) == "done"
-    found = standing(database, job, lacking={job: 3})
+    found = standing(database, job, missing_counts={job: 3})
     assert (found.state, found.words) == (RealState.INCOMPLETE, "incomplete: 3 without a result")
 
 
