@@ -183,7 +183,10 @@ def test_problems_of_one_story_share_their_numbers_and_differ_in_the_answer():
 def test_many_problems_tell_a_number_that_plays_no_role(problems):
     idle = 0
     for problem in problems:
-        idle += any(problem.target in conclude(problem, set(problem.stated_quantities) - {index}) for index in problem.stated_quantities)
+        idle += any(
+            problem.target in conclude(problem, set(problem.stated_quantities) - {index})
+            for index in problem.stated_quantities
+        )
     assert 0.3 * len(problems) < idle < 0.7 * len(problems)
 
 
