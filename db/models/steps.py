@@ -39,9 +39,10 @@ class SubgoalRow(StepKey, table=True):
 
 
 class CompletionRow(TreeKey, table=True):
-    """One model call. The prompt is `prefix` (by digest), or the prompt of the completion at `base`, plus `delta`.
+    """One model call. The prompt is a start followed by `delta`.
 
-    The task's question is left out of `delta`, where it goes at character `question_at`.
+    The start is the text with the digest `prefix`, or the prompt of the completion at `base`. `delta` does not contain
+    the task's question: it is inserted at character `question_at`.
     """
 
     __tablename__ = "completion"

@@ -39,7 +39,7 @@ def name_formulation(formulation: str | Formulation, deployment: Settings) -> st
 def address_of(model: str | Callable[[str], Any], deployment: Settings) -> str:
     """Return the address of a model, which is an address or a function from a prompt to a text.
 
-    Raises SpecError for other types, and as `name_object`.
+    Raises SpecError if `model` has another type, and the errors of `name_object`.
     """
     if isinstance(model, str):
         TRUSTED.add_named(model)

@@ -1,4 +1,4 @@
-"""Digests of objects that are not in the file of a module: those of a notebook, or of the program itself."""
+"""Digests of the code of objects that no module file contains: objects of a notebook, or of the program itself."""
 
 from __future__ import annotations
 

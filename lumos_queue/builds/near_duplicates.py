@@ -1,8 +1,8 @@
 """Find near-duplicates by MinHash: texts that share most of their shingles (runs of three words).
 
-One hash of each shingle fills one of 64 bins with its smallest value (one-permutation MinHash); an empty bin copies
-another bin. Texts that share a band of bins are compared, and their similarity is computed exactly: no dissimilar text
-is dropped, and a pair at the threshold is missed in fewer than 1 % of cases.
+Each shingle is hashed once (one-permutation MinHash). The hash selects one of 64 bins, and each bin keeps its smallest
+hash. An empty bin copies another bin. The exact similarity is computed for texts that share a band of bins. So no pair
+below the threshold is reported, and a pair at the threshold is missed in fewer than 1 % of cases.
 """
 
 from __future__ import annotations

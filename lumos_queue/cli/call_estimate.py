@@ -52,6 +52,6 @@ async def _call(url: str, settings: Settings) -> tuple[Completion, int]:
         call = endpoint.generate(PROMPT, Sampling(max_tokens=TOKENS, stop=()), 0)
         reply = await asyncio.wait_for(call, settings.request_seconds)
         admission = getattr(endpoint, "admission", None)
-        return reply, int((admission.stated or 0) / SPARE) if admission else 0
+        return reply, int((admission.stated_slots or 0) / SPARE) if admission else 0
     finally:
         await endpoint.close()

@@ -152,6 +152,6 @@ def _store_and_run(
         identifier, new = repeat.create(job_database, again)
         with job_database.engine.connect() as connection:
             row = get_job(connection, identifier)
-    if new and repeat.told:
-        output.say(repeat.told)
+    if new and repeat.message:
+        output.say(repeat.message)
     finish(settings, identifier, run_or_follow(settings, row, new, name_and_tags, follow), follow)

@@ -1,7 +1,7 @@
 """Run items of training in processes that are forked from a server with loaded libraries (train_server.py).
 
-A worker process has at most one such server. It lives longer than the slices of a job, which are short if each item
-waits for another job.
+A worker process has at most one such server. The server continues from one slice of a job to the next, because slices
+are short if each item waits for another job.
 """
 
 from __future__ import annotations

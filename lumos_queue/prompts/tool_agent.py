@@ -150,7 +150,7 @@ def _list_functions(functions: Sequence[Function]) -> str:
 
 
 def first_prompt(head: str, request: str, agent: Agent) -> str:
-    """The head as the system's turn, and what is asked as the user's."""
+    """Return a prompt with `head` as the turn of the system and `request` as the turn of the user."""
     return f"{SYSTEM}{head}{get_framing(agent.framing).write(Turn('user', without_roles(request)))}"
 
 

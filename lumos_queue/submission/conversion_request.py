@@ -1,4 +1,4 @@
-"""From the options of `lumos convert` to a job and its rows."""
+"""Build a job and its rows from the options of `lumos convert`."""
 
 from __future__ import annotations
 

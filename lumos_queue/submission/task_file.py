@@ -104,7 +104,7 @@ class TaskFile(Sequence[Task]):
 
 
 class FirstTasks(Sequence[Task]):
-    """The first tasks of a sequence, which are read from there when they are needed."""
+    """The first tasks of a sequence. Each task is read from the sequence when it is needed."""
 
     def __init__(self, tasks: Sequence[Task], count: int):
         self._tasks, self._count = tasks, min(count, len(tasks))

@@ -132,10 +132,10 @@ def read_thought(text: str) -> str:
 
 
 def find_input(text: str, position: int) -> tuple[int, int, int] | None:
-    """Return where the input right behind a name begins, where its JSON object ends, and where its brackets end.
+    """Return three positions of the input after a name: its start, the end of its JSON object, the end of its brackets.
 
-    It is beside the name or below, bare, in brackets, in a code fence, or behind a label. None where there is none.
-    Input that is no JSON object, or whose bracket is not closed, ends where it begins.
+    The input is on the line of the name or below it: bare, in brackets, in a code fence, or after a label. Return None
+    if no input follows. An input that is not a JSON object, or has an open bracket, ends where it begins.
     """
     position = _skip(_AFTER_NAME, text, position)
     label = _INPUT_BESIDE.match(text, position) or _INPUT_BELOW.match(text, position)

@@ -1,8 +1,8 @@
 """The scores of an episode: is its plan feasible, how near is it to the gold plan, and how right are its values.
 
 The plan is the graph of the episode's actions, with those that failed and those that were skipped after a failure. An
-infeasible plan scores 0 in everything. If experts of a feasible plan fail, `feasible` stays, and a sample without a
-value scores 0.
+infeasible plan scores 0 in everything. If experts of a feasible plan fail, `feasible` stays 1,
+and each sample without a value scores 0.
 """
 
 from __future__ import annotations
