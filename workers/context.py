@@ -86,7 +86,9 @@ class WorkerContext:
             session.close()
 
     def give_up_session(self) -> None:
-        """End the worker session of a loop that hangs. If the database answers, the items of the session are pending again."""
+        """End the worker session of a loop that hangs. If the database answers, the items of the session are pending
+        again.
+        """
         if session := self._session:
             session.give_up()
 

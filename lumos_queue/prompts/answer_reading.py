@@ -1,4 +1,6 @@
-"""Convert a solver's reply into the outcome of its episode, for formulations whose reply is the answer (cot, direct)."""
+"""Convert a solver's reply into the outcome of its episode, for formulations whose reply is the answer (cot,
+direct).
+"""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ def is_run(url: str) -> bool:
 def resolve_run(url: str, role: str, settings: Settings, say: Callable[[str], None]) -> str:
     """Return the `local:` address of the model for a role. In a deployment, wait for the job if it still runs.
 
-    Raises SpecError if the job is unknown, is not a training job, ended without a model, or trained another role, and if
-    its files are missing or changed.
+    Raises SpecError if the job is unknown, is not a training job, ended without a model, or trained another role,
+    and if its files are missing or changed.
     """
     job = _wait_for_run(url.removeprefix(SCHEME), settings, say)
     module = job.spec.get("module", JOINT)

@@ -152,7 +152,7 @@ def test_what_a_build_refuses_is_refused_on_the_form_in_the_same_words(explorer,
         ({"where": "benchmark=hotpotqa"}, "the filter finds none"),
         ({"against": "nothing:x"}, "No benchmark called"),
         ({"against": "svamp:README.md"}, "README.md"),
-        ({"mix": "gsm8k=1"}, "--mix asks for"),
+        ({"mix": "gsm8k=1"}, "--mix names"),
     ],
 )
 def test_what_is_found_on_the_way_is_one_line_and_leaves_nothing(explorer, fields, named):
