@@ -41,7 +41,7 @@ ALLOWED = {
         "lumos_queue/experts/backends/package/efficientnet.py: Classify.__init__: torch.load",
         "lumos_queue/training/recipes/experts.py: digest_of_code: path.read_bytes",
         "lumos_queue/util/version.py: code_version: open",
-        "lumos_queue/web/rendering.py: static_files: one.read_bytes",
+        "lumos_queue/web/rendering.py: static_files: file.read_bytes",
     ),
     "a file that this process, or one that it works with, has written": (
         "db/backup.py: _copy: sqlite3.connect",
@@ -84,7 +84,7 @@ ALLOWED = {
     ),
     "bytes in memory, or a file that is open already": (
         "lumos_queue/actions/qa/dump.py: _Bounded.__init__: bz2.BZ2File",
-        "lumos_queue/actions/sql/database.py: again: sqlite3.connect",
+        "lumos_queue/actions/sql/database.py: copy_database: sqlite3.connect",
         "lumos_queue/benchmarks/openagi/data/augmentations.py: _compress: Image.open",
         "lumos_queue/benchmarks/openagi/data/png.py: read_png: Image.open",
         "lumos_queue/benchmarks/openagi/pixels.py: _resize: Image.open",

@@ -112,7 +112,7 @@ def test_actions_that_are_no_calls_are_read(reply, actions):
 
 def test_a_reply_may_go_on_with_what_was_begun_for_it():
     for reply in ("Search(red)", "```\nSearch(red)\n```", "R1 = Search(red)"):
-        assert read(reply, begun="R1 = ") == ["R1 = Search(red)"]
+        assert read(reply, primer="R1 = ") == ["R1 = Search(red)"]
 
 
 def test_of_a_whole_plan_the_actions_of_all_subgoals_are_read():
@@ -120,8 +120,8 @@ def test_of_a_whole_plan_the_actions_of_all_subgoals_are_read():
 
 
 def test_a_solver_may_write_no_action_but_not_one_that_cannot_be_read():
-    assert read("Subgoal 1: Think about it.", required=False) == []
-    assert read("Subgoal 1: Add. Actions: Calculator(2)", required=False)[0].startswith("? ")
+    assert read("Subgoal 1: Think about it.", must_act=False) == []
+    assert read("Subgoal 1: Add. Actions: Calculator(2)", must_act=False)[0].startswith("? ")
 
 
 def test_a_long_reply_that_cannot_be_read_is_shown_in_part():

@@ -155,7 +155,7 @@ def test_choosing_goals():
         choose_goals(["nonsense"])
 
 
-@pytest.mark.parametrize("contender", ["ref", "embedded"])
+@pytest.mark.parametrize("contender", ["ref", "embedded_run"])
 def test_a_contender_does_the_whole_work(contender, tmp_path):
     with start_server(0.0, 8) as url:
         spec = Spec(url, str(tmp_path), 0.0, 8, 8, 24)
