@@ -75,7 +75,7 @@ def _check(connection: Connection, job: str, scorer: ScorerCode) -> None:
         ):
             raise SpecError(
                 f"Job {job} has scores of '{metric}', version {scorer.version}, from other code ({conflict.code}; here "
-                f"{scorer.code}): give the scorer a new version, and the newest counts."
+                f"{scorer.code}). Give the scorer a new version: reports use the newest version."
             )
         newest = max((scoring.version for scoring in metric_scorings), key=str.encode, default="")
         if scorer.version.encode() < newest.encode() and scorer.version not in {

@@ -120,8 +120,8 @@ def _refuse_file_name(name: str) -> None:
     """Raises SpecError for the name of a file's benchmark, because only jobs have its definition."""
     if is_file_benchmark(name):
         raise SpecError(
-            f"'{name}' is the benchmark of a file, and only its jobs have its definition: name the file itself, or run "
-            "one of its jobs again with lumos rerun JOB."
+            f"'{name}' was made from a data file, and only its jobs store its definition. Give the path of that file, "
+            "or repeat one of its jobs with: lumos rerun JOB"
         )
 
 

@@ -87,7 +87,10 @@ def _read_record(record: Path) -> tuple[str, bool]:
     except UnicodeDecodeError:
         text = ""
     if not (match := _RECORD.fullmatch(text)):
-        raise SpecError(f"'{record}' has no sha256 as sha256sum writes it: delete it to trust the file beside it.")
+        raise SpecError(
+            f"'{record}' has no sha256 in the format of sha256sum. If you trust the downloaded file beside it, delete "
+            f"'{record}'."
+        )
     return match[1], bool(match[2])
 
 

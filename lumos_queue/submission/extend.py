@@ -70,7 +70,7 @@ def make_extension(
     if adoptable < items:
         _check_agent(database, settings, job, infer, remark)
     if infer.limit > rows:
-        remark(f"the rows are {rows:,}: all of them are used")
+        remark(f"there are only {rows:,} rows, and the job uses all of them")
     message = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
     request: Job = Evaluate(infer) if job.kind == "evaluate" else infer
     new = make_new_job(

@@ -36,7 +36,9 @@ def check_stops(stops: Sequence[str] | None) -> tuple[str, ...] | None:
     for stop in stops:
         _check_text("--stop", stop)
         if not stop:
-            raise SpecError("--stop '' means no stop strings: give it alone, or leave it out.")
+            raise SpecError(
+                "--stop '' means no stop strings and excludes other values of --stop: give it alone, or remove it."
+            )
     return tuple(dict.fromkeys(stops))
 
 

@@ -105,6 +105,6 @@ def _in_cache(name: str) -> Path:
         return Path(snapshot_download(name, local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError, HfHubHTTPError, OSError, ValueError):
         raise SpecError(
-            f"not run: needs the weights of {name[:80]}: neither a folder nor in the cache of Hugging Face. "
-            f"Get them with `hf download {name[:80]}`, or name a folder: hf:PATH."
+            f"not run: needs the weights of {name[:80]}, which is neither a folder nor in the cache of Hugging Face. "
+            f"Get them with `hf download {name[:80]}`, or give a folder: hf:PATH."
         ) from None

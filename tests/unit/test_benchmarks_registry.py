@@ -66,5 +66,5 @@ def test_the_name_of_a_files_benchmark_is_no_module_whatever_may_be_imported(tmp
     assert "file:capitals" not in BENCHMARKS and BENCHMARKS.find("file:capitals") is None
     opened = [partial(one, "file:capitals") for one in (open_benchmark, open_source)]
     for read in (partial(find_plugins, "evaluate", request), *opened):
-        with pytest.raises(SpecError, match=r"^'file:capitals' is the benchmark of a file, and only its jobs have"):
+        with pytest.raises(SpecError, match=r"^'file:capitals' was made from a data file, and only its jobs store"):
             read()

@@ -10,8 +10,8 @@ macro_step_success  step_success averaged over tasks, the number in Mind2Web's p
 lumos_step          LUMOS's definition, over the actions that were executed: the element's description equals that of
                     the first right element; the operation and, ignoring case, the value are equal
 task_success        every step is right; only for tasks whose record is complete
-agentbench_step     step_success, but only elements among the first ten of MindAct's model can be right; a step without
-                    a right element is wrong; only for rows with these ranks
+agentbench_step     as step_success, but an element is right only if MindAct's model ranks it among its first ten; a
+                    step without such an element is wrong; only for rows that have these ranks
 """
 
 from __future__ import annotations

@@ -30,6 +30,6 @@ def artifact(visit: Reading, digest: str) -> Response:
     if media_type not in IMAGES:
         raise NotFound(f"{digest[:12]}… is {media_type[:80]}: only pictures are shown. Save it: lumos show --save DIR.")
     if problem := find_damage(media_type, data[:16], data[-16:]):
-        raise NotFound(f"{digest[:12]}… is {problem}. Save it: lumos show --save DIR.")
+        raise NotFound(f"The picture {digest[:12]}… is {problem}. Save it with: lumos show EPISODE --save DIR")
     # The address depends on the content. Shared caches must not store it.
     return Response(data, media_type=media_type, headers={"cache-control": "private, max-age=86400, immutable"})
