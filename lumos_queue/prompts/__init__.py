@@ -1,1 +1,1 @@
-"""What models are told, and conversations made from records."""
+"""Texts that are sent to models, and conversations from records."""

@@ -51,7 +51,7 @@ class Conversation:
         yield TRAIN.write(self.turns[-1]).rstrip("\n"), True
 
     def iterate_texts(self) -> Iterator[str]:
-        """What is said in it, turn by turn, without the marks of turns."""
+        """Yield the texts of its turns, without the marks of turns."""
         return (turn.content for turn in self.turns)
 
     def as_json(self) -> str:
@@ -107,7 +107,7 @@ def gold_conversations(
     rationale: str = "",
     own_replies: Mapping[str, list[str]] | None = None,
 ) -> list[Conversation]:
-    """What each role says when everything goes as in `annotation`.
+    """Return the replies of each role if everything happens as in `annotation`.
 
     `rationale` is what `cot` says before the answer; `own_replies` are a model's own words, by role, which are taken
     instead of the gold solution's. The limit of subgoals does not count: who stops, says so.

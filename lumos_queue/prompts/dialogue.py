@@ -84,7 +84,9 @@ def question_prompt(task: Task, framing: str = "train") -> str:
 
 
 def _solver_head(domain: Domain) -> str:
-    """What a model that plans and grounds is told: the planner's instruction and the grounder's list of actions."""
+    """Return the head of a model that plans and grounds: the planner's instruction and the grounder's list of
+    actions.
+    """
     _, separator, actions = domain.ground_head.partition("The available action list")
     return f"{PLAN_HEAD}{separator}{actions}"
 
@@ -170,7 +172,7 @@ class Dialogue:
         self._subgoal, self._result = subgoal, ""
 
     def override_subgoal(self, subgoal: Subgoal) -> None:
-        """From now on the planner is told that this was done, and not its own subgoal (teacher forcing)."""
+        """Put this subgoal into later prompts of the planner instead of its own one (teacher forcing)."""
         self._subgoal = subgoal
 
     def to_grounder(self) -> str:
@@ -221,7 +223,9 @@ class Dialogue:
         self._subgoal, self._result = subgoal, grounding.strip()
 
     def observe(self, action: Action, execution: Execution) -> None:
-        """What an action gave. The subgoal's result is that of its last action; one that failed shows its own text."""
+        """Add the result of an action. The subgoal's result is that of its last action; a failed action shows its
+        own text.
+        """
         if execution.ok:
             self._result = execution.result or ", ".join(str(value["text"]) for value in execution.values)
         else:
@@ -243,7 +247,7 @@ class Dialogue:
         return f"Task: {self._task}; Initial Environment Description: None."
 
     def _report(self) -> str:
-        """What became of the current subgoal."""
+        """Return the outcome of the current subgoal."""
         if self._subgoal is None:
             raise ValueError("the model stopped or planned everything at once: it has no further turn")
         if self._domain.reports == "done":
@@ -274,7 +278,7 @@ class Dialogue:
 
     @property
     def _primer(self) -> str:
-        """What the reply is begun with, as in the original: in the first turn after demonstrations."""
+        """Return the beginning of the reply, as in the original: in the first turn after demonstrations."""
         return (
             self._domain.reply_prefix if self._demonstrations.get("grounder") and len(self._grounder.turns) == 1 else ""
         )

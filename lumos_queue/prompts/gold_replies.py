@@ -1,4 +1,4 @@
-"""What each role of a formulation says when everything goes as in an annotation."""
+"""The replies of each role of a formulation if everything happens as in an annotation."""
 
 from __future__ import annotations
 

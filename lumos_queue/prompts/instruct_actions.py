@@ -93,7 +93,7 @@ def read_instruct_actions(
 
 
 def _select(statements: Sequence[_Statement], subgoal: int) -> Iterator[Action]:
-    """Those of the current subgoal, without what a later block repeats and without explanations of variables."""
+    """Return the lines of the current subgoal, without repetitions in a later block and explanations of variables."""
     sections = {statement.section for statement in statements}
     section = next((number for number in (subgoal, 0) if subgoal and number in sections), None)
     has_calls = any(statement.action.name for statement in statements)
@@ -220,7 +220,7 @@ def _read_assignments(text: str, calls: bool) -> Iterator[Action]:
 
 
 def _read_rest(text: str, start: re.Match[str], calls: bool) -> str:
-    """What is assigned where it is no call: all that follows, without the marks around it and a comment behind it."""
+    """Return an assigned text that is not a call: the rest, without marks around it and without a comment."""
     if "`" in start[1]:
         return text[start.start(3) :].partition("`")[0].strip()
     rest = text[start.start(3) :].strip().rstrip(";").rstrip()

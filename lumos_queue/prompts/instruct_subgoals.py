@@ -92,7 +92,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class PlannerReply:
-    """What a planner's reply says: that it stops, the next subgoal, or nothing."""
+    """The content of a planner's reply: a stop, the next subgoal, or nothing."""
 
     subgoal: Subgoal | None = None
     stops: bool = False

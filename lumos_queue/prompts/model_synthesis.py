@@ -1,4 +1,4 @@
-"""What a planner of expert models is told, in each of OpenAGI's schemas (arXiv:2304.04370). The wording is ours.
+"""Prompts for a planner of expert models, in each of OpenAGI's schemas (arXiv:2304.04370). The wording is ours.
 
     zero-shot    the objective alone
     prompt-1     the role of a planner, the objective and the names of the models
@@ -77,5 +77,5 @@ def planner_prompt(task: Task, schema: str, agent: Agent) -> str:
 
 
 def planner_prefixes(schema: str) -> dict[str, str]:
-    """What the prompts of a schema begin with, by role."""
+    """Return the beginning of the prompts of a schema, by role."""
     return {"planner": USER if schema == FINE_TUNING else SYSTEM + HEADS[schema]}

@@ -1,4 +1,4 @@
-"""What the models of open-ended tasks are told: the planner of a to-do list, and the policy that does one line of it.
+"""Prompts for open-ended tasks: for the planner of a to-do list, and for the policy that does a line of the list.
 
 The wording is this project's own; what is asked for follows OpenAGI's flow for open-ended tasks: the objective and the
 tools with their descriptions to a planner, then each approved line to an agent that remembers the lines before it.
@@ -54,7 +54,7 @@ def format_refusal(note: str) -> str:
 
 
 def line_request(objective: str, lines: Sequence[str], done_lines: Sequence[DoneLine]) -> str:
-    """What the policy is asked: the next line, with the objective, the list and what the lines before it gave."""
+    """Return the request for the next line, with the objective, the list and the results of earlier lines."""
     parts = [f"Objective: {objective.strip()}", f"To-do list:\n{write_list(lines)}"]
     if done_lines:
         parts.append(

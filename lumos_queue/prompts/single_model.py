@@ -30,7 +30,7 @@ def write_integrated(subgoal: Subgoal, actions: Iterable[Action], calls: bool = 
 
 
 def read_cot_answer(reply: str) -> str:
-    """What follows the last `answer is`, without its full stop; '' when nothing does."""
+    """Return the text after the last `answer is`, without its full stop; '' if there is none."""
     *_, answer = _ANSWER.split(reply) if _ANSWER.search(reply) else ("",)
     return answer.strip().removesuffix(".").strip()
 

@@ -1,4 +1,4 @@
-"""What a solver that answers alone is sent (the formulations `cot` and `direct`): its system message and its prompt.
+"""The system message and the prompt of a solver that answers alone (the formulations `cot` and `direct`).
 
 A chat server's model gets an instruction that fits the benchmark's answers, as LUMOS's own models need none. With a
 template (`--prompt`) its text is the whole prompt, without the marks of turns, unless a system message precedes it.

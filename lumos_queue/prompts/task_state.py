@@ -24,7 +24,7 @@ UNREADABLE = "the record of it could not be read"
 
 @dataclass(frozen=True, slots=True)
 class StateRecord:
-    """What one call contributed, as the state manager says."""
+    """The contribution of a call, as the state manager describes it."""
 
     success: bool
     action: str

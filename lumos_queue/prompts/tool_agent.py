@@ -1,4 +1,4 @@
-"""What the models of tool agents are told: policies, planners, solvers, routers and state managers.
+"""Prompts for the models of tool agents: policies, planners, solvers, routers and state managers.
 
 The wording is this project's own; what is asked for follows ToolBench's prompt for chains and trees, ReWOO's plan and
 Sum2Act's router and state manager (arXiv:2402.18157). A model that is served by a chat server gets the same text as
@@ -97,7 +97,7 @@ _REQUEST = "Request: "
 
 @dataclass(frozen=True, slots=True)
 class CallStyle:
-    """What a model is sent that calls functions as text, or by its server's own interface."""
+    """Prompts of a model that calls functions as text, or by the interface of its server."""
 
     policy: str  #: the head of its prompts
     router: str
@@ -105,13 +105,13 @@ class CallStyle:
     native: bool = False
 
     def describe_unread(self, reply: Reply) -> str:
-        """What the model is sent when its reply calls nothing: why, and what was expected."""
+        """Return the message after a reply without a call: the reason, and the expected form."""
         if not reply.problem:
             return self.no_call
         return f"Nothing was called: {reply.problem}.\n{_CALL_EXPECTED if self.native else _FORMAT}".strip()
 
     def request(self, task: Task, functions: Sequence[Function]) -> str:
-        """What the person asks, after the functions unless they go beside the prompt."""
+        """Return the request of the person, after the functions unless these are sent beside the prompt."""
         return f"{_REQUEST}{task.question.strip()}" if self.native else request(task, functions)
 
     def schemas(self, functions: Sequence[Function]) -> tuple[FunctionSchema, ...]:
@@ -159,7 +159,7 @@ def format_observation(result: str) -> str:
 
 
 def describe_unmade_calls(count: int) -> str:
-    """What a model is sent, whose reply had so many more calls than the one that was made."""
+    """Return the message after a reply with `count` further calls, which were not made."""
     count_text = "other call was" if count == 1 else f"{count} other calls were"
     return (
         f"Only the first call of your reply was made. The {count_text} not: repeat what is still needed, one at a time."

@@ -1,4 +1,4 @@
-"""What a judge of tool agents is asked, in this project's own words, and how its replies are read.
+"""Questions for a judge of tool agents, in this project's own words, and the reader of its replies.
 
 The order of the questions and what each label means follow ToolEval (spec/sum2act.md 6).
 """
@@ -95,7 +95,7 @@ class Questions:
         return self._prompt(_TASK.format(request=self._request, functions=self._functions), TaskLabel)
 
     def pair(self, first: JudgedRun, second: JudgedRun) -> str:
-        """Which of two runs is better?"""
+        """Return the question which of two runs is better."""
         quotation = _PAIR.format(request=self._request, first=first.describe(), second=second.describe())
         return self._prompt(quotation, Preference)
 

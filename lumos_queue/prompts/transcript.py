@@ -1,4 +1,4 @@
-"""What a policy is shown of its own steps: the whole transcript, or one that is kept within a number of characters.
+"""The steps in the prompt of a policy: the whole transcript, or a transcript with a limit of characters.
 
 `whole`: everything; when the model's context is full the episode ends. `cut:N`: beyond N characters the observations,
 the oldest first, keep only their beginning. `drop:N`: beyond N characters the oldest steps are left out. Both say so.

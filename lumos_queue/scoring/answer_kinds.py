@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class AnswerKind(StrEnum):
-    """What every answer of a benchmark is.
+    """The kind of every answer of a benchmark.
 
     >>> import lumos_queue as lq
     >>> lq.AnswerKind("number") is lq.AnswerKind.NUMBER

@@ -1,4 +1,4 @@
-"""From a model's reply to its answer: the readers `phrase` and `flexible`. Scorers only compare answers.
+"""Read the answer of a model's reply with the reader `phrase` or `flexible`. Scorers only compare answers.
 
 `phrase` is the reading of models that were trained by LUMOS: of a reply with reasons what follows the last `answer is`,
 without its full stop; of a reply without reasons all of it.
@@ -47,7 +47,7 @@ READING_VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a benchmark's answers are, as far as a prompt shows it."""
+    """The kind of a benchmark's answers, as far as a prompt shows it."""
 
     kind: AnswerKind
     choices: Sequence[str] = ()  #: the texts of a question's choices, in the order of their letters
@@ -81,7 +81,7 @@ def _read_last(
     read: Callable[[Statement], tuple[bool, str | None]],
     read_lines: Callable[[], str | None],
 ) -> str | None:
-    """What the last statement says that says anything; without one, what the lines say."""
+    """Return the answer of the last statement that has an answer; without statements, the answer of the lines."""
     for statement in reversed(statements):
         says, answer = read(statement)
         if says:

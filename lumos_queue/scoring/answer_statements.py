@@ -1,4 +1,5 @@
-"""Where a reply states its answer: boxes, `####`, `The answer is …`, `Answer: …`, `"answer": …`, a heading `Answer`.
+"""Find the answer that a reply states: boxes, `####`, `The answer is …`, `Answer: …`, `"answer": …`, a heading
+`Answer`.
 
 A statement is the first line with text that follows the marker. The readers of each kind of answer (answer_readers.py)
 decide how much of it counts.
@@ -133,7 +134,7 @@ def _values(text: str) -> list[Statement]:
 
 
 def _statement(reply: PlainReply, start: int) -> Statement | None:
-    """What follows a marker: the rest of its line, or the next line with text."""
+    """Return the text after a marker: the rest of its line, or the next line with text."""
     before = _BEFORE_TEXT.match(reply.text, start)
     start = before.end() if before else start
     end = reply.text.find("\n", start)

@@ -119,7 +119,9 @@ def _wald_interval(sums: np.ndarray, counts: np.ndarray, tasks: int, z: float) -
 
 
 def _deviations(sums: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """What a task of each kind adds to the difference beyond an average task, linearised; shape (kinds,)."""
+    """Return the contribution of a task of each kind to the difference beyond an average task, linearised; shape
+    (kinds,).
+    """
     mean_a, mean_b = totals[1] / totals[0], totals[3] / totals[2]
     return (sums[:, 3] - sums[:, 2] * mean_b) / totals[2] - (sums[:, 1] - sums[:, 0] * mean_a) / totals[0]
 

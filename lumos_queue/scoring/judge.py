@@ -21,7 +21,7 @@ MAX_DETAIL = 200  #: characters of a vote kept in the score; all of it is in the
 
 
 def prompt(question: str, prediction: str, gold: str) -> str:
-    """What the judge is asked. Each part is on one line, so that none can look like another."""
+    """Return the question for the judge. Each part is on one line, so that no part can look like another part."""
     question, prediction, gold = (" ".join(text.split()) for text in (question, prediction, gold))
     return _PROMPT.format(question=question, prediction=prediction[:MAX_SHOWN], answer=gold)
 

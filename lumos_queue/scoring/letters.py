@@ -1,4 +1,5 @@
-"""Which choice a model's answer means. One capital letter is asked for; models also write the choice, or a sentence.
+"""Find the choice that a model's answer means. The prompt asks for a capital letter; models also write choices and
+sentences.
 
 Nothing was published about how LUMOS reads such answers: these rules are this project's (spec/lumos.md 6.2), in order.
 

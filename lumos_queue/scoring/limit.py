@@ -1,4 +1,4 @@
-"""What the answer of an episode that reached its limit of subgoals is worth: one rule for scores, judge and builds.
+"""The treatment of an answer of an episode that reached its limit of subgoals: one rule for scores, judge and builds.
 
 LUMOS's evaluation of maths scores the last value computed; that of question answering counts the item as wrong, as the
 answer is only concluded when the planner stops (spec/lumos.md 1.5). Which of the two holds is the agent's setting
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class AtLimit(StrEnum):
-    """What an episode that reached its limit is worth; stored with the agent."""
+    """The treatment of an episode that reached its limit; stored with the agent."""
 
     WRONG = "wrong"  #: nothing: it has no answer
     CONCLUDE = "conclude"  #: what the formulation concludes from the steps done is its answer

@@ -31,7 +31,8 @@ def _numbers(question: str) -> Sequence[Number]:
 
 
 def numeric_baselines(tasks: Iterable[Task], gold: Callable[[Task], str]) -> dict[str, bytearray]:
-    """What rules without a model get right: name of the rule to one verdict per task; `gold` gives a task's answer.
+    """Return the verdicts of rules without a model: name of the rule to a verdict per task. `gold` returns a task's
+    answer.
 
     `best constant` is an oracle: the one answer that is right most often is chosen on the very rows it is judged on, so
     it bounds every rule that ignores the question. Tasks with fewer than two numbers are wrong under the other rules.

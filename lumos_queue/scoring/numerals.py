@@ -63,7 +63,7 @@ def mask_numbers(text: str, known_numbers: Collection[Fraction], mask: str) -> s
 
 
 def _value(phrase: str) -> Fraction:
-    """What a phrase that was found says: its parts are added up, scales multiply what precedes them."""
+    """Return the number of a phrase: its parts are added, and a scale multiplies the parts before it."""
     total, part = Fraction(0), Fraction(0)
     for word in _PART.findall(phrase):
         if word == "hundred":

@@ -30,7 +30,7 @@ def _count_words(words: set[str], page: Mapping[str, str]) -> int:
 
 
 def page_baselines(tasks: Iterable[Task], golds: Callable[[Task], Sequence[str]]) -> dict[str, list[bool]]:
-    """What is right without a model; `golds` gives the answers that are right for a task.
+    """Return the verdicts of rules without a model. `golds` returns the right answers of a task.
 
     `likeliest title` is there when some task has paragraphs. Each task is read once and not retained.
     """

@@ -84,7 +84,7 @@ def _score(fixed: int, broken: int, n: int, delta: float) -> float:
 
 
 def _bisect(falls, low: float, high: float) -> float:
-    """Where a falling function crosses zero between the two; the end at which it does not, if it does not cross."""
+    """Return the zero of a falling function between two bounds; a bound if the function has no zero between them."""
     if falls(low) <= 0:
         return low
     if falls(high) >= 0:

@@ -20,7 +20,7 @@ MIDDLE = 0.5  #: of a judge's scale
 
 
 class AuditKind(StrEnum):
-    """What the members of an audit are, and so what its labels measure."""
+    """The kind of the members of an audit, which its labels measure."""
 
     ANNOTATIONS = "annotations"  #: accepted annotations: the precision of the acceptance check
     RUNS = "runs"  #: episodes of evaluations and inferences: the share that is right, and whether the metric says so
@@ -44,7 +44,7 @@ def stratum_of(benchmark: str, level: str, subgoals: int) -> str:
 
 
 def decide_verdict(score: float | None, metric: str = "") -> str:
-    """What a score says of an episode, in the words of labels: `right` or `wrong`; empty where there is none.
+    """Return the verdict of a score, in the words of labels: `right` or `wrong`; empty without a score.
 
     A judge's grade says right from the middle of its scale on, a score by any other metric where it is 1.
     """

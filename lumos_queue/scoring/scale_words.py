@@ -68,7 +68,7 @@ def read_scale(text: str, start: int = 0, money: bool = False) -> tuple[Fraction
 
 
 def _scale_of(text: str, word: re.Match[str], money: bool) -> int | None:
-    """What one word multiplies by; 1 for a unit, None where it is uncertain."""
+    """Return the factor of a word; 1 for a unit, None if it is uncertain."""
     letters, lower, touches = word[2], word[2].lower(), not word[1]
     if len(letters) == 1:
         if letters == "k" or (letters == "K" and (touches or money)):

@@ -117,7 +117,7 @@ def read_whole(text: str) -> str | None:
 
 
 def read_spelled(text: str) -> str:
-    """What a statement without figures says: a number in words as figures, else its text without quotes and dot.
+    """Return the answer of a statement without digits: a number word as digits, else the text without quotes and dot.
 
     '' for a placeholder that is repeated from an instruction: `The answer is N.`
     """

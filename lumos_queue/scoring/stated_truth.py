@@ -28,7 +28,7 @@ def read_stated_truth(statement: Statement) -> tuple[bool, str | None]:
 
 
 def read_truth_lines(reply: PlainReply, cut: bool) -> str | None:
-    """What the first line begins with, else what the last line that begins with yes or no says."""
+    """Return the yes or no that begins the first line, else the last line that begins with yes or no."""
     lines = [line for line in reply.text.split("\n") if line.strip()]
     if not lines:
         return None

@@ -137,7 +137,9 @@ def _check_share(value: float, weight: float) -> None:
 def cluster_interval(
     share: float, total: float, squares: float, deviations: float, clusters: int, z: float
 ) -> tuple[float, float, float]:
-    """From Σw, and over clusters Σ (Σw)² and Σ (Σ w(v - share))²: see `compute_weighted_interval`."""
+    """Return the interval from Σw and, over clusters, Σ (Σw)² and Σ (Σ w(v - share))²: see
+    `compute_weighted_interval`.
+    """
     size = total * total / squares
     if max_variance := share * (1 - share):
         variance = deviations / (total * total)

@@ -20,7 +20,7 @@ class RunVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Which run wins by one vote: 1 the own one, 0 the other, 1/2 neither.
+    """The winner of a vote: 1 the own run, 0 the other run, 1/2 neither.
 
     `preferences` are the judge's, with the own run first and with the other first; none where it was not asked.
     """

@@ -16,7 +16,7 @@ PASS, HALF, FAIL = 1.0, 0.5, 0.0
 
 
 class AnswerLabel(StrEnum):
-    """What a judge says of an answer. The values are stored."""
+    """A judge's label of an answer. The values are stored."""
 
     SOLVED = "solved"
     UNSURE = "unsure"
@@ -24,7 +24,7 @@ class AnswerLabel(StrEnum):
 
 
 class TaskLabel(StrEnum):
-    """What a judge says of a request and the functions there are for it. The values are stored."""
+    """A judge's label of a request and its functions. The values are stored."""
 
     SOLVABLE = "solvable"
     UNSURE = "unsure"
@@ -32,7 +32,7 @@ class TaskLabel(StrEnum):
 
 
 class Preference(StrEnum):
-    """Which of two runs, in the order in which they are shown, a judge prefers. The values are stored."""
+    """The run that a judge prefers, of two in the order of the prompt. The values are stored."""
 
     FIRST = "first"
     SECOND = "second"

@@ -1,1 +1,1 @@
-"""From options to a job in the database: shared by the command line and by programs."""
+"""Make a job in the database from options, for the command line and for programs."""

@@ -1,4 +1,4 @@
-"""From `--setting NAME=VALUE` and `--sampling ROLE.NAME=VALUE` to the agent: its limits, settings and samplings."""
+"""Read `--setting NAME=VALUE` and `--sampling ROLE.NAME=VALUE`: the limits, settings and samplings of an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From options to an agent: the endpoint of each role, and its settings. Unknown names are rejected here."""
+"""Make an agent from options: the endpoint of each role, and its settings. Unknown names are rejected here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the options of a build to the build, for the command line and the explorer."""
+"""Make a build from its options, for the command line and the explorer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the options of a command that names a person's own file to the definition of its benchmark."""
+"""Define the benchmark of a person's own file from the options of a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the options of `lumos evaluate` and `lumos infer` to a job: unknown names are rejected before it is stored."""
+"""Make a job from the options of `lumos evaluate` and `lumos infer`. Unknown names are rejected before it is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From `--judge`, `--rubric`, `--grades` and `--votes` to the judge of a person's own file."""
+"""Define the judge of a person's own file from `--judge`, `--rubric`, `--grades` and `--votes`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""From `--stop`, `--system`, `--prompt` and `--request` to an agent's fields. Unsendable values are refused."""
+"""Read `--stop`, `--system`, `--prompt` and `--request` into an agent's fields. Values that cannot be sent are
+refused.
+"""
 
 from __future__ import annotations
 

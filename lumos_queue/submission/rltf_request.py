@@ -1,4 +1,4 @@
-"""From the options of `lumos train rltf` to a job: its tasks, their rollouts and their reward."""
+"""Make a job from the options of `lumos train rltf`: its tasks, their rollouts and their reward."""
 
 from __future__ import annotations
 

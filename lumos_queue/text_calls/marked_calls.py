@@ -324,7 +324,7 @@ def _read_members(text: str, position: int) -> list[_Member]:
 
 
 def _find_end(text: str, position: int) -> int | None:
-    """Where the JSON value ends that begins there; None where there is none."""
+    """Return the end of the JSON value that begins at a position; None if there is none."""
     try:
         return _DECODER.raw_decode(text, position)[1]
     except (ValueError, RecursionError):

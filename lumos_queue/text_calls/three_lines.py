@@ -28,7 +28,7 @@ MARKED = 3  #: version of the formulations from which on replies are read throug
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model decided. Without a function's name it has only thought."""
+    """The decision of a model. Without the name of a function it is only a thought."""
 
     thought: str
     action: str = ""
@@ -93,7 +93,7 @@ def _line(text: str, start: int) -> str:
 
 
 def _read_thought(text: str, labels: Labels, end: int) -> str:
-    """What comes before the action, without its own label."""
+    """Return the text before the action, without its label."""
     begin = labels[0][2] if labels and labels[0][0] == "thought" and not text[: labels[0][1]].strip() else 0
     return text[begin:end].strip()
 

@@ -12,7 +12,7 @@ ORDER, BETA = 6, 2
 
 
 def chrf(candidate: str, reference: str) -> float:
-    """From 0 to 1."""
+    """Return the score, from 0 to 1."""
     candidate_text, reference_text = "".join(candidate.split()), "".join(reference.split())
     precisions, recalls = 0.0, 0.0
     orders = 0
