@@ -50,7 +50,7 @@ def success(arguments: str) -> SimpleNamespace:
 
 
 def test_a_success_that_fails_with_other_numbers_is_spurious():
-    counts = asyncio.run(example("loop_report").checked([success("2 * 2"), success("2 + 2"), success("2 + 2")]))
+    counts = asyncio.run(example("loop_report").count_perturbations([success("2 * 2"), success("2 + 2"), success("2 + 2")]))
     assert counts == {"general": 1, "spurious": 2, "unknown": 0}
 
 
@@ -67,7 +67,7 @@ def test_the_report_says_plainly_which_is_better(second, verdict, capsys):
         return {seed: {str(row): value for row, value in enumerate(values)} for seed in ("1", "2", "3")}
 
     control = [1.0] * 10 + [0.0] * 30
-    example("loop_report").compare("sums", {"control": scores(control), "round-two": scores(second)})
+    example("loop_report").print_comparison("sums", {"control": scores(control), "round-two": scores(second)})
     shown = capsys.readouterr().out
     assert verdict in shown
     assert "sums, 40 tasks" in shown and shown.count("control 25.0 %") == 3
@@ -79,12 +79,12 @@ def test_fits_that_disagree_show_nothing_however_many_the_tasks(capsys):
     second = {
         seed: {str(task): float(task % 10 < won) for task in tasks} for seed, won in (("1", 0), ("2", 3), ("3", 9))
     }
-    example("loop_report").compare("sums", {"control": control, "round-two": second})
+    example("loop_report").print_comparison("sums", {"control": control, "round-two": second})
     shown = capsys.readouterr().out
     assert "mean difference +40.0 points" in shown and "not shown to differ" in shown
 
 
 def test_the_interval_of_a_mean_is_that_of_the_textbook():
-    interval = example("loop_report").interval
+    interval = example("loop_report").compute_interval
     assert interval([1.0, 0.0, 0.0, 1.0], 1.96) == pytest.approx((0.5 - 0.5658, 0.5 + 0.5658), abs=1e-4)
     assert interval([0.3], 1.96) == (-1.0, 1.0)
