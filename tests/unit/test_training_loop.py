@@ -50,7 +50,9 @@ def success(arguments: str) -> SimpleNamespace:
 
 
 def test_a_success_that_fails_with_other_numbers_is_spurious():
-    counts = asyncio.run(example("loop_report").count_perturbations([success("2 * 2"), success("2 + 2"), success("2 + 2")]))
+    counts = asyncio.run(
+        example("loop_report").count_perturbations([success("2 * 2"), success("2 + 2"), success("2 + 2")])
+    )
     assert counts == {"general": 1, "spurious": 2, "unknown": 0}
 
 
