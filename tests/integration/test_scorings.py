@@ -263,7 +263,7 @@ def test_a_newer_version_that_has_judged_some_counts_for_these(database, monkeyp
 def test_other_code_under_a_known_name_is_refused(database):
     job = unscored_job(database, 2)
     score_job(database, SETTINGS, job, named(lambda episode: 1))
-    other_code = rf"^Job {job} has scores of 'long', version 1, from other code \(.*code ab; here .*code cd\): give .*"
+    other_code = rf"^Job {job} has scores of 'long', version 1, from other code \(.*code ab; here .*code cd\)\. Give .*"
     with pytest.raises(SpecError, match=other_code):
         score_job(database, SETTINGS, job, named(lambda episode: 0, digest="cd"))
     with pytest.raises(SpecError, match=r"scores of 'long' from the scorer '__main__:long': give the metric another"):
