@@ -1,4 +1,4 @@
-"""Who plays which role, with which actions, how sampled and how limited."""
+"""An agent: the endpoint of each role, the domain of actions, sampling and limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lumos_queue.scoring.limit import AtLimit
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Roles bound to endpoints, a domain of actions, sampling parameters, limits. Its digest is part of a job's."""
+    """Roles with their endpoints, a domain of actions, sampling and limits. A job's digest includes its digest."""
 
     roles: Mapping[str, str]  #: role to endpoint URL: of the formulation, its actions' tools and the judge
     domain: str  #: whose actions and wording, e.g. 'maths'
@@ -45,34 +45,34 @@ class Agent:
     answers: AnswerKind = AnswerKind.TEXT
 
     def __post_init__(self) -> None:
-        """Say what the domain says, so that a stored agent names it."""
+        """Set `at_limit` to the domain's default, so that a stored agent names it."""
         if not self.at_limit:
             domain = DOMAINS.find(self.domain)
             at_limit = domain.at_limit if domain else AtLimit.WRONG
             object.__setattr__(self, "at_limit", at_limit)
 
     def dialogue(self, task: Task, whole_plans: bool = False) -> Dialogue:
-        """The conversations of an episode. Before them: demonstrations of `whole_plans`, or of subgoal by subgoal."""
+        """Return the conversations of an episode, after demonstrations of `whole_plans` or of single subgoals."""
         show = show_plans if whole_plans else show_steps
         return Dialogue(task, self.domain, self.framing, show(self.domain, self.framing, self.shots))
 
     def answers_shown(self, reasoned: bool) -> str:
-        """The demonstrations of a model that answers alone: answers with the reasons for them, or bare ones."""
+        """Return the demonstrations of a model that answers alone: answers with or without reasons."""
         return show_answers(self.domain, self.framing, self.shots, reasoned)
 
     def examples_shown(self, reasoned: bool) -> str:
-        """The same demonstrations as plain text, for a template."""
+        """Return the same demonstrations as plain text, for a template."""
         return list_answers(self.domain, self.shots, reasoned)
 
     def subgoal_numbers(self) -> range:
         return range(1, self.max_subgoals + 1)
 
     def is_chat(self, role: str) -> bool:
-        """Whether a chat server plays the role: an instruct model, which needs instructions and writes Markdown."""
+        """Whether a chat server has the role: its model needs instructions and writes Markdown."""
         return scheme_of(self.roles.get(role, "")) in CHAT_SCHEMES
 
     def as_json(self) -> dict[str, Any]:
-        """As it is stored. `at_limit` is named only where an answer there counts: older agents have no such field."""
+        """Return the stored form. It has `at_limit` only if an answer at the limit counts: older agents lack it."""
         fields = asdict(self) | {"sampling": self.sampling.as_json(), "limits": self.limits.as_json()}
         del fields["answers"]
         fields["samplings"] = {role: sampling.as_json() for role, sampling in self.samplings.items()}

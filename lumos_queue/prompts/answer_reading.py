@@ -19,9 +19,9 @@ Phrase = Callable[[str], str]  #: how the reader `phrase` reads a formulation's 
 
 
 def reader_of(agent: Agent, version: int) -> AnswerReader:
-    """Return the reader of an agent's replies: the one asked for, else `flexible` for a chat server's model.
+    """Return the reader of an agent's replies: `agent.reader`, or by default `flexible` for a chat server's model.
 
-    Raises ValueError for the name of no reader, which submission refuses.
+    Raises ValueError for an unknown name, which submission refuses.
     """
     return AnswerReader(_reader(agent.reader, agent.roles, version))
 
@@ -40,7 +40,7 @@ def _reader(name: str, roles: Mapping[str, str], version: int) -> str:
 
 
 def conclude(reply: Completion, task: Task, agent: Agent, version: int, phrase: Phrase) -> Outcome:
-    """Return the outcome of an episode that ends with this reply, with what the other reader sees in it."""
+    """Return the outcome of an episode that ends with this reply, with the answer of the other reader."""
     reader = reader_of(agent, version)
     answer = read_answer(reply, task, agent.answers, reader, phrase)
     readings: tuple[tuple[str, str | None], ...] = ()
@@ -53,7 +53,7 @@ def conclude(reply: Completion, task: Task, agent: Agent, version: int, phrase: 
 
 
 def read_answer(reply: Completion, task: Task, kind: AnswerKind, reader: AnswerReader, phrase: Phrase) -> str | None:
-    """Return the answer that a reader sees in a reply; None where it sees none."""
+    """Return the answer that a reader extracts from a reply, or None."""
     if reader == AnswerReader.PHRASE:
         return phrase(reply.text) or None
     choices = split_choices(task.question)[1] if kind == AnswerKind.CHOICE else ()

@@ -1,6 +1,6 @@
-"""The text of a question with choices, and its parts again.
+"""Write the text of a question with choices, and split it again.
 
-One function makes the text, so that it is the same in training and at inference (spec/lumos.md 1.11).
+One function writes the text, so that it is the same in training and at inference (spec/lumos.md 1.11).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ SHOWS = " The image shows the following contents: "
 
 
 def task_text(question: str, choices: Sequence[str], caption: str = "") -> str:
-    """The question, its choices with their letters, and what the image shows if a caption says so."""
+    """Return the question, its choices with their letters, and the caption of the image, if any."""
     choice_list = ", ".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
     text = f"{question}{CHOICES}{choice_list}."
     return f"{text}{SHOWS}{caption}" if caption else text
 
 
 def split_choices(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the question of such a text, with what the image shows, and its choices without their letters.
+    """Return the question of such a text, with the caption, and its choices without their letters.
 
-    There are no choices where the text lists none.
+    There are no choices if the text lists none.
     """
     question, mark, rest = text.partition(CHOICES)
     if not mark:
@@ -40,5 +40,5 @@ def split_choices(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def write_choices(choices: Sequence[str]) -> str:
-    """Return the choices with their letters, a line each."""
+    """Return the choices with their letters, on a line each."""
     return "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))

@@ -1,8 +1,8 @@
-"""Gold solutions as the very conversations an agent has at inference.
+"""Convert gold solutions to the conversations that an agent has at inference.
 
-The formulation's own generator is driven with the gold results, so training text equals inference text byte for byte.
-One row is `{"dataset", "id", "messages": [{"role", "content"}]}`, the format of the released LUMOS training files. Rows
-`{"prompt", "completion"}`, the builds' format `trl-sft`, are single replies to prompts as they are sent.
+The formulation's own generator runs with the gold results, so training text equals inference text byte for byte.
+A row is `{"dataset", "id", "messages": [{"role", "content"}]}`, the format of the released LUMOS training files. Rows
+`{"prompt", "completion"}`, the builds' format `trl-sft`, are single replies to complete prompts.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Conversation:
     turns: tuple[Turn, ...]
 
     def text(self) -> str:
-        """The whole conversation in `train` framing, without `<s>`, which the tokenizer adds."""
+        """Return the whole conversation in `train` framing, without `<s>`, which the tokenizer adds."""
         return render(self.turns, "train")
 
     def pieces(self) -> Iterator[tuple[str, bool]]:
-        """The text turn by turn, each with whether it is learnt.
+        """Yield the text turn by turn, and whether it is learnt.
 
-        Learnt are the assistant's content, its `</s>` and the newline after it; the last reply has no newline
+        The assistant's content, its `</s>` and the newline after it are learnt; the last reply has no newline
         (spec 3.5).
         """
         for turn in self.turns[:-1]:
@@ -60,8 +60,10 @@ class Conversation:
 
 
 class SingleReply(Conversation):
-    """A reply to a prompt as it is sent, in `train` framing: a system's turn and earlier replies are part of the
-    prompt, and only the reply is learnt. Its turns are the prompt and the reply."""
+    """A reply to a complete prompt in `train` framing; only the reply is learnt.
+
+    A system's turn and earlier replies are part of the prompt. The turns are the prompt and the reply.
+    """
 
     __slots__ = ()
 
@@ -88,7 +90,7 @@ class SingleReply(Conversation):
 
 
 class Trainable(Protocol):
-    """A formulation (formulations/base.py), as far as conversations are made with it."""
+    """The part of a formulation (formulations/base.py) that writes conversations."""
 
     @property
     def name(self) -> str: ...
@@ -158,7 +160,7 @@ def gold_conversations(
 def _turns(prompts: list[str], replies: list[str]) -> tuple[Turn, ...]:
     """The turns of a conversation: each prompt continues the one before it and its reply.
 
-    Raises SpecError unless the turns in `train` framing are the prompts again, byte for byte.
+    Raises SpecError unless the turns in `train` framing equal the prompts, byte for byte.
     """
     turns: list[Turn] = []
     for prompt, reply in zip(prompts, replies, strict=True):
@@ -171,7 +173,7 @@ def _turns(prompts: list[str], replies: list[str]) -> tuple[Turn, ...]:
 
 
 def write_conversations(conversations: Iterable[Conversation], path: Path) -> int:
-    """One JSON object a line; returns how many."""
+    """Write one JSON object per line; return the number of lines."""
     count = 0
     with path.open("w", encoding="utf-8") as file:
         for conversation in conversations:
@@ -181,7 +183,7 @@ def write_conversations(conversations: Iterable[Conversation], path: Path) -> in
 
 
 def read_conversations(path: Path) -> Iterator[Conversation]:
-    """The rows of a training file. Raises BadRow naming row and field, SpecError when the file does not exist."""
+    """Yield the rows of a training file. Raises BadRow with row and field, and SpecError if there is no file."""
     if not path.is_file():
         raise SpecError(f"No file '{path}'. Expected JSON lines with 'messages', or 'prompt' and 'completion'.")
     with open_regular_text(path) as file:
@@ -193,7 +195,7 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
 
 
 def read_conversation(line: str, number: int) -> Conversation:
-    """One row with messages. Raises BadRow."""
+    """Read a row with messages. Raises BadRow."""
     return _read_messages(_read_row(line, number), number)
 
 

@@ -1,7 +1,7 @@
-"""Solved tasks in front of a prompt: the conversations of an agent for which everything went as demonstrated.
+"""Demonstrations in front of a prompt: the conversations of an agent that solves other tasks.
 
-Where an action ends the episode, the planner is shown what the original showed it: other words for results than in the
-episode itself, and an empty reply at the end (spec/lumos.md 1.9 and 1.10).
+Where an action ends the episode, the planner gets the original's demonstrations: they have other words for results than
+the episode itself, and an empty reply at the end (spec/lumos.md 1.9 and 1.10).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lumos_queue.records import Execution, Subgoal, Task
 
 @cache  # every episode of a job is shown the same
 def show_steps(domain: str, framing: str, shots: int) -> Mapping[str, str]:
-    """By role, one subgoal at a time: what planner and grounder of LUMOS-I are shown, and the integrated solver.
+    """Return the demonstrations by role, one subgoal at a time: for LUMOS-I and for the integrated solver.
 
     Raises SpecError for an unknown domain or framing, and for more demonstrations than the domain has.
     """
@@ -40,9 +40,9 @@ def show_steps(domain: str, framing: str, shots: int) -> Mapping[str, str]:
 
 @cache
 def show_plans(domain: str, framing: str, shots: int) -> Mapping[str, str]:
-    """By role, whole plans: what planner and grounder of LUMOS-O are shown.
+    """Return the demonstrations of whole plans by role, for planner and grounder of LUMOS-O.
 
-    Raises SpecError as `show_steps`, and where each subgoal needs the results before it, as in a shop.
+    Raises SpecError as `show_steps` does, and if each subgoal needs earlier results, as in a shop.
     """
     module = DOMAINS.load(domain)
     style, demonstrations = get_framing(framing), _take(module, shots)
@@ -62,9 +62,9 @@ def show_plans(domain: str, framing: str, shots: int) -> Mapping[str, str]:
 
 @cache
 def show_answers(domain: str, framing: str, shots: int, reasoned: bool) -> str:
-    """Questions with their answers, and with the reasons before them where `reasoned`: what direct and cot are shown.
+    """Return questions with their answers, for direct and cot; `with_reasons`: with the reasons before them.
 
-    Raises SpecError as `show_steps`, and where the domain's tasks are done and not answered.
+    Raises SpecError as `show_steps` does, and if the domain's tasks have no answers.
     """
     style = get_framing(framing)
     return "".join(
@@ -76,7 +76,7 @@ def show_answers(domain: str, framing: str, shots: int, reasoned: bool) -> str:
 
 @cache
 def list_answers(domain: str, shots: int, reasoned: bool) -> str:
-    """The same as plain text, `Question: …` and `Answer: …`, with a line between two. Raises as `show_answers`."""
+    """Return the same as plain text, `Question: …` and `Answer: …`, with blank lines between. Raises the same."""
     return "\n\n".join(
         f"Question: {demonstration.task.strip()}\nAnswer: {_reply(demonstration, domain, reasoned)}"
         for demonstration in _take(DOMAINS.load(domain), shots)

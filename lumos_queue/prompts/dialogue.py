@@ -1,8 +1,8 @@
-"""Records → conversations with planner, grounder or solver: one text for training and inference (spec/lumos.md 1).
+"""Convert records to conversations with planner, grounder or solver, for training and inference (spec/lumos.md 1).
 
-Two framings exist. `train` is what checkpoints are fitted on; `eval` is what the published numbers were made with.
-No text here holds `<s>`: `FRAMINGS[framing].bos` says whether an agent's prompts are sent to be tokenized with it.
-Roles and `</s>` are plain text. In texts of tasks and tools the marks of roles are broken, so that none begins a turn.
+There are two framings. Checkpoints are trained on `train`; the published numbers come from `eval`. No text has `<s>`:
+`FRAMINGS[framing].bos` says whether the tokenizer adds it to an agent's prompts. Roles and `</s>` are plain text. In
+texts of tasks and tools the marks of roles are broken, so that no such mark begins a turn.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """How turns are written down."""
+    """How turns are written as text."""
 
     bos: bool  #: whether the tokenizer puts `<s>` in front
     strips_user: bool  #: else only the closing line break of a user turn goes
     after_reply: str
 
     def write(self, turn: Turn) -> str:
-        """A turn's text; that of a user turn includes the header of the answer."""
+        """Return a turn's text; a user turn includes the header of the answer."""
         if turn.role == "assistant":
             return turn.content.strip() + self.after_reply
         content = turn.content.strip() if self.strips_user else turn.content.removesuffix("\n")
@@ -58,14 +58,14 @@ FRAMINGS = {
 
 
 def get_framing(name: str) -> Framing:
-    """The framing of that name. Raises SpecError, listing the choices, for an unknown one."""
+    """Return the framing of that name. Raises SpecError with the choices for an unknown name."""
     if name not in FRAMINGS:
         raise unknown("framing", name, FRAMINGS)
     return FRAMINGS[name]
 
 
 def render(turns: Sequence[Turn], framing: str) -> str:
-    """The turns as one text: a prompt when the last is the user's, else a complete text without a closing line break.
+    """Return the turns as one text: a prompt if the user is last, else a complete text without a final line break.
 
     Raises ValueError unless user and assistant alternate, the user first.
     """
@@ -79,7 +79,7 @@ def render(turns: Sequence[Turn], framing: str) -> str:
 
 
 def question_prompt(task: Task, framing: str = "train") -> str:
-    """The prompt of the cot and direct formulations: the bare question."""
+    """Return the prompt of the cot and direct formulations: the question alone."""
     return render([Turn("user", without_roles(task.question.strip()))], framing)
 
 
@@ -92,12 +92,12 @@ def _solver_head(domain: Domain) -> str:
 
 
 def amend(prompt: str, request: str) -> str:
-    """The prompt with one more line at the end of what the user says last."""
+    """Return the prompt with another line at the end of the user's last turn."""
     return f"{prompt.removesuffix(ASSISTANT)}{request}\n{ASSISTANT}"
 
 
 class _Conversation:
-    """Turns and their text so far; the text only grows. `before` are demonstrations, which are text but not turns."""
+    """Turns and their text; the text only grows. `before`: demonstrations, which are in the text but no turns."""
 
     def __init__(self, style: Framing, before: str = ""):
         self._style = style
@@ -118,14 +118,14 @@ class Dialogue:
     """The conversations of one episode: one with the planner and one with the grounder, or one with the solver.
 
     The order is `to_planner`, `add_plan`, `to_grounder`, `add_grounding`, `observe` for each action, and again; or
-    `to_solver`, `add_solution`, `observe`. Asking twice for the same prompt gives the same prompt; replies without a
-    prompt before them open the turn they answer. Demonstrations (demonstrations.py) precede the conversations.
+    `to_solver`, `add_solution`, `observe`. A second request for a prompt returns the same prompt. A reply without a
+    prompt before it adds the prompt's turn. Demonstrations (demonstrations.py) precede the conversations.
     """
 
     def __init__(
         self, task: Task, domain: str, framing: str = "train", demonstrations: Mapping[str, str] = MappingProxyType({})
     ):
-        """`shown`: role to the text of its demonstrations. Raises SpecError for an unknown domain or framing."""
+        """`demonstrations`: role to their text. Raises SpecError for an unknown domain or framing."""
         self._task = task.question.strip()
         self._domain = DOMAINS.load(domain)
         self._style = get_framing(framing)
@@ -140,7 +140,7 @@ class Dialogue:
 
     @property
     def prompt_prefixes(self) -> dict[str, str]:
-        """Role to the leading text of its first prompt that is the same for every task of the domain."""
+        """Role to the leading text of its first prompt, which is the same for all tasks of the domain."""
         return {
             "planner": f"{self._demonstrations.get('planner', '')}{USER}{PLAN_HEAD}Task: ",
             "grounder": f"{self._demonstrations.get('grounder', '')}{USER}{self._domain.ground_head}Task: ",
@@ -160,13 +160,13 @@ class Dialogue:
         return tuple(self._solver.turns)
 
     def to_planner(self) -> str:
-        """The prompt for the planner's next reply."""
+        """Return the prompt for the planner's next reply."""
         if not self._planner.awaits_reply:
             self._planner.add("user", self._planner_turn())
         return self._planner.text
 
     def add_plan(self, reply: str, subgoal: Subgoal | None = None) -> None:
-        """The planner's reply, kept verbatim, and the subgoal in it. None: it stops, or plans everything at once."""
+        """Add the planner's reply verbatim, with its subgoal; None if it stops, or plans everything at once."""
         self.to_planner()
         self._planner.add("assistant", reply)
         self._subgoal, self._result = subgoal, ""
@@ -176,19 +176,19 @@ class Dialogue:
         self._subgoal = subgoal
 
     def to_grounder(self) -> str:
-        """The prompt for grounding the current subgoal."""
+        """Return the prompt for grounding the current subgoal."""
         if not self._grounder.awaits_reply:
             self._grounder.add("user", self._grounder_turn())
         return self._grounder.text + self._primer
 
     def to_grounder_all(self, plan: str) -> str:
-        """The prompt for grounding a whole plan at once: a new conversation replaces the one so far."""
+        """Return the prompt for grounding a whole plan at once. It starts a new conversation with the grounder."""
         self._grounder = self._begin("grounder")
         self._grounder.add("user", f"{self._ground_task()}Subgoals to be grounded: {plan.strip()}\n")
         return self._grounder.text
 
     def add_grounding(self, reply: str) -> tuple[Action, ...]:
-        """The grounder's reply; returns its actions. Until one is observed, the reply is the subgoal's result."""
+        """Add the grounder's reply and return its actions. Until `observe`, the reply is the subgoal's result."""
         primer = self._primer if self.to_grounder() else ""
         reply = f"{primer}{_BEGUN.sub('', reply.strip(), count=1)}" if primer else reply
         self._grounder.add("assistant", reply)
@@ -196,28 +196,28 @@ class Dialogue:
         return self.read(reply)
 
     def read(self, reply: str) -> tuple[Action, ...]:
-        """The actions of a reply, in the domain's grammar; at most MAX_ACTIONS, and one that represents the rest."""
+        """Return a reply's actions in the domain's grammar: at most MAX_ACTIONS, and an action for the rest."""
         return read_actions(reply, self._domain.calls, MAX_ACTIONS)
 
     def read_instruct(self, reply: str, subgoal: int = 0, must_act: bool = True) -> tuple[Action, ...]:
-        """The actions of an instruct model's reply: `subgoal` and `required` are those of `read_instruct_actions`."""
+        """Return the actions of an instruct model's reply; for the arguments see `read_instruct_actions`."""
         calls, primer = self._domain.calls, self._primer
         return read_instruct_actions(reply, calls, MAX_ACTIONS, subgoal=subgoal, primer=primer, must_act=must_act)
 
     def add_actions(self, actions: Sequence[Action]) -> None:
-        """The grounder's reply, written anew from the actions that were read of it."""
+        """Add the grounder's reply, rewritten from its actions."""
         self.to_grounder()
         self._result = "; ".join(action.raw for action in actions)
         self._grounder.add("assistant", self._result)
 
     def to_solver(self) -> str:
-        """The integrated formulation's next prompt."""
+        """Return the integrated formulation's next prompt."""
         if not self._solver.awaits_reply:
             self._solver.add("user", self._solver_turn())
         return self._solver.text
 
     def add_solution(self, reply: str, subgoal: Subgoal | None = None, grounding: str = "") -> None:
-        """The solver's reply, kept verbatim, with the subgoal and the actions in it. None: it stops."""
+        """Add the solver's reply verbatim, with its subgoal and actions; None if it stops."""
         self.to_solver()
         self._solver.add("assistant", reply)
         self._subgoal, self._result = subgoal, grounding.strip()

@@ -19,10 +19,10 @@ _NONE: Mapping[str, object] = MappingProxyType({})
 def gold_replies(
     annotation: Annotation, formulation: str, domain: str, rationale: str = "", inputs: Mapping[str, object] = _NONE
 ) -> dict[str, list[str]]:
-    """The replies of each role, in order. `rationale` is what `cot` says before the answer.
+    """Return the replies of each role, in order. `rationale` is the text of `cot` before the answer.
 
-    `inputs` are the task's. Raises SpecError where they and the annotation are not those of a plan of experts, which
-    `model-synthesis` needs.
+    `inputs` are the task's. Raises SpecError if they and the annotation are no plan of experts, which `model-synthesis`
+    needs.
     """
     match formulation:
         case "cot":
@@ -49,9 +49,10 @@ def _write_plan_of_experts(annotation: Annotation, inputs: Mapping[str, object])
 
 
 def planner_replies(annotation: Annotation, formulation: str) -> list[str]:
-    """Iterative: one subgoal a turn, then the stop phrase (which domains that end by themselves never ask for).
+    """Return the planner's replies.
 
-    One-pass: every subgoal on one line.
+    Iterative: one subgoal per turn, then the stop phrase, which is unused in domains that end by an action. One-pass:
+    all subgoals on one line.
     """
     subgoals = [step.subgoal for step in annotation.steps]
     if formulation == "one-pass":
@@ -60,7 +61,7 @@ def planner_replies(annotation: Annotation, formulation: str) -> list[str]:
 
 
 def grounder_replies(annotation: Annotation, formulation: str, domain: str) -> list[str]:
-    """Iterative: the actions of one subgoal a turn. One-pass: those of all subgoals on one line."""
+    """Return the grounder's replies: the actions of one subgoal per turn, or, one-pass, all actions on one line."""
     calls = DOMAINS.load(domain).calls
     if formulation == "one-pass":
         return [write_actions((action for step in annotation.steps for action in step.actions), calls)]

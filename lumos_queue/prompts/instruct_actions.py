@@ -1,13 +1,13 @@
-"""Actions in the replies of instruct models, which write them in Markdown, among prose and on several lines.
+"""Read actions in replies of instruct models, which write them in Markdown, among prose and on several lines.
 
-An action begins a line with `R1 = `, behind the marks of lists, emphasis, code and a label such as `Action:`; in a
-reply without such a line it may also be a call within prose. It ends where its call ends: a result, a comment and prose
-behind it are not part of it. It runs as written or not at all: a call that a further operand follows is an unreadable
-action, as is a call without a variable beside others. A reply without any action is one unreadable action, as by
+An action begins a line with `R1 = `, behind the marks of lists, emphasis, code and a label such as `Action:`. In a
+reply without such a line it may also be a call within prose. It ends with its call: a result, a comment and prose
+behind it are not part of it. It runs as written or not at all: a call with a further operand behind it is an unreadable
+action, as is a call without a variable beside other actions. A reply without any action is one unreadable action, as in
 notation.py.
 
-Where a reply has actions below the labels of several subgoals, those of the current one count. An action that a later
-block of the reply repeats counts once. Reading is total, and takes time in proportion to the reply.
+If a reply has actions below the labels of several subgoals, the current subgoal's actions count. An action that a later
+block of the reply repeats counts once. Reading never raises and takes linear time.
 """
 
 from __future__ import annotations
@@ -70,10 +70,11 @@ class _Statement:
 def read_instruct_actions(
     reply: str, calls: bool = True, max_actions: int = 0, *, subgoal: int = 0, primer: str = "", must_act: bool = True
 ) -> tuple[Action, ...]:
-    """The actions of a grounder's reply, in order.
+    """Return the actions of a grounder's reply, in order.
 
-    `calls` and `most` are those of `read_actions`. `subgoal`: the number of the current one; 0: all are grounded.
-    `begun`: what the reply may go on with, as in `R1 = `. `required`: whether a reply without any is an unreadable one.
+    `calls` and `limit` are arguments of `read_actions`. `subgoal`: the number of the current subgoal; 0: all are
+    grounded. `primer`: the beginning of the reply in its prompt, as in `R1 = `. `needs_action`: whether a reply without
+    an action is an unreadable action.
     """
     lines = list(read_lines(reply))
     if primer and lines and _ATTEMPT.match(lines[0].body) and not _START.match(lines[0].body):
@@ -110,14 +111,14 @@ def _select(statements: Sequence[_Statement], subgoal: int) -> Iterator[Action]:
 
 
 def _refuse(text: str) -> Action:
-    """An action that cannot be read. It is shown to models on one line, and not all of it."""
+    """An unreadable action, shortened and on one line, because it is sent to models."""
     excerpt = put_on_one_line(text)
     excerpt = f"{excerpt[:MAX_SHOWN]}…" if len(excerpt) > MAX_SHOWN else excerpt
     return Action((), "", excerpt, excerpt)
 
 
 class _Reader:
-    """Goes through the lines of a reply once."""
+    """Reads the lines of a reply once."""
 
     def __init__(self, lines: Sequence[ReplyLine], calls: bool):
         self._lines, self._calls = lines, calls
@@ -169,9 +170,9 @@ class _Reader:
             yield from _read_assignments(" ".join(filter(None, parts)), self._calls)
 
     def _extend(self, text: str, line: ReplyLine) -> list[str]:
-        """The text and the lines that belong to it: those of a query in code, or up to where a call ends.
+        """The text and the lines that belong to it: the lines of a query in code, or up to the end of a call.
 
-        The text alone where its call has no end.
+        Only the text, if its call has no end.
         """
         parts, depth = [text], _depth(text)
         for index in range(self._next, len(self._lines)):
@@ -198,7 +199,7 @@ def _depth(text: str) -> int:
 
 
 def _read_assignments(text: str, calls: bool) -> Iterator[Action]:
-    """The actions of a text that begins with `R1 = `, one behind the other."""
+    """The consecutive actions of a text that begins with `R1 = `."""
     begin = 0
     while start := _START.match(text, begin):
         variables = put_on_one_line(start[2])
@@ -233,7 +234,7 @@ def _read_rest(text: str, start: re.Match[str], calls: bool) -> str:
 
 
 def _read_prose(lines: Sequence[ReplyLine], calls: bool) -> Iterator[_Statement]:
-    """The calls within sentences that have an end; where actions are no calls, what is in marks of code."""
+    """The complete calls within sentences; if actions are no calls, the texts in marks of code."""
     for line in lines:
         if line.fence:
             continue
@@ -245,7 +246,7 @@ def _read_prose(lines: Sequence[ReplyLine], calls: bool) -> Iterator[_Statement]
 
 
 def _is_attempt(piece: str, begin: int) -> bool:
-    """Whether a line is a call without a variable: what a model meant to run, and not a sentence."""
+    """Whether a line is a call without a variable, which a model meant to run, and no sentence."""
     attempt = _ATTEMPT.match(piece, begin)
     if not attempt or attempt[1] == _SHOWS_VALUE:
         return False

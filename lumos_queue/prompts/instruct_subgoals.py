@@ -1,10 +1,10 @@
-"""Subgoals in the replies of instruct models, which write them in Markdown, on several lines and whole plans at once.
+"""Read subgoals in replies of instruct models, which write them in Markdown, on several lines and as whole plans.
 
-The lines of a reply are looked at for entries, in this order of preference: `Subgoal 2: …`; `Subgoal: …` without a
-number; items of a numbered list, or `Step 2: …`; else what is written, without a preamble. In emphasis, headings, lists
-and code fences they are the same. A subgoal is written anew as `Subgoal 2: …` on one line, the notation of LUMOS.
+The reader looks for entries in this order of preference: `Subgoal 2: …`; `Subgoal: …` without a number; items of a
+numbered list, or `Step 2: …`; else free text without a preamble. Entries may be in emphasis, headings, lists and code
+fences. A subgoal is rewritten as `Subgoal 2: …` on one line, the notation of LUMOS.
 
-Reading is total, and takes time in proportion to the reply.
+Reading never raises and takes linear time.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ class _Entry:
 
     @property
     def opens(self) -> bool:
-        """Whether its details are below it, or what it announces."""
+        """Whether its details, or the subgoals that it announces, follow below it."""
         return self.parts[0].endswith(":")
 
     @property
     def text(self) -> str:
-        """The subgoal on one line; '' where it has no letter and no digit."""
+        """The subgoal on one line; '' if it has no letter and no digit."""
         text = put_on_one_line(without_roles(" ".join(self.parts).replace("`", "")))
         text = " ".join(part for part in _SENTENCES.split(text) if not _STOPS.match(part)).rstrip(";: ")
         return text if any(map(str.isalnum, text)) else ""
@@ -99,10 +99,10 @@ class PlannerReply:
 
 
 def read_next_subgoal(reply: str, number: int) -> PlannerReply:
-    """The subgoal `number` of a planner's reply, which may repeat the ones before it and plan those after it.
+    """Return the subgoal `number` of a planner's reply, which may repeat earlier subgoals and plan later ones.
 
-    Without that number the next higher one counts, else the last entry: a planner may count from 1 each time. A reply
-    that stops and names a further subgoal does not stop; the items of a plain list are none.
+    Without that number the next higher number counts, else the last entry: a planner may count from 1 each time. A
+    reply that stops and names a further subgoal does not stop; items of a plain list are no such subgoals.
     """
     entries = _read_entries(reply)
     labelled_entries = [entry for entry in entries if entry.kind == _Kind.LABELLED and entry.text]
@@ -115,7 +115,7 @@ def read_next_subgoal(reply: str, number: int) -> PlannerReply:
 
 
 def read_whole_plan(reply: str) -> tuple[Subgoal, ...]:
-    """The subgoals of a plan that is made at once, numbered in order. What repeats a number or a text is left out."""
+    """Return the subgoals of a whole plan, numbered in order. Repeated numbers and texts are left out."""
     entries = _read_entries(reply)
     kinds = {kind: _distinct(_select(entries, kind)) for kind in _Kind}
     if len(kinds[_Kind.NAMED]) == 1 and kinds[_Kind.NUMBERED]:  # it says what the plan is for, or is one of its items
@@ -126,13 +126,13 @@ def read_whole_plan(reply: str) -> tuple[Subgoal, ...]:
 
 
 def read_label(text: str) -> tuple[int, str] | None:
-    """The number of `Subgoal 2: …`, and what follows it; None of another text."""
+    """Return the number of `Subgoal 2: …` and the text after the label; None for another text."""
     label = _LABEL.match(text)
     return (int(label[1]), text[label.end() :]) if label else None
 
 
 def split_labels(text: str) -> list[str]:
-    """A line at the labels of subgoals and actions within it."""
+    """Split a line at the labels of subgoals and actions within it."""
     return [piece for piece in _WITHIN_LINE.split(text) if piece.strip()]
 
 
@@ -152,7 +152,7 @@ def _choose(entries: Sequence[_Entry], number: int) -> _Entry:
 
 
 def _select(entries: Sequence[_Entry], kind: _Kind) -> list[_Entry]:
-    """The entries of a kind: of lists without what is nested, of free text its first paragraph without a preamble."""
+    """The entries of a kind: lists without nested items, and only the first paragraph of free text."""
     selected_entries = [entry for entry in entries if entry.kind == kind and entry.text]
     if kind in (_Kind.NUMBERED, _Kind.ITEM):
         least = min((entry.line.indent for entry in selected_entries), default=0)
@@ -164,7 +164,7 @@ def _select(entries: Sequence[_Entry], kind: _Kind) -> list[_Entry]:
 
 
 def _distinct(entries: list[_Entry]) -> list[_Entry]:
-    """The first entry of each number; where all have the same number, as in a list of `1.`, the first of each text."""
+    """The first entry of each number; if all have the same number, as in a list of `1.`, the first of each text."""
     by_text = len({entry.number for entry in entries}) == 1
     first: dict[str | int, _Entry] = {}
     for entry in entries:
@@ -173,8 +173,7 @@ def _distinct(entries: list[_Entry]) -> list[_Entry]:
 
 
 def _stops(reply: str, number: int) -> bool:
-    """Whether the reply says that planning ends. To the question whether it should, which the first turn is not asked,
-    `Yes` is enough."""
+    """Whether the reply ends the planning. `Yes` is enough after the first turn, which has no question about it."""
     if says_stop(remove_emphasis(reply)):
         return True
     lines = [text for line in read_lines(reply) if (text := _QUESTION.sub("", line.text, count=1))]
@@ -205,7 +204,7 @@ def _read_entries(reply: str) -> list[_Entry]:
 
 
 def _continues(entry: _Entry, line: ReplyLine, previous: _Entry | None, paragraph: int) -> bool:
-    """Whether a line goes on with an entry: as the text below a label, as details after a colon, or in a sentence."""
+    """Whether a line continues an entry: as the text below a label, as details after a colon, or in a sentence."""
     if line.is_heading or (previous and previous.kind < _Kind.NUMBERED):
         return False
     if not any(entry.parts):
@@ -218,7 +217,7 @@ def _continues(entry: _Entry, line: ReplyLine, previous: _Entry | None, paragrap
 
 
 def _read_entry(piece: str, line: ReplyLine, paragraph: int) -> _Entry | None:
-    """The entry that a piece of a line is; None of a preamble, a heading and the words of a planner that continues."""
+    """The entry of a piece of a line; None for a preamble, a heading and the words of a planner that continues."""
     piece = piece.strip()
     number, text = 0, piece
     for _ in range(_REPEATED_LABELS):

@@ -1,7 +1,7 @@
-"""A tool agent's run as a judge sees it: how it ended, its answer, and the calls that led there, all within bounds.
+"""A tool agent's run in the form for a judge: its ending, its answer and its calls, within limits of length.
 
-What agents, users and functions wrote is shown to a judge as JSON strings, each on one line: so it is always clear
-whose text it is, whatever is written there, and none of it can look like a line of the question.
+Texts of agents, users and functions are sent to a judge as JSON strings, each on one line. So it is always clear whose
+text it is, and no such text can look like a line of the question.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 @dataclass(frozen=True, slots=True)
 class JudgedStep:
-    """One call, and what it returned."""
+    """A call and its observation."""
 
     name: str
     arguments: str
@@ -34,7 +34,7 @@ class JudgedStep:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """One run. `ended`: answered or gave_up, both by Finish; unfinished; missing where there is no result."""
+    """A run. `ended`: answered or gave_up, both by Finish; unfinished; or missing, without a result."""
 
     ended: str
     answer: str = ""
@@ -43,7 +43,7 @@ class JudgedRun:
 
     @property
     def has_finish(self) -> bool:
-        """Whether its last call is Finish: any other run has failed."""
+        """Whether its last call is Finish; every other run fails."""
         return self.ended in (ANSWERED, GAVE_UP)
 
     def as_json(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class JudgedRun:
         return cls(**{**value, "steps": tuple(JudgedStep(**step) for step in value["steps"])})
 
     def describe(self) -> str:
-        """Its final answer, and its calls one line each."""
+        """Return its final answer, and its calls on a line each."""
         if self.ended == ANSWERED:
             answer = f"Final answer: {quote(self.answer, MAX_ANSWER)}"
         else:
@@ -71,7 +71,7 @@ class JudgedRun:
 
 
 def within_bounds(steps: Sequence[JudgedStep]) -> tuple[tuple[JudgedStep, ...], int]:
-    """The steps as they are stored for a judge, and how many before them are left out."""
+    """Return the steps in the stored form for a judge, and the number of earlier steps that are left out."""
     last_steps = steps[-MAX_STEPS:]
     limit = min(MAX_OBSERVATION, MAX_OBSERVATIONS // max(1, len(last_steps)))
     short = tuple(
@@ -92,6 +92,6 @@ def truncate(text: str, limit: int) -> str:
 
 
 def quote(text: str, limit: int) -> str:
-    """Text of others as a JSON string on one line, cut at `most` characters."""
+    """Return an untrusted text as a JSON string on one line, shortened to `limit` characters."""
     quotation = json.dumps(truncate(text, limit), ensure_ascii=False)
     return _LINE_ENDS.sub(lambda match: f"\\u{ord(match[0]):04x}", quotation)

@@ -67,9 +67,9 @@ _ASKED = {
 
 
 def planner_prompt(task: Task, schema: str, agent: Agent) -> str:
-    """The prompt of a task. Marks of roles in its text are broken.
+    """Return the prompt of a task. Marks of roles in its text are broken.
 
-    That of `fine-tuning` is framed as in training, whichever framing the agent has.
+    The prompt of `fine-tuning` has the framing of training, independent of the agent's framing.
     """
     if schema == FINE_TUNING:
         return question_prompt(task)

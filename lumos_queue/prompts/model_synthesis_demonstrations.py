@@ -1,6 +1,6 @@
-"""Solved problems that few-shot prompts show: the tasks of OpenAGI's labelled split, in their current wording.
+"""Solved problems for few-shot prompts: the tasks of OpenAGI's labelled split, in their current wording.
 
-A step that says which of two texts it is for ends in its channel, as Fill Mask would fit both.
+A step ends in the channel of its text where two texts are possible, as for Fill Mask.
 tests/unit/test_model_synthesis_prompts.py compares them with the benchmark's tasks and split.
 """
 

@@ -32,7 +32,7 @@ MAX_RESULT = 4_000  #: characters of what a line gave, as later lines are told
 
 @dataclass(frozen=True, slots=True)
 class DoneLine:
-    """A line of the list with what it gave; '' where it could not be done."""
+    """A line of the list with its result; '' if it could not be done."""
 
     line: str
     result: str
@@ -43,7 +43,7 @@ def planner_prompt(task: Task, agent: Agent) -> str:
 
 
 def ask_again(prompt: str, reply: str, message: str, agent: Agent) -> str:
-    """The planner's next prompt: its list, and what was said to it."""
+    """Return the planner's next prompt, with its list and the message about it."""
     style = get_framing(agent.framing)
     return prompt + style.write(Turn("assistant", reply)) + style.write(Turn("user", without_roles(message)))
 
@@ -65,7 +65,7 @@ def line_request(objective: str, lines: Sequence[str], done_lines: Sequence[Done
 
 
 def read_line(prompt: str) -> str:
-    """The line that a policy's prompt asks for, with its number; '' where there is none."""
+    """Return the line that a policy's prompt asks for, with its number; '' without a line."""
     requests = _ASKED.findall(prompt)
     return "{}. {}".format(*requests[-1]) if requests else ""
 

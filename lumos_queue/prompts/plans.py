@@ -1,7 +1,7 @@
-"""Plans with numbered calls: `#E1 = function {"name": "value"}`, as ReWOO's planner writes them (arXiv:2305.18323).
+"""Read plans with numbered calls: `#E1 = function {"name": "value"}`, as by ReWOO's planner (arXiv:2305.18323).
 
-Reading is total: lines that are no call are what the next call is for, or nothing. Since version 3 of the formulations
-plans are read through Markdown (marked_calls.py), as in `**#E1:** function` with its arguments in a code fence below.
+Reading never raises. Lines without a call are the purpose of the next call, or are ignored. Since version 3 of the
+formulations plans are read through Markdown (marked_calls.py), as in `**#E1:** function` with a code fence below.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class PlannedCall:
 
     @property
     def references(self) -> frozenset[str]:
-        """The calls whose results it uses."""
+        """The variables of the calls whose results it uses."""
         return frozenset(f"#E{int(number)}" for number in _REFERENCE.findall(self.arguments))
 
 
 def read_plan(text: str, version: int = MARKED) -> tuple[PlannedCall, ...]:
-    """The calls of a plan in its order; of those with the same number only the first.
+    """Return the calls of a plan in order; of calls with the same number only the first.
 
-    `version`: of the formulation, which decides whether the plan is read through Markdown.
+    `version`: the formulation's version, which decides whether the plan is read through Markdown.
     """
     text = text[:MAX_PLAN]
     if version >= MARKED:
@@ -69,7 +69,7 @@ def read_plan(text: str, version: int = MARKED) -> tuple[PlannedCall, ...]:
 
 
 def _read_arguments(text: str, start: int) -> tuple[str, int]:
-    """The arguments that begin there, and where they end: a JSON object, bare or in brackets; else the line's rest."""
+    """The arguments that begin at `start`, and their end: a JSON object, bare or in brackets, else the line's rest."""
     bracket = text[start : start + 1]
     inner = start + 1 if bracket in _CLOSING else start
     if text[inner : inner + 1] == "{":
@@ -101,7 +101,7 @@ def _read_marked_plan(text: str) -> tuple[PlannedCall, ...]:
 
 
 def _read_marked_arguments(text: str, start: int) -> tuple[str, int]:
-    """As `_read_arguments`, also for arguments below the name. Those that are no JSON object remain as written."""
+    """As `_read_arguments`, also for arguments below the name. Other texts than JSON objects stay as written."""
     line_end = _find_line_end(text, start)
     if match := find_input(text, start):
         begin, end, after = match

@@ -1,6 +1,6 @@
-"""The lines of a Markdown reply, without the marks in front of them: what instruct models write around a notation.
+"""Read the lines of a Markdown reply, without the marks that instruct models write around a notation.
 
-Reading is total, and takes time in proportion to the text.
+Reading never raises and takes linear time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ReplyLine:
 
 
 def read_lines(reply: str) -> Iterator[ReplyLine]:
-    """The lines of a reply. Those that open and close a code fence are left out, and rules are blank."""
+    """Yield the lines of a reply. Lines that open or close a code fence are left out; rules are blank lines."""
     fences, in_fence = 0, False
     for text_line in reply.splitlines():
         line = text_line.strip()
@@ -83,7 +83,7 @@ def _unescape(text: str) -> str:
 
 
 def remove_emphasis(text: str) -> str:
-    """The text without the stars of bold and italics."""
+    """Return the text without the stars of bold and italics."""
     return _EMPHASIS.sub("", text) if "*" in text else text
 
 

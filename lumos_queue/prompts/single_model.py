@@ -1,6 +1,6 @@
-"""Text ↔ records for a model that works alone: the replies of the formulations `cot` and `integrated`.
+"""Read and write replies of a model that works alone: of the formulations `cot` and `integrated`.
 
-Reading is total: every text gives a value, none raises.
+Reading never raises.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ACTIONS_AT_ALL = re.compile(r"(?:^|\s)Actions:")
 
 
 def read_integrated(reply: str, number: int) -> tuple[Subgoal | None, str]:
-    """The subgoal of a reply (None when there is none) and its actions as a grounder would write them."""
+    """Return the subgoal of a reply, or None, and the text of its actions in a grounder's form."""
     match = _ACTIONS.search(reply) or _ACTIONS_AT_ALL.search(reply)
     before, actions = (reply[: match.start()], reply[match.end() :]) if match else (reply, "")
     return read_subgoal(before, number), actions.strip()
@@ -36,7 +36,7 @@ def read_cot_answer(reply: str) -> str:
 
 
 def write_cot(domain: str, rationale: str, answer: str) -> str:
-    """The target of the paper's CoT models (spec/lumos.md 3.4), on one line, as a reply ends at a line break."""
+    """Return the target of the paper's CoT models (spec/lumos.md 3.4), on one line: a reply ends at a line break."""
     text = " ".join(rationale.strip().splitlines())
     ending = DOMAINS.load(domain).cot_ending.replace("{answer}", answer)
     return f"{text} {ending}".lstrip()

@@ -43,7 +43,9 @@ _TURN = re.compile(r"<\|(?:system|user|assistant)\|>\n")
 
 
 def solver_prompt(task: Task, agent: Agent, reasoned: bool, version: int) -> str:
-    """Return the prompt of a solver; `reasoned`: with demonstrations that give reasons; `version`: of the formulation.
+    """Return the prompt of a solver.
+
+    `with_reasons`: with demonstrations that give reasons. `version`: of the formulation.
 
     Raises SpecError for more demonstrations than the domain has.
     """
@@ -57,7 +59,7 @@ def solver_prompt(task: Task, agent: Agent, reasoned: bool, version: int) -> str
 
 
 def solver_prefix(agent: Agent, reasoned: bool, version: int = FIRST_INSTRUCTED) -> str:
-    """Return what the prompts of every task begin with: the system message, and demonstrations without a template."""
+    """Return the common beginning of all tasks' prompts: the system message, and without a template demonstrations."""
     system = agent.system
     if system is None:
         own_turns = _TURN.match(agent.prompt)  # the template has its own system message, or no such message
@@ -68,9 +70,9 @@ def solver_prefix(agent: Agent, reasoned: bool, version: int = FIRST_INSTRUCTED)
 
 
 def fill_template(template: str, task: Task, agent: Agent, reasoned: bool) -> str:
-    """Return the template with the question, its choices and the demonstrations in place of their names.
+    """Return the template with the question, its choices and the demonstrations filled in.
 
-    All are replaced in one pass, so that a question's own braces stay. With `{choices}` in the template, `{question}`
+    All names are replaced at once, so that braces of a question stay. With `{choices}`, `{question}`
     is the question without them.
     """
     question, choices = task.question.strip(), ""

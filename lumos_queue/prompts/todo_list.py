@@ -1,7 +1,7 @@
-"""To-do lists that a planner writes: the lines of a numbered or a bulleted list, and nothing else of the reply.
+"""Read a planner's to-do list: the lines of a numbered or a bulleted list, without other text of the reply.
 
-Reading is total: a reply without a list has no lines. What stands before the list, behind it or between its lines is
-no part of it; nor are bullets below the lines of a numbered list, which say how a line is to be done. Since version 3
+Reading never raises: a reply without a list has no lines. Text before the list, behind it or between its lines is no
+part of it; neither are bullets below the lines of a numbered list, which explain a line. Since version 3
 of the formulations numbers may be bold, behind list marks and headings, or escaped; `Task 1:` is read as `Step 1:`.
 """
 
@@ -26,7 +26,7 @@ MAX_LINE = 500  #: characters of a line
 
 
 def read_list(text: str, version: int = MARKED) -> tuple[str, ...]:
-    """The lines of the list, without numbers and bullets: at most MAX_LINES. A numbered list goes before bullets."""
+    """Return the lines of the list, without numbers and bullets: at most MAX_LINES. A numbered list is preferred."""
     text_lines = text[:MAX_READ].splitlines()
     for form in (_MARKED if version >= MARKED else _NUMBERED, _BULLETED):
         todos = (_clean(match[1]) for line in text_lines if (match := form.fullmatch(line)))
@@ -36,7 +36,7 @@ def read_list(text: str, version: int = MARKED) -> tuple[str, ...]:
 
 
 def write_list(lines: Sequence[str]) -> str:
-    """The list as it is shown; `read_list` reads the same lines from it."""
+    """Return the list as text; `read_list` reads the same lines from it."""
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
 
 

@@ -115,7 +115,7 @@ class CallStyle:
         return f"{_REQUEST}{task.question.strip()}" if self.native else request(task, functions)
 
     def schemas(self, functions: Sequence[Function]) -> tuple[FunctionSchema, ...]:
-        """The functions that go beside the prompt."""
+        """Return the functions that go beside the prompt."""
         return tuple(function.native_schema() for function in functions) if self.native else ()
 
 
@@ -126,7 +126,7 @@ _STYLES = {
 
 
 def call_style(agent: Agent) -> CallStyle:
-    """How the agent's policy or router calls functions."""
+    """Return how the agent's policy or router calls functions."""
     return _STYLES[agent.settings.get(CALLS, TEXT)]
 
 
@@ -135,12 +135,12 @@ def policy_prefixes(agent: Agent) -> Mapping[str, str]:
 
 
 def open_functions(task: Task) -> tuple[Function, ...]:
-    """The functions that a task may use, Finish the last of them."""
+    """Return the functions that a task may use; Finish is the last."""
     return (*functions_of_task(task).values(), FINISH)
 
 
 def request(task: Task, functions: Sequence[Function]) -> str:
-    """The functions, a line each, and what the person asks."""
+    """Return the functions, a line each, and the person's request."""
     return f"{_list_functions(functions)}{_REQUEST}{task.question.strip()}"
 
 
@@ -167,9 +167,9 @@ def describe_unmade_calls(count: int) -> str:
 
 
 def as_text_calls(prompt: str, task: Task) -> str:
-    """The prompt of a native call as that of a text call, with the list of functions; other prompts as they are.
+    """Convert the prompt of a native call to a text call's, with the list of functions; other prompts stay unchanged.
 
-    Models that are trained on it are sent nothing beside their prompt.
+    Models that are trained on it get nothing beside their prompt.
     """
     for native, text in ((NATIVE_POLICY, POLICY), (NATIVE_ROUTER, ROUTER)):
         begin = f"{SYSTEM}{native}{USER}{_REQUEST}"
@@ -180,9 +180,9 @@ def as_text_calls(prompt: str, task: Task) -> str:
 
 
 def _expect_text_calls(steps: str) -> str:
-    """Steps of native calls, with what was expected after a reply that called nothing as text calls have it.
+    """Replace the messages after replies without a call by the messages of text calls.
 
-    A router's state has it on one line.
+    In a router's state the message is on one line.
     """
     steps = steps.replace(NO_CALL, NO_ACTION)
     steps = steps.replace(f"\n{_CALL_EXPECTED}", f"\n{_FORMAT.strip()}")

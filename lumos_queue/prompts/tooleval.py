@@ -75,7 +75,7 @@ def judge_prefixes(agent: Agent) -> dict[str, str]:
 
 
 class Questions:
-    """The questions about one task."""
+    """The questions about a task, as prompts."""
 
     def __init__(self, task: Task, agent: Agent):
         self._agent, self._request = agent, quote(task.question.strip(), MAX_QUERY)
@@ -83,15 +83,15 @@ class Questions:
         self._functions = "\n".join(f"- {quote(description, MAX_QUERY)}" for description in descriptions) or "none"
 
     def answer(self, run: JudgedRun) -> str:
-        """Does it solve the request, by request and answer alone?"""
+        """Ask whether the answer solves the request, by request and answer alone."""
         return self._prompt(_ANSWER.format(request=self._request, answer=quote(run.answer, MAX_ANSWER)), AnswerLabel)
 
     def again(self, run: JudgedRun) -> str:
-        """The same, with the calls."""
+        """Ask the same, with the calls of the run."""
         return self._prompt(_AGAIN.format(request=self._request, run=run.describe()), AnswerLabel)
 
     def task(self) -> str:
-        """Could it be solved?"""
+        """Ask whether the request can be solved with its functions."""
         return self._prompt(_TASK.format(request=self._request, functions=self._functions), TaskLabel)
 
     def pair(self, first: JudgedRun, second: JudgedRun) -> str:
@@ -105,9 +105,9 @@ class Questions:
 
 
 def read_label(reply: str, labels: type[L]) -> L | None:
-    """The one label of a reply: of its lines `Label: …`, or else the whole reply. None for any other reply.
+    """Return the label of a reply, from its lines `Label: …`, or else from the whole reply; None for other replies.
 
-    A sentence is not read, as it may deny the label that it names; nor are several different labels.
+    Sentences are not read, because they may deny the label; several different labels are no label.
     """
     quotations = _LABEL.findall(reply[:MAX_REPLY]) or [reply[:MAX_REPLY]]
     labels_read = {text.strip(_AROUND).casefold() for text in quotations}
@@ -115,5 +115,5 @@ def read_label(reply: str, labels: type[L]) -> L | None:
 
 
 def describe_tool(name: str, description: str) -> str:
-    """A function in a judge's list."""
+    """Return the line of a function in a judge's list."""
     return f"{name[:MAX_NAME]}: {' '.join(description.split())}"

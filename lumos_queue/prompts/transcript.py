@@ -18,7 +18,7 @@ CUT_TO = 100  #: characters of an observation that was cut
 
 @dataclass(frozen=True, slots=True)
 class TranscriptStep:
-    """One step: what the model wrote, and what it was told next."""
+    """A step: the model's reply, and the next message to it."""
 
     reply: str
     message: str
@@ -29,13 +29,13 @@ class TranscriptStep:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """How much of a transcript is shown."""
+    """How much of a transcript is in the prompt."""
 
     kind: str = "whole"  #: whole, cut or drop
     limit: int = 0  #: characters of all steps; 0 with `whole`
 
     def write(self, steps: Sequence[TranscriptStep], style: Framing) -> str:
-        """The steps as text."""
+        """Return the steps as text."""
         texts = [step.write(style) for step in steps]
         if self.kind == "whole" or sum(map(len, texts)) <= self.limit:
             return "".join(texts)
@@ -65,7 +65,7 @@ class History:
 
 
 def read_history(name: str, value: str) -> History:
-    """`whole`, `cut:N` or `drop:N`. Raises SpecError for anything else."""
+    """Read `whole`, `cut:N` or `drop:N`. Raises SpecError for any other value."""
     kind, _, limit = value.partition(":")
     if value == "whole":
         return History()

@@ -1,1 +1,1 @@
-"""Judging answers, and how sure a score is."""
+"""Judging answers, and the uncertainty of scores."""

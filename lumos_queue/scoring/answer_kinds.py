@@ -1,4 +1,4 @@
-"""The kinds of answers that benchmarks have: a prompt asks for that kind, and a reader looks for it."""
+"""The kinds of answers of benchmarks: prompts ask for the kind, and readers look for it."""
 
 from __future__ import annotations
 

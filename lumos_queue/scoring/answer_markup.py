@@ -1,7 +1,7 @@
-"""A reply without its mark-up: LaTeX, Markdown and HTML around an answer become plain text.
+"""Convert a reply with LaTeX, Markdown and HTML to plain text.
 
-What marks an answer is not lost: the contents of `\\boxed{…}` and `<answer>…</answer>` are boxes, those of `**…**` and
-`<b>…</b>` are bold. Total and linear: what is no mark-up that this module knows stays as it is written.
+The marks of an answer are kept as spans: the contents of `\\boxed{…}` and `<answer>…</answer>` are boxes, those of
+`**…**` and `<b>…</b>` are bold. Reading never raises and takes linear time. Unknown mark-up stays as it is written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Characters(dict[int, str | None]):
 
 
 def _plain_character(character: str) -> str | None:
-    """A digit of any script as ASCII, a full-width character as its narrow one, no invisible characters."""
+    """Return a digit of any script as ASCII, a full-width character as its narrow form, None for an invisible one."""
     if character in "\n\t" or " " <= character <= "~":
         return character
     if character in "\u00a0\u202f\u2009\u2007\u3000":
@@ -110,19 +110,19 @@ _ENVIRONMENTS = frozenset(("begin", "end", "tag", "label"))
 
 
 def plain_characters(text: str) -> str:
-    """The text without invisible characters, with digits of all scripts and full-width characters in ASCII."""
+    """Return the text without invisible characters; digits of all scripts and full-width characters become ASCII."""
     return text.translate(_CHARACTERS)
 
 
 def plain_reply(reply: str) -> PlainReply:
-    """The last MAX_REPLY characters of a reply without mark-up, with the spans that were boxed or bold."""
+    """Return the last MAX_REPLY characters of a reply without mark-up, and the boxed and bold spans."""
     text = plain_characters(_GROUPED.sub("", reply[-MAX_REPLY:]))
     text = _GROUPED.sub("", _DECIMAL.sub(".", text))
     return _Reader(_SHORT_FRACTION.sub(r" \1/\2 ", _FENCE.sub("", text))).read()
 
 
 class _Reader:
-    """Goes once over a text; `opened` holds what each open brace belongs to."""
+    """Reads a text once. `_open_braces` has the kind of each open brace and its start."""
 
     def __init__(self, text: str):
         self._text = text

@@ -54,7 +54,7 @@ class Expected:
 
 
 def read_flexible(reply: str, expectation: Expected, cut: bool = False) -> str | None:
-    """The answer that a reply states; None where it states none. `cut`: it ends at the limit of tokens."""
+    """Return the answer that a reply states, or None. `cut`: whether the reply ends at the limit of tokens."""
     plain = plain_reply(reply)
     statements = find_statements(plain, expectation.kind == AnswerKind.CHOICE, cut)
     match expectation.kind:
@@ -72,7 +72,7 @@ def read_flexible(reply: str, expectation: Expected, cut: bool = False) -> str |
 
 
 def other_reader(reader: AnswerReader) -> AnswerReader:
-    """The reader whose score is stored beside that of `reader`."""
+    """Return the reader whose score is stored beside the score of `reader`."""
     return AnswerReader.PHRASE if reader == AnswerReader.FLEXIBLE else AnswerReader.FLEXIBLE
 
 
@@ -90,7 +90,7 @@ def _read_last(
 
 
 def _read_number(reply: PlainReply, statements: Sequence[Statement], cut: bool) -> str | None:
-    """A number. If no statement has figures, the last one without figures behind it is the answer: `… is Ann.`"""
+    """Return a number. If no statement has figures and none follow the last, its text is the answer: `… is Ann.`"""
     last_figure = max(map(reply.text.rfind, "0123456789"))
 
     def read_rest() -> str | None:
@@ -103,7 +103,7 @@ def _read_number(reply: PlainReply, statements: Sequence[Statement], cut: bool) 
 
 
 def _read_number_lines(reply: PlainReply, cut: bool) -> str | None:
-    """The number of the first line, where it is all of it, else the last number."""
+    """Return the number of the first line, if the line has nothing else; otherwise the last number."""
     text = reply.text.rstrip()
     first, _, rest = text.lstrip().partition("\n")
     if (rest.strip() or not cut) and (value := read_whole(first)) is not None:

@@ -64,9 +64,9 @@ class Statement:
 
 
 def find_statements(reply: PlainReply, choices: bool = False, cut: bool = False) -> list[Statement]:
-    """The statements in order. `choices`: also those that only name a choice.
+    """Return the statements in order. `choices`: include statements that only name a choice.
 
-    `cut`: the reply ends at the limit of tokens, so that a statement that reaches its end is not complete.
+    `cut`: the reply ends at the limit of tokens, so a statement that reaches its end is incomplete and is left out.
     """
     text = reply.text
     statements = [*_boxes(reply), *_hashes(text), *_values(text)]
@@ -80,7 +80,7 @@ def find_statements(reply: PlainReply, choices: bool = False, cut: bool = False)
 
 
 def last_sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, the last one first."""
+    """Yield the sentences of a text, the last one first."""
     start, sentences = 0, []
     for end in _SENTENCE_END.finditer(text):
         sentences.append(text[start : end.start()])
@@ -89,13 +89,13 @@ def last_sentences(text: str) -> Iterator[str]:
 
 
 def sentence(text: str) -> str:
-    """The first sentence of a line: up to a dot, a mark or a semicolon with a space behind it."""
+    """Return the first sentence of a line: up to a dot, a mark or a semicolon that a space follows."""
     end = _SENTENCE_END.search(text)
     return text[: end.start()] if end else text
 
 
 def _boxes(reply: PlainReply) -> list[Statement]:
-    """Boxes; those of one line together, as one statement: they are one answer only if they agree."""
+    """The boxes. Boxes on the same line are one statement, because they are an answer only if they agree."""
     lines: dict[int, list[Span]] = {}
     line, position = 0, 0
     for start, end in reply.boxes[-MAX_MARKERS:]:

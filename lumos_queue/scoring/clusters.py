@@ -1,6 +1,6 @@
-"""Two agents on the same tasks, where a task has several samples or scores between 0 and 1: clusters are the tasks.
+"""Compare two agents on the same tasks, where a task has several samples or scores from 0 to 1: a task is a cluster.
 
-Tasks with equal sums cannot be told apart, so that they are counted: `sums` of distinct tasks, and how many are so.
+Tasks with equal sums are stored once, with their number: a *kind* of task is a row of `sums` and its count.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Clusters:
     """Pairs of scores, summed by task.
 
     `sums` has a row (Σw_a, Σw_a a, Σw_b, Σw_b b) for each kind of task, over its pairs of scores a and b (from 0 to 1)
-    with their weights; `counts` says how many tasks are so. Raises ValueError for scores outside 0 to 1, and where
-    there is no task.
+    with their weights; `counts` has the number of tasks of each kind. Raises ValueError for scores outside 0 to 1
+    and without any task.
     """
 
     sums: np.ndarray  #: shape (kinds, 4)
@@ -65,7 +65,7 @@ class Clusters:
 
     @property
     def standard_error(self) -> float:
-        """Of the difference, clustered by task; 0 for one task.
+        """The standard error of the difference, clustered by task; 0 for one task.
 
         sqrt(C / (C - 1) Σ_c e_c²) with e_c the deviation of task c. Where all tasks have equally many samples this is
         the standard deviation of the tasks' differences over sqrt(C) (E. Miller, Adding Error Bars to Evals,
@@ -79,18 +79,18 @@ class Clusters:
 def bootstrap_interval(
     clusters: Clusters, z: float = Z_95, max_resamples: int = MAX_RESAMPLES, least: int = MIN_RESAMPLES
 ) -> tuple[float, float, str]:
-    """(low, high, method) of the difference of mean scores, 95 % by default. The same tasks give the same interval.
+    """Return (low, high, method) of the difference of mean scores, 95 % by default.
 
-    `most`, `least`: resamples.
+    The same tasks give the same interval. `max_resamples` and `min_resamples` limit the number of resamples.
 
     'bootstrap': the percentile interval (B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap, 1993, 13.3).
     Tasks are drawn with replacement, each with all its samples and with the scores of both agents. Two tasks are added
-    to those seen: half a task fixed, half a task broken, by the largest difference that was seen on a task (by 1 where
+    to the observed ones: half a task fixed, half a task broken, by the largest difference of a task (by 1 where
     no task differs), and one without a difference. For 0/1 scores these are the half tasks in each cell of A. Agresti,
     Y. Min, Simple improved confidence intervals for comparing matched proportions, Stat. Med. 24 (2005) 729-740.
-    Without them few tasks, or many that hardly differ, give intervals that are far too narrow; the bias-corrected and
-    accelerated ones too. 'standard error': the same with the clustered standard error in place of draws, for tasks of
-    so many kinds that drawing would take long; by then the two agree. Coverage: docs/comparing.md.
+    Without them, few tasks, or many that hardly differ, give far too narrow intervals, also with the
+    bias-corrected and accelerated method. 'standard error': the same with the clustered standard error, for so many
+    kinds of tasks that drawing would take long; the two methods then agree. Coverage: docs/comparing.md.
     """
     weight_a, _, weight_b, _ = clusters.totals / clusters.tasks
     means_a, means_b = clusters.sums[:, 1] / clusters.sums[:, 0], clusters.sums[:, 3] / clusters.sums[:, 2]
@@ -127,10 +127,10 @@ def _deviations(sums: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def sign_flip_p(clusters: Clusters) -> tuple[float, str]:
-    """(two-sided p-value, how it was found): whether the agents could be exchanged, task by task.
+    """Return (two-sided p-value, method) of the hypothesis that the agents can be exchanged, task by task.
 
-    If they do not differ, either of the two could have got the scores that the other got on a task: the signs of the
-    tasks' differences are flips of a coin (R. A. Fisher, The Design of Experiments, 1935, 21; for clusters, which are
+    If the agents do not differ, each could have got the scores that the other got on a task: the signs of the tasks'
+    differences are flips of a coin (R. A. Fisher, The Design of Experiments, 1935, 21; for clusters, which are
     flipped whole, E. W. Noreen, Computer-Intensive Methods for Testing Hypotheses, 1989). 'exact': over all signs, for
     0/1 scores; with one sample this is McNemar's exact test. 'random': over random signs, with the observed ones among
     them (B. Phipson, G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010) 39). 'normal': by the variance of the sum over
@@ -159,7 +159,7 @@ def sign_flip_p(clusters: Clusters) -> tuple[float, str]:
 
 
 def _exact_p(sizes: np.ndarray, counts: np.ndarray, total: int) -> float:
-    """The probability of a sum at least as large, of `counts` terms of each whole size, with all signs alike likely."""
+    """The probability of a sum at least as large, of `counts` terms of each whole size, with equally likely signs."""
     from scipy.special import gammaln
 
     chances = np.ones(1)  # of the sum of the terms that are positive
@@ -174,7 +174,9 @@ def _exact_p(sizes: np.ndarray, counts: np.ndarray, total: int) -> float:
 
 
 def tasks_needed(clusters: Clusters, z: float = Z_95, z_power: float = Z_80) -> int | None:
-    """Tasks, with as many samples each, with which this difference is found in 80 of 100 cases; None without one.
+    """Return the number of tasks with which this difference is detected in 80 of 100 cases; None without a difference.
+
+    Each task has as many samples as here.
 
     (z + z_power)^2 times the variance of a task's difference over the squared difference (Miller 2024, section 5).
     """

@@ -1,4 +1,4 @@
-"""LLM accuracy: a model, the role `judge`, says whether an answer means the same as the gold answer.
+"""LLM accuracy: a model in the role `judge` decides whether an answer means the same as the gold answer.
 
 The prompt is that of the LUMOS evaluation (spec/lumos.md 6.2), which asked GPT-4. The vote is stored with the episode.
 """
@@ -27,18 +27,19 @@ def prompt(question: str, prediction: str, gold: str) -> str:
 
 
 def read_vote(reply: str) -> bool | None:
-    """Whether the judge says CORRECT and nothing else, or INCORRECT and nothing else; None when it says anything else.
+    """Return True for a reply of nothing but CORRECT, False for nothing but INCORRECT, and None for any other reply.
 
-    The original accepted `CORRECT` to the letter, so that `CORRECT.` counted as wrong. A sentence is not read, as it
-    may deny what it names (`It isn't correct.`).
+    The original accepts only the exact text `CORRECT`, so that `CORRECT.` counts as wrong. Sentences are not read,
+    because they may deny the word (`It isn't correct.`).
     """
     return {"correct": True, "incorrect": False}.get(reply.strip(_AROUND).casefold())
 
 
 def vote_scores(vote: str | None) -> Sequence[Score]:
-    """The score of a vote; none without a judge, or if it refused or never replied.
+    """Return the score of a vote; no score without a judge, or if the judge refused or never replied.
 
-    A vote that cannot be read counts as incorrect and says so, and so does the empty one of an episode without answer.
+    An unreadable vote counts as incorrect, and its detail reports it. So does the empty vote of an episode without an
+    answer.
     """
     if vote is None:
         return ()

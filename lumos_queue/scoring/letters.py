@@ -63,7 +63,7 @@ _ANSWER = re.compile(r"\banswer:", re.IGNORECASE)
 
 
 def read_choice(answer: str, choices: Sequence[str]) -> int | None:
-    """The index of the choice that the answer means, from 0; of equal choices the first. None: unreadable."""
+    """Return the index, from 0, of the choice that the answer means; of equal choices the first. None: unreadable."""
     answer = answer[:MAX_ANSWER]
     if "=" in answer and (whole := _same(answer, choices)) is not None:
         return whole
@@ -88,7 +88,7 @@ def read_choice(answer: str, choices: Sequence[str]) -> int | None:
 
 
 def _lists(text: str, choices: Sequence[str]) -> bool:
-    """Whether the text lists several choices, each after its letter: then no letter in it is an answer."""
+    """Whether the text lists several choices, each after its letter. Then no letter of the text is an answer."""
     lists = (
         re.search(rf"(?<!\w){letter}[\"'`*_]*[.):]\s*{re.escape(choice)}(?!\w)", text, re.IGNORECASE)
         for letter, choice in zip(LETTERS, choices, strict=False)
@@ -111,7 +111,7 @@ def _letters(text: str, choices: Sequence[str], mentions: Sequence[Mention]) -> 
 
 
 def _claims(text: str, mentions: Iterable[Mention]) -> list[list[Mention]]:
-    """The mentions, those that are joined together in one list; without the denied ones."""
+    """Group joined mentions into lists; leave out the denied groups."""
     together: list[list[Mention]] = []
     for mention in mentions:
         if together and _JOINED.fullmatch(text, together[-1][-1][2], mention[1]):
@@ -131,7 +131,7 @@ def _find_index(letter: str, choices: Sequence[str]) -> int | None:
 
 
 def _same(text: str, choices: Sequence[str]) -> int | None:
-    """The choice that the text is; as written, else plainly, as long as that means one choice only."""
+    """The choice that equals the text: as written, else in plain form, if only one choice has that form."""
     for spelling in (text.strip(), text.strip(" ."), _LEADING_ARTICLE.sub("", text.strip(" ."), count=1)):
         if spelling in choices:
             return choices.index(spelling)
@@ -145,10 +145,10 @@ def _plain(text: str) -> str:
 
 
 def _mentions(text: str, choices: Sequence[str]) -> Iterable[Mention]:
-    """Each choice in the text: as written, then whatever the case; none inside a longer one.
+    """Each choice in the text: as written, then in any case; no choice inside a longer one.
 
-    Choices that differ by their case alone are all named by a text in another case. Of one character only figures and
-    small letters are looked for, as they are written; `a` is the article.
+    A text in another case names all choices that differ by their case alone. Choices of one character are looked for
+    as they are written, and only figures and small letters; `a` is the article.
     """
     spans: dict[tuple[int, int], bool] = {}  #: span to whether it is as written
     for as_written in (True, False):
@@ -179,6 +179,6 @@ def _find_containing(text: str, choices: Sequence[str]) -> Iterable[int]:
 
 
 def _only(choices: Sequence[str], indexes: Iterable[int]) -> int | None:
-    """The first of the places if all of them hold the same choice."""
+    """The first of the indices if all of them have the same choice."""
     index_list = list(indexes)
     return choices.index(choices[index_list[0]]) if len({choices[index] for index in index_list}) == 1 else None

@@ -20,7 +20,7 @@ class AtLimit(StrEnum):
 
 
 def is_judged(ending: str, at_limit: str) -> bool:
-    """Whether an episode of this ending has an answer to judge; any other is wrong, under the name of its ending."""
+    """Whether an episode with this ending has an answer to judge. Otherwise it is wrong, by the name of its ending."""
     return ending == "answered" or (ending == "limit" and at_limit == AtLimit.CONCLUDE)
 
 
@@ -30,6 +30,6 @@ def select_judged_answer(ending: str, answer: str | None, at_limit: str) -> str 
 
 
 def at_limit_of(spec: Mapping[str, Any]) -> str:
-    """The setting of a stored job, from its `spec`. Jobs of the code before there was a choice counted it as wrong."""
+    """Return the setting of a stored job from its `spec`. Old jobs without the setting count the answer as wrong."""
     agent = spec.get("infer", spec).get("agent")
     return agent.get("at_limit", AtLimit.WRONG) if isinstance(agent, Mapping) else AtLimit.WRONG

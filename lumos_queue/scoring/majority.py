@@ -16,9 +16,9 @@ Vote = Hashable | None
 
 
 def read_vote(answer: str | None, kind: AnswerKind, choices: Sequence[str] = ()) -> Vote:
-    """Return what an answer votes for: its number, its choice, yes or no; its normalized words where it has none.
+    """Return the vote of an answer: its number, its choice, yes or no, or otherwise its normalized words.
 
-    `choices`: those of the task, of the kind CHOICE. None where there is no answer.
+    `choices`: the choices of the task, for the kind CHOICE. None without an answer.
     """
     if answer is None:
         return None
@@ -35,8 +35,8 @@ def read_vote(answer: str | None, kind: AnswerKind, choices: Sequence[str] = ())
 def majority_score(votes: Sequence[Vote], scores: Sequence[float]) -> float:
     """Return the score of the answer with the most votes, from 0 to 1; of a tie, the mean over its answers.
 
-    `scores`: of each sample. Answers that are the same may have different scores, by a scorer that looks closer: theirs
-    is the mean. 0 without any vote.
+    `scores`: the score of each sample. Equal answers may have different scores from a stricter scorer: the mean counts.
+    0 without any vote.
     """
     counts = Counter(vote for vote in votes if vote is not None)
     if not counts:
@@ -48,7 +48,7 @@ def majority_score(votes: Sequence[Vote], scores: Sequence[float]) -> float:
 
 
 def majority_at(k: int, votes: Sequence[Vote], scores: Sequence[float]) -> float:
-    """Return the mean of `majority_score` over the groups of `k` consecutive samples; the rest is left out.
+    """Return the mean of `majority_score` over the groups of `k` consecutive samples; remaining samples are left out.
 
     The groups share no sample, so the mean is unbiased. Raises ValueError for fewer samples than `k`.
     """

@@ -1,4 +1,4 @@
-"""The interval of a mean score from six sums, however many scores there are: for lists of many jobs."""
+"""The interval of a mean score, computed from six sums for any number of scores: for lists of many jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lumos_queue.scoring.statistics import Z_95, cluster_interval
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Sums over scores v with weights w, each of which is independent of the others."""
+    """Sums over independent scores v with weights w."""
 
     n: int = 0  #: scores
     w: float = 0.0  #: Σw
@@ -19,7 +19,7 @@ class Moments:
     wwvv: float = 0.0  #: Σw²v²
 
     def add(self, value: float, weight: float, count: int) -> Moments:
-        """With so many further scores of one value and one weight."""
+        """Return the sums with `count` further scores of the same value and weight."""
         square = weight * weight * count
         return Moments(
             self.n + count,

@@ -1,4 +1,4 @@
-"""Rules without a model, for tasks whose answer is a number: what a score is compared with."""
+"""Baselines without a model for tasks whose answer is a number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PARTS = 16  #: in which hashes are counted, one after another: what is counted 
 
 
 def _numbers(question: str) -> Sequence[Number]:
-    """Its numbers, in order: those in figures, or when there are fewer than two, those in words as well."""
+    """The numbers of a question, in order: in figures, or also in words if fewer than two are in figures."""
     figures = figures_in(question)
     return figures if len(figures) >= 2 else numbers_in(question, words=True)
 
@@ -53,7 +53,7 @@ def numeric_baselines(tasks: Iterable[Task], gold: Callable[[Task], str]) -> dic
 
 
 def _find_commonest(answers: array[int]) -> int | None:
-    """The hash that occurs most often, of several the first; None where no answer is a number."""
+    """The most frequent hash, of several the first; None if no answer is a number."""
     candidates: dict[int, int] = {}  # the first of the commonest hashes of each part, and how often it occurs
     for part in range(_PARTS):
         counts = Counter(answer for answer in answers if answer % _PARTS == part and answer != _UNREADABLE)

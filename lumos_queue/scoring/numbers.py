@@ -1,4 +1,4 @@
-"""Numeric text to exact rationals and back: `$1,234.50`, `3/4`, `1 3/4`, `½`, `25%`, `12 cm`."""
+"""Convert numeric text to exact rationals and back: `$1,234.50`, `3/4`, `1 3/4`, `½`, `25%`, `12 cm`."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _NUMBER = re.compile(
 
 
 def parse_number(text: str, percent: Literal["strip", "divide"] = "strip") -> Fraction | None:
-    """The first number of the text, exactly; None when there is none that can be read.
+    """Return the first number of the text, exactly; None without a readable number.
 
-    Currency signs, units and thousands separators are passed over. A number glued to the end of a word (`R2`) is a
+    Currency signs, units and thousands separators are ignored. A number glued to the end of a word (`R2`) is a
     name. `25%` is 25, or 1/4 with percent='divide'.
     """
     text = plain_text(text[:MAX_TEXT])
@@ -72,7 +72,7 @@ def parse_number(text: str, percent: Literal["strip", "divide"] = "strip") -> Fr
 
 
 def plain_text(text: str) -> str:
-    """The text without currency signs, with ASCII minus signs, fraction signs and LaTeX fractions written `a/b`."""
+    """Return the text without currency signs, with ASCII minus signs; fractions are written `a/b`."""
     return _LATEX_FRACTION.sub(r"\1/\2", _AFTER_DIGIT.sub(" ", text)).translate(PLAIN_CHARACTERS)
 
 
@@ -85,7 +85,7 @@ def _is_negative(text: str, start: int) -> bool:
 
 
 def read_numeral(digits: str) -> Fraction | None:
-    """`1,234.50` as a fraction; None when it is too long. `digits` must look like a numeral."""
+    """Return `1,234.50` as a fraction; None if it is too long. `digits` must look like a numeral."""
     if len(digits) > MAX_DIGITS:
         return None
     whole, _, decimals = digits.replace(",", "").partition(".")
@@ -93,7 +93,7 @@ def read_numeral(digits: str) -> Fraction | None:
 
 
 def show_number(value: Fraction, decimal: bool) -> str:
-    """`3/2` as `1.5` when `decimal` and the expansion ends (within 40 places), else `3/2`; whole numbers plainly."""
+    """Return a number as text: `3/2` as `1.5` if `decimal` and it needs at most 40 places, else as `3/2`."""
     if value.denominator == 1:
         return str(value.numerator)
     decimals = decimal_places(value.denominator) if decimal else None
@@ -105,7 +105,7 @@ def show_number(value: Fraction, decimal: bool) -> str:
 
 
 def decimal_places(denominator: int) -> int | None:
-    """How many decimal places 1/denominator needs; None when it never ends or needs too many."""
+    """Return how many decimal places 1/denominator needs; None if it is infinite or needs more than MAX_DECIMALS."""
     twos = fives = 0
     while denominator % 2 == 0:
         denominator //= 2

@@ -1,4 +1,4 @@
-"""The numbers a question states, in figures and in words."""
+"""Read the numbers of a question, in figures and in words."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PART = re.compile(rf"and (?:a|one)[- ]half|half an?|[a-z]+|{_DIGITS}")
 
 
 def numbers_in(text: str, words: bool = False) -> list[Fraction]:
-    """The numbers in order: those in figures, and with `words` also `six`, `forty-five`, `a dozen`, `half a` (1/2).
+    """Return the numbers in order: in figures, and with `words` also `six`, `forty-five`, `a dozen`, `half a` (1/2).
 
     Linear in the length.
     """
@@ -51,14 +51,14 @@ def numbers_in(text: str, words: bool = False) -> list[Fraction]:
 
 
 def figures_in(text: str) -> list[int | Fraction]:
-    """The numbers in figures, in order; whole ones without a decimal point are of type int. Linear in the length."""
+    """Return the numbers in figures, in order; those without a decimal point as int. Linear in the length."""
     return [
         int(figure) if figure.isdecimal() else Fraction(figure.replace(",", "")) for figure in _FIGURES.findall(text)
     ]
 
 
 def mask_numbers(text: str, known_numbers: Collection[Fraction], mask: str) -> str:
-    """The text with `mask` for each number, in figures or words, that is not known."""
+    """Return the text with `mask` for each number, in figures or words, that is not in `known_numbers`."""
     return _PHRASE.sub(lambda match: match[0] if _value(match[0].lower()) in known_numbers else mask, text)
 
 

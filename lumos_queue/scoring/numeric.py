@@ -1,8 +1,8 @@
-"""Judging a numeric answer: the same number counts, however it is written.
+"""Judge a numeric answer: the same number counts in any notation.
 
 `12`, `12.0`, `$12`, `12 apples` and `24/2` are one answer; `12 or 13`, `12 million`, `2x`, `nan` and prose are not.
-A percent sign is a unit here: `25%` equals `25`, not `0.25`. Words that make another number are no units
-(scale_words.py): a number before them is not read.
+A percent sign is a unit: `25%` equals `25`, not `0.25`. Scale words are no units (scale_words.py): a number before
+them is not read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MONEY = re.compile(rf"[^\w]{{0,8}}(?:US)?[ ]?[-+]?[{CURRENCY}]")
 
 
 def read_number(text: str | None) -> Fraction | None:
-    """The one number that `text` states, with or without a unit, or None. Total; linear in the length of the text."""
+    """Return the number that `text` states, with or without a unit, or None. Never raises; linear in the length."""
     if text is None:
         return None
     text = text.strip()
@@ -77,7 +77,7 @@ def is_letter_unit(letter: str) -> bool:
 
 
 def _is_unit(rest: str, money: bool) -> bool:
-    """Whether what follows a number names what is counted, and changes nothing about the number."""
+    """Whether the text after a number is only a unit and does not change the number."""
     if read_scale(rest, money=money)[0] != 1:
         return False
     rest = _AREA.sub("m", rest.strip().rstrip(".").strip())
@@ -92,26 +92,27 @@ def _is_unit(rest: str, money: bool) -> bool:
 
 
 def close(value: Fraction | int, gold: Fraction | int) -> bool:
-    """Equal up to the relative tolerance; a gold of 0 must be met exactly."""
+    """Whether two numbers are equal up to the relative tolerance; a gold number of 0 must be equal exactly."""
     return value == gold or abs(value - gold) * TOLERANCE_PARTS <= abs(gold)
 
 
 def same_number(answer: str | None, gold: str) -> bool:
-    """Whether the answer is the gold number, however written. False unless each is one number; never raises."""
+    """Whether the answer is the gold number in any notation. False unless each text is one number; never raises."""
     value, target = read_number(answer), read_number(gold)
     return value is not None and target is not None and close(value, target)
 
 
 def answer_scores(right: bool, identical: bool, ending: str) -> Sequence[Score]:
-    """`accuracy`: the answer is right; `strict`: it is the gold one to the letter, and the agent stopped by itself.
+    """Return `accuracy`, whether the answer is right, and `strict`, whether it equals the gold text without a limit.
 
-    Version 3 of `accuracy` reads no number before a word that makes it another one (scale_words.py): `12 thousands` and
-    `2 dozens` were 12 and 2. Version 2 also judges the last value at the limit of subgoals, where that is the agent's
-    answer (limit.py); version 1 counted every `limit` as wrong, as `strict` does.
+    `strict` also requires that the agent stops by itself. Version 3 of `accuracy` reads no number before a scale word
+    (scale_words.py); earlier versions read `12 thousands` and `2 dozens` as 12 and 2. Version 2 also judges the last
+    value at the limit of subgoals, where that is the agent's answer (limit.py); version 1 counts every `limit` as
+    wrong, as `strict` does.
     """
     return Score("accuracy", float(right), ACCURACY_VERSION), Score("strict", float(identical and ending == "answered"))
 
 
 def numeric_scores(answer: str | None, gold: str, ending: str = "answered") -> Sequence[Score]:
-    """`accuracy`: the same number; `strict`: the same string, as the original evaluation compared them."""
+    """Return `accuracy` (the same number) and `strict` (the same string, as in the original evaluation)."""
     return answer_scores(same_number(answer, gold), answer == gold, ending)

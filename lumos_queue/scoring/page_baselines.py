@@ -1,4 +1,4 @@
-"""Rules without a model for questions over given paragraphs: what an agent must do better than."""
+"""Baselines without a model for questions about paragraphs, which an agent must exceed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _WORD = re.compile(r"\w{4,}")
 
 
 def likeliest_title(task: Task) -> str | None:
-    """The title of the paragraph that holds most of the question's words, among those that the question does not name.
+    """Return the title of the paragraph with most of the question's words, if the question does not name the title.
 
-    Words are those of four letters and more; the first paragraph wins a tie. None for a task without paragraphs.
+    Only words of four letters and more count; the first paragraph wins a tie. None without such a paragraph.
     """
     question = normalize(task.question)
     words = set(_WORD.findall(question))

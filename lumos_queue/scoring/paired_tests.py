@@ -1,6 +1,6 @@
-"""Two agents on the same tasks, right or wrong once each: how far apart they are, and whether that may be chance.
+"""Compare two agents on the same tasks, with one right or wrong answer each: their difference and its significance.
 
-What follows needs only the counts of a 2x2 table. Tasks with several samples, and graded scores: clusters.py.
+The functions need only the counts of a 2x2 table. For several samples and graded scores see clusters.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Z_80 = 0.8416212335729143  #: the 80 % point of the normal distribution
 
 @dataclass(frozen=True, slots=True)
 class PairedCounts:
-    """Pairs of verdicts about the same tasks, by who was right. A negative count raises ValueError."""
+    """Pairs of verdicts about the same tasks, counted by who is right. Raises ValueError for a negative count."""
 
     both: int
     fixed: int  #: only B was right
@@ -38,11 +38,11 @@ class PairedCounts:
 
 
 def mcnemar_p(fixed: int, broken: int) -> float:
-    """Exact two-sided p-value of McNemar's test: whether fixed and broken tasks are equally likely.
+    """Return the exact two-sided p-value of McNemar's test: whether fixed and broken tasks are equally likely.
 
     The binomial test of `fixed` among the discordant pairs with 1/2 (Q. McNemar, Psychometrika 12 (1947) 153-157; exact
-    as in A. Agresti, Categorical Data Analysis, 3rd ed. 2013, 11.1.1). SciPy's `binomtest` gives the same; the
-    distribution function alone loads in a third of the time of scipy.stats. 1 without discordant pairs.
+    as in A. Agresti, Categorical Data Analysis, 3rd ed. 2013, 11.1.1). SciPy's `binomtest` returns the
+    same; the distribution function alone loads in a third of the time of scipy.stats. 1 without discordant pairs.
     """
     from scipy.special import bdtr
 
@@ -54,12 +54,12 @@ def mcnemar_p(fixed: int, broken: int) -> float:
 
 
 def tango_interval(fixed: int, broken: int, n: int, z: float = Z_95) -> tuple[float, float]:
-    """Score interval of the difference (fixed - broken) / n of paired proportions, 95 % by default.
+    """Return the score interval of the difference (fixed - broken) / n of paired proportions, 95 % by default.
 
     T. Tango, Equivalence test and confidence interval for the difference in proportions for the paired-sample design,
     Stat. Med. 17 (1998) 891-908: all differences that the score test does not reject; at 0 that test is McNemar's.
-    Unlike Wald's it has a width where no pair is discordant. Its coverage: docs/comparing.md. (-1, 1) without pairs.
-    Raises ValueError unless the counts are of n pairs.
+    Unlike Wald's interval it has a width where no pair is discordant. Its coverage: docs/comparing.md. (-1, 1) without
+    pairs. Raises ValueError unless the counts are of n pairs.
     """
     if min(fixed, broken) < 0 or fixed + broken > n:
         raise ValueError(f"{fixed} fixed and {broken} broken of {n} are not counts of pairs")
@@ -96,9 +96,9 @@ def _bisect(falls, low: float, high: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values of several tests, in their order (S. Holm, Scand. J. Statist. 6 (1979) 65-70).
+    """Return the adjusted p-values of several tests, in their order (S. Holm, Scand. J. Statist. 6 (1979) 65-70).
 
-    Those below 0.05 may be called different together: the chance that one of them is not is at most 5 %.
+    All tests below 0.05 may be called different: the chance that any of them is not is at most 5 %.
     """
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
@@ -108,12 +108,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def tasks_for_power(fixed: float, broken: float, z: float = Z_95, z_power: float = Z_80) -> int | None:
-    """Tasks with which McNemar's test finds a difference in 80 of 100 cases, if this is how agents differ.
+    """Return the number of tasks with which McNemar's test detects this difference in 80 of 100 cases.
 
     `fixed` and `broken` are shares of the tasks, from 0 to 1. With psi their sum and delta their difference
     n = (z sqrt(psi) + z_power sqrt(psi - delta^2))^2 / delta^2 (R. J. Connor, Sample size for testing differences in
     proportions for the paired-sample design, Biometrics 43 (1987) 207-211, eq. 3, for a two-sided 5 % test). None
-    where there is no difference.
+    without a difference.
     """
     delta, discordant = fixed - broken, fixed + broken
     if not delta:

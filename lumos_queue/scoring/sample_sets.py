@@ -1,8 +1,8 @@
-"""Sample sets: the same number of tasks drawn several times, as the paper evaluated QA (300 × 3, 1,000 × 3).
+"""Sample sets: the same number of tasks drawn several times, as the paper evaluates QA (300 × 3, 1,000 × 3).
 
-The paper's own sets were never published. These depend on nothing but the rows' names: set k (0, 1, 2, …) is made of
-the tasks whose sha256 of `set k`, a NUL and the row comes first. So the order of the file and the version of Python do
-not matter, a smaller set is part of a larger one of the same number, and anyone who has the rows draws the same ones.
+The paper's own sets are not published. These depend only on the rows' names: set k (0, 1, 2, …) consists of the tasks
+whose sha256 of `set k`, a NUL and the row comes first. So the order of the file and the version of Python do not
+matter, a smaller set is part of a larger set with the same k, and anyone with the rows draws the same sets.
 """
 
 from __future__ import annotations

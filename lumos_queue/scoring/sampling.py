@@ -1,8 +1,8 @@
-"""Drawing a stratified sample of annotations, or of runs, for people to judge.
+"""Draw a stratified sample of annotations, or of runs, for people to judge.
 
-Strata of annotations are benchmark × check level × number of subgoals (1-2, 3-4, 5 or more): what the acceptance check
-depends on. Strata of runs are benchmark × score (right, wrong, none) × number of subgoals. Each gets a share of the
-sample that is proportional to its share of the population, and at least one.
+Strata of annotations are benchmark × check level × number of subgoals (1-2, 3-4, 5 or more), because the acceptance
+check depends on these. Strata of runs are benchmark × score (right, wrong, none) × number of subgoals. A stratum's
+share of the sample is proportional to its share of the population; it gets at least one member.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SampledEpisode:
 
 
 def stratum_of(benchmark: str, level: str, subgoals: int) -> str:
-    """The stratum's name, for example `gsm8k · executed · 3-4 subgoals`."""
+    """Return the stratum's name, for example `gsm8k · executed · 3-4 subgoals`."""
     band = "1-2" if subgoals <= 2 else "3-4" if subgoals <= 4 else "5+"
     return f"{benchmark} · {level} · {band} subgoals"
 
@@ -58,16 +58,16 @@ def side_of(score: float | None, metric: str) -> float | None:
 
 
 def stratum_of_run(benchmark: str, score: float | None, subgoals: int) -> str:
-    """The stratum's name, for example `gsm8k · wrong · 3-4 subgoals`."""
+    """Return the stratum's name, for example `gsm8k · wrong · 3-4 subgoals`."""
     band = "no" if not subgoals else "1-2" if subgoals <= 2 else "3-4" if subgoals <= 4 else "5+"
     return f"{benchmark} · {decide_verdict(score) or 'no score'} · {band} subgoals"
 
 
 def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
-    """How many to draw from each stratum: in proportion to its size, at least one, never more than it has.
+    """Return how many members to draw from each stratum: in proportion to its size, and at least one.
 
-    Whole numbers closest to the exact shares (largest remainders); of equals the first by name. All of the population
-    when it is no larger than `size`. Raises SpecError when there are more strata than `size`.
+    The numbers are the whole numbers closest to the exact shares (largest remainders); ties go to the first name. The
+    whole population is drawn if it is not larger than `size`. Raises SpecError if there are more strata than `size`.
     """
     sizes = {name: sizes[name] for name in sorted(sizes) if sizes[name]}
     population = sum(sizes.values())
@@ -115,5 +115,5 @@ def sample_strata(
 
 
 def _chance(of: str, seed: int, episode: int) -> bytes:
-    """A random value that depends on these three alone."""
+    """A pseudo-random key that depends only on the arguments."""
     return hashlib.sha256(f"audit {of} {seed} {episode}".encode()).digest()

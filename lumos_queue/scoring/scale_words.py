@@ -1,6 +1,6 @@
-"""Words after a number that make it another number: `12 thousand`, `12K`, `2 dozens`, `3 quarters`. They are no units.
+"""Scale words after a number, which change the number: `12 thousand`, `12K`, `2 dozens`, `3 quarters`.
 
-Certain are the scales in full (`hundred` to `trillion`, `dozen`, `lakh`, `crore`, singular or plural), their
+They are no units. Certain are the full words (`hundred` to `trillion`, `dozen`, `lakh`, `crore`, also plural), their
 abbreviations (`mn`, `bn`, `tn`), a `K` or `k` that touches the number, a `k` alone, and of an amount of money also `m`,
 `b` and `t` that touch it (`$12m`). Uncertain, and so no number at all:
 
@@ -45,9 +45,9 @@ _MOST = 3  #: scale words in a row
 
 
 def read_scale(text: str, start: int = 0, money: bool = False) -> tuple[Fraction | None, int]:
-    """Return what the words from `start` on, behind a number, multiply it by, and where they end.
+    """Return the factor by which the words from `start` on multiply the number before them, and the end of the words.
 
-    1: they change nothing. None: they make another number, and it is not certain which. `money`: a currency sign
+    Factor 1: they do not change the number. None: they change it in an uncertain way. `money`: whether a currency sign
     precedes the number.
     """
     if (part := _AND_PART.match(text, start)) and (part[1].lower() in _PARTS | _WITHOUT_NOUN):

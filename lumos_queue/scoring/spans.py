@@ -1,4 +1,4 @@
-"""Judging an answer that is a name, a date or a phrase: exact match and F1 of words, as for SQuAD.
+"""Judge an answer that is a name, a date or a phrase: exact match and F1 of words, as for SQuAD.
 
 P. Rajpurkar, J. Zhang, K. Lopyrev and P. Liang, SQuAD: 100,000+ questions for machine comprehension of text, EMNLP
 2016, section 6.1: case, ASCII punctuation and the articles a, an, the do not count.
@@ -18,28 +18,28 @@ _NO_ANSWER = frozenset(("", "no answer", "noanswer", "unanswerable"))
 
 
 def read_answer(text: str) -> str:
-    """The answer itself, without what precedes it (`Answer:`, `…, the answer is`) and a final full stop."""
+    """Return the answer without an introduction (`Answer:`, `…, the answer is`) and without a final full stop."""
     answer = _BEFORE.split(text)[-1].strip()
     return answer[:-1].rstrip() if answer.endswith(".") and not answer.endswith("..") else answer
 
 
 def normalize(text: str) -> str:
-    """Lower case without punctuation, articles and surplus spaces."""
+    """Return the text in lower case, without punctuation, articles and surplus spaces."""
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def is_no_answer(text: str) -> bool:
-    """Whether the text says that there is no answer, as the question answering tool is told to say it."""
+    """Whether the text means that there is no answer, in the words of the question answering tool's prompt."""
     return normalize(read_answer(text)) in _NO_ANSWER
 
 
 def exact_match(answer: str, gold: str) -> bool:
-    """Whether both are the same words."""
+    """Whether both texts have the same words."""
     return normalize(answer) == normalize(gold)
 
 
 def f1(answer: str, gold: str) -> float:
-    """The harmonic mean of the shares of words they have in common; 1 when neither has any, 0 when one has none."""
+    """Return the harmonic mean of the shares of common words; 1 if both have no words, 0 if only one has none."""
     answer_words, gold_words = normalize(answer).split(), normalize(gold).split()
     if not answer_words or not gold_words:
         return float(answer_words == gold_words)

@@ -1,15 +1,15 @@
-"""The number that a sentence states as an answer: `42 apples`, `6 * 7 = 42`, `$42.50, because …`; of `12 or 13` none.
+"""Read the number that a sentence states as its answer: `42 apples`, `6 * 7 = 42`, `$42.50, because …`.
 
 The rules, in order:
 
 1. The sentence ends at a dot, a mark or a semicolon. Its head ends before an explanation: `because`, `since`, `for`, an
    opening bracket, a dash and the like. If the head states numbers, only it counts: `42, because 6 * 7 = 42` is 42.
 2. If parts of the sentence are bold and state numbers, only these count.
-3. An equation counts as its right side, the last one that states a number: `6 * 7 = 42 apples` is 42. Several
+3. An equation counts as its last side with a number: `6 * 7 = 42 apples` is 42. Several
    equations, joined by a comma, `and` or `or`, have to agree.
 4. The numbers that remain have to be equal. `12 or 13`, `12-13`, `5 hours and 30 minutes`, `6 * 7` state none.
-5. Words that make another number multiply it where that is certain (scale_words.py): `12 thousand` is 12,000; `3
-   quarters` is no number. Nor are `2x`, `10^3` and `12.5.3`. A time or a ratio is what is written: `3:45`.
+5. Scale words multiply the number where that is certain (scale_words.py): `12 thousand` is 12,000; `3 quarters` is no
+   number. `2x`, `10^3` and `12.5.3` are no numbers either. A time or a ratio stays as it is written: `3:45`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class StatedNumber:
 
 
 def read_stated(statement: Statement) -> tuple[bool, str | None]:
-    """Whether a statement says something about a number, and the number: None where it says several, or no number."""
+    """Return whether a statement is about a number, and the number; None if it states several, or no number."""
     if statement.is_whole:
         values = {value for line in statement.text.split("\n") for value in _sentence_values(line)}
         return bool(values), _only(values)
@@ -86,7 +86,7 @@ def read_stated(statement: Statement) -> tuple[bool, str | None]:
 
 
 def last_number(text: str, bold: Sequence[str]) -> str | None:
-    """The last number of a text; of bold ones in its last sentence the only one. None where it is one of several.
+    """Return the last number of a text, or the only number in `bold`. None if the last number is one of several.
 
     Numbers of steps and list items at the start of a line do not count.
     """
@@ -105,7 +105,7 @@ def last_number(text: str, bold: Sequence[str]) -> str | None:
 
 
 def read_whole(text: str) -> str | None:
-    """The number of a text that is nothing but a number with its unit of at most three words."""
+    """Return the number of a text that is only a number with a unit of at most three words; None for other texts."""
     text = _normal(text).strip(" \t\"'.*$()[]")
     numbers = list(_numbers(text[:200]))
     if len(numbers) != 1 or len(text) > 200:
@@ -146,7 +146,7 @@ def _only(values: set[Value]) -> str | None:
 
 
 def _sentence_values(text: str) -> set[Value]:
-    """The different numbers that a sentence states; None among them is one that cannot be read."""
+    """The different numbers that a sentence states; None stands for an unreadable number."""
     text = sentence(_normal(text).lstrip(" \t([\"'"))
     if (explanation := _EXPLANATION.search(text)) and (values := _clause_values(text[: explanation.start()])):
         return values
@@ -168,7 +168,7 @@ def _equation_values(text: str) -> set[Value]:
 
 
 def _numbers(text: str) -> Iterator[StatedNumber]:
-    """The numbers of a text, in order; exponents and numbers in names (`m^2`, `R2`) are none."""
+    """The numbers of a text, in order; without exponents and numbers in names (`m^2`, `R2`)."""
     for match in _NUMBER.finditer(text):
         start, end = match.span()
         before = text[max(0, start - 12) : start]

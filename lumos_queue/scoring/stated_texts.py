@@ -1,4 +1,4 @@
-"""The text answer of a reply: what follows the last marker, without mark-up, quotes and full stop; else all of it."""
+"""Read the text answer of a reply: the text after the last marker, without mark-up, quotes and full stop."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MATHS = re.compile(r"^\$(?P<inner>[^$]*)\$$")
 
 
 def read_text(reply: PlainReply, statements: Sequence[Statement]) -> str:
-    """The answer as text; '' where the reply is empty.
+    """Return the answer as text; without a statement the whole reply; '' for an empty reply.
 
-    A bold part with which a statement begins is the answer: `**Paris**, the capital`. A line after `####` is a heading
-    unless it is the last of the reply.
+    A bold part that begins a statement is the answer: `**Paris**, the capital`. A line after `####` is a heading unless
+    it is the last of the reply.
     """
     for statement in reversed(statements):
         if statement.is_whole and statement.start and _is_heading(reply, statement):

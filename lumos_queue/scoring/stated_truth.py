@@ -1,4 +1,4 @@
-"""Yes or no as a statement or a line says it: yes_no.py reads it, here through mark-up and leading words."""
+"""Read yes or no in a statement or a line. Mark-up and leading words are removed; yes_no.py reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAYS = re.compile(r"(?<![^\W_])(?:yes|no|true|false)(?![^\W_])", re.IGNORECASE)
 
 
 def read_stated_truth(statement: Statement) -> tuple[bool, str | None]:
-    """Whether a statement says yes or no, and which; None where it says both, or says it of something else."""
+    """Return whether a statement has yes or no, and `Yes` or `No`; None if it has both, or is not an answer."""
     text = statement.text if statement.is_whole else sentence(statement.text)
     truths = {_read(line) for line in text.split("\n")}
     return bool(_SAYS.search(text)), truths.pop() if len(truths) == 1 else None

@@ -1,4 +1,4 @@
-"""How sure a measured share is."""
+"""Confidence intervals of measured shares, and the agreement of labellers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Z_95 = 1.959963984540054  #: the 97.5 % point of the normal distribution
 
 
 def wilson(correct: int, n: int, z: float = Z_95) -> tuple[float, float]:
-    """The Wilson score interval of a share, 95 % by default; (0, 1) when nothing was measured.
+    """Return the Wilson score interval of a share, 95 % by default; (0, 1) if n is 0.
 
     E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927) 209-212.
     Without continuity correction. Raises ValueError unless 0 <= correct <= n.
@@ -32,7 +32,7 @@ def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """A part of a population, of which some members were drawn and judged."""
+    """A part of a population with a judged sample."""
 
     population: float  #: members of the population in it
     judged: int
@@ -149,10 +149,10 @@ def cluster_interval(
 
 
 def cohen_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """How far two labellers agree beyond chance, from their labels of the same items: 1 always, 0 as by chance.
+    """Return the agreement of two labellers beyond chance, from their labels of the same items: 1 always, 0 by chance.
 
-    J. Cohen, A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20 (1960) 37-46. None where it is not
-    defined: without items, and when both gave one and the same label to every item, so that chance agrees always.
+    J. Cohen, A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20 (1960) 37-46. None if it is not
+    defined: without items, or if both labellers use the same single label, so that chance always agrees.
     """
     n = len(pairs)
     first, second = Counter(left for left, _ in pairs), Counter(right for _, right in pairs)
@@ -164,12 +164,12 @@ def cohen_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 
 def kappa_interval(pairs: Sequence[tuple[str, str]], z: float = Z_95) -> tuple[float, float] | None:
-    """The interval of `cohen_kappa`, within -1 to 1; None where that is not defined.
+    """Return the interval of `cohen_kappa`, within -1 to 1; None if kappa is not defined.
 
-    By the standard error of J. L. Fleiss, J. Cohen and B. S. Everitt, Large sample standard errors of kappa and
-    weighted kappa, Psychol. Bull. 72 (1969) 323-327. That is 0 where two labellers agree on every item, however few:
-    then the lower end is kappa at the lower end of the Wilson interval of the share on which they agree, with the
-    agreement by chance as it was.
+    It uses the standard error of J. L. Fleiss, J. Cohen and B. S. Everitt, Large sample standard errors of kappa and
+    weighted kappa, Psychol. Bull. 72 (1969) 323-327. The error is 0 if two labellers agree on every item, even on
+    few items. In that case the lower end is kappa at the lower end of the Wilson interval of the share of agreements,
+    with unchanged agreement by chance.
     """
     kappa = cohen_kappa(pairs)
     if kappa is None:

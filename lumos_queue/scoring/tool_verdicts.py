@@ -1,4 +1,4 @@
-"""All that a judge said of one task, as it is stored: an episode's answer in JSON. Scores are made again from it."""
+"""A judge's verdicts about a task, stored as an episode's answer in JSON. Scores are computed from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lumos_queue.scoring.tooleval import AnswerLabel, Preference, TaskLabel, Vot
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """The votes on one run, in order."""
+    """The votes on a run, in order."""
 
     ended: str  #: as JudgedRun.ended (prompts/judged_run.py)
     votes: tuple[Vote, ...]
@@ -31,7 +31,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class ToolVerdict:
-    """The votes on a run and, where it is compared, on the run it is compared with; a round for each vote."""
+    """The votes on a run and, in a comparison, on the other run, with a round for each vote."""
 
     verdict: RunVerdict
     opponent: RunVerdict | None = None
@@ -51,7 +51,7 @@ class ToolVerdict:
 
     @classmethod
     def from_text(cls, text: str) -> ToolVerdict:
-        """Raises ValueError for a text that `as_text` does not write."""
+        """Read the text that `as_text` writes. Raises ValueError for any other text."""
         try:
             fields = json.loads(text)
             opponent = _read_run(fields["against"]) if "against" in fields else None

@@ -1,8 +1,8 @@
-"""ToolEval's rates of tool agents from a judge's labels (spec/sum2act.md 6): what passes, who wins. Nothing is random.
+"""ToolEval's pass and win rates of tool agents from a judge's labels (spec/sum2act.md 6), without randomness.
 
-A judge gives each run several votes. ToolEval's own code flips a coin where its table says `unsure` and where two runs
-cannot be told apart; here both are worth 1/2, and so are votes that are tied. A run that is missing keeps its place in
-the denominator: it has failed, and loses.
+A judge gives each run several votes. ToolEval's own code flips a coin for `unsure` in its table and for two runs that
+are equally good. Here both count 1/2, and so do tied votes. A missing run stays in the denominator: it fails and
+loses.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SOLVED = {AnswerLabel.SOLVED: 1.0, AnswerLabel.UNSURE: 0.5, AnswerLabel.UNSOLVE
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One judgement of a run. `task` is None where it was not asked for: the answer solves, or there is no Finish."""
+    """A judgement of a run. `task` is None without a label of the task: the answer solves, or there is no Finish."""
 
     answer: AnswerLabel
     task: TaskLabel | None = None
@@ -64,30 +64,30 @@ class Vote:
 
 
 def majority(values: Sequence[float]) -> float:
-    """1 or 0 as the values, each from 0 to 1, are above or below 1/2 on the whole; 1/2 where they are tied."""
+    """Return 1 if the mean of the values, each from 0 to 1, is above 1/2, 0 if it is below, 1/2 for a tie."""
     twice, many = 2 * sum(values), len(values)
     return HALF if many and twice == many else float(twice > many)
 
 
 def strict_pass(votes: Sequence[Vote]) -> float:
-    """Whether most votes say that the answer solves the request."""
+    """Return whether most votes say that the answer solves the request: 1, 0, or 1/2 for a tie."""
     return majority([float(vote.answer == AnswerLabel.SOLVED) for vote in votes])
 
 
 def tooleval_pass(votes: Sequence[Vote]) -> float:
-    """Whether most votes pass by ToolEval's table."""
+    """Return whether most votes pass by ToolEval's table: 1, 0, or 1/2 for a tie."""
     return majority([vote.worth for vote in votes])
 
 
 def solvable_pass(votes: Sequence[Vote]) -> float:
-    """SoPR's share: the mean of the votes on the answer; 0 without votes."""
+    """Return SoPR's share: the mean of the votes on the answer; 0 without votes."""
     return fmean(_SOLVED[vote.answer] for vote in votes) if votes else FAIL
 
 
 def settle_round(own_vote: Vote | None, opponent_vote: Vote | None) -> float | None:
-    """Who wins a round without being compared: 1 the own run, 0 the other; None where a judge has to compare them.
+    """Return the result of a round without a comparison: 1 for the own run, 0 for the other, None to ask a judge.
 
-    None as a vote is a run that is missing, which loses; where both are, nobody wins.
+    A vote of None is a missing run, which loses; if both runs are missing, the result is 1/2.
     """
     if own_vote is None or opponent_vote is None:
         return HALF if own_vote is opponent_vote else float(own_vote is not None)
@@ -95,7 +95,7 @@ def settle_round(own_vote: Vote | None, opponent_vote: Vote | None) -> float | N
 
 
 def compare_round(own_first: Preference, other_first: Preference) -> float:
-    """Who wins a round by the judge, asked in both orders: a preference for one place over the other is a tie."""
+    """Return the result of a round from a judge's preferences in both orders; a preference for a position is a tie."""
     if (own_first, other_first) == (Preference.FIRST, Preference.SECOND):
         return PASS
     return FAIL if (own_first, other_first) == (Preference.SECOND, Preference.FIRST) else HALF

@@ -1,4 +1,4 @@
-"""Reading yes or no from an answer, from whole words by themselves: `eyes`, `No one knows`, `not yes` say neither."""
+"""Read yes or no from an answer, as a word by itself: `eyes`, `No one knows`, `not yes` are neither."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _DOUBT = re.compile(r"n['’]t\b|\b(?:not|cannot|never|neither|nor|no|hardly|if|
 
 
 def read_yes_no(text: str) -> bool | None:
-    """Whether the answer is yes or `True` (True), or no or `False` (False); None when it says neither, or both.
+    """Return True for the answers yes and `True`, False for no and `False`; None for neither, or both.
 
-    What counts is the first word, and what follows `answer is` or `Answer:`; each only before punctuation or the end.
+    The first word counts, and the word after `answer is` or `Answer:`; each only before punctuation or the end.
     """
     if is_no_answer(text):
         return None
@@ -47,5 +47,5 @@ def _is_doubtful(clause: str, match: re.Match[str]) -> bool:
 
 
 def contains_yes(text: str | None) -> bool:
-    """The rule of the LUMOS evaluation: `yes` anywhere in the answer; all else, also no answer at all, is no."""
+    """Apply the rule of the LUMOS evaluation: `yes` anywhere in the answer is yes; any other text, or None, is no."""
     return text is not None and "yes" in text.lower()

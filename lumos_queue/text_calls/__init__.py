@@ -1,1 +1,1 @@
-"""Calls that tool agents write as text: the three lines, and the same behind Markdown and other labels."""
+"""Calls that tool agents write as text: in three lines, and with Markdown and other labels."""

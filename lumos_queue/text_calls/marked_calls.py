@@ -1,4 +1,4 @@
-r"""Calls as instruct models write them: with Markdown around labels, names and JSON, and with other labels.
+r"""Read calls of instruct models, which write Markdown around labels, names and JSON, and other labels.
 
     **Action:** `state_for_orders`
     **Action Input:**
@@ -6,7 +6,7 @@ r"""Calls as instruct models write them: with Markdown around labels, names and 
     {"number": 17}
     ```
 
-A call is read as it is written or not at all. The first call of a text counts. What is read:
+A call is read as it is written or not at all. The first call of a text counts. Readable are:
 - before a label: list marks (`-`, `*`, `+`, `•`), numbers (`1.`, `1)`), quotation marks (`>`) and headings (`#`);
 - around a label: `*`, `_` and back quotes; behind it a number (`Action 1:`);
 - labels of a name: `Action`; `Action Name`, `Tool`, `Function`, `Tool Name` and `Function Name` only with arguments;
@@ -16,17 +16,17 @@ A call is read as it is written or not at all. The first call of a text counts. 
 - around a name and around JSON: back quotes, code fences, `*`; around a name also quotation marks and brackets;
 - `\_` in a name is `_`; a name may have `()` behind it;
 - a JSON object right behind a name, also in parentheses: `f({"a": 1})`, `f: {"a": 1}`;
-- `None`, `null` and `N/A` as the only arguments: there are none;
+- `None`, `null` and `N/A` as the only arguments: no arguments;
 - without a label, a JSON object that has one name and its arguments (`_NAME_KEYS`, `_INPUT_KEYS`), also as the value of
   its name (`{"function": {…}}`), as the first of a list, or in a tag (`<tool_call>`).
 
 Thoughts have drafts: sentences behind `Action:`, labels other than `Action:`, arguments that are no JSON object, and
-JSON without a label. They count only where no other call follows. Behind an observation of the model's own making a
-call counts only where there is none before it, not even one that cannot be read.
+JSON without a label. They count only if no other call follows. A call behind an observation that the model invented
+counts only if no call, readable or not, precedes it.
 
-A name with nothing behind it, or with only an observation, is a call without arguments, unless arguments are written
-elsewhere. Whatever else is behind a name makes it unreadable: the call has a problem.
-Time is linear in the text's length, and nothing is raised.
+A name without text behind it, or with only an observation, is a call without arguments, unless arguments are written
+elsewhere. Any other text behind a name makes the call unreadable: it has a problem.
+Reading takes linear time and never raises.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ MAX_QUOTE = 80  #: characters of the text that a problem quotes
 
 @dataclass(frozen=True, slots=True)
 class MarkedCall:
-    """A call, or what looks like a call and cannot be read."""
+    """A call, or text that looks like a call and is unreadable."""
 
     start: int  #: where it begins in the text
     name: str
@@ -104,9 +104,9 @@ class MarkedCall:
 
 
 def find_call(text: str) -> MarkedCall | None:
-    """Return the first call of a text; None where nothing looks like a call.
+    """Return the first call of a text; None if no text looks like a call.
 
-    What follows an observation is read only if nothing before it looks like a call.
+    Text after an observation is read only if no text before it looks like a call.
     """
     labels = list(_NAME_LABEL.finditer(text))
     ends = [match.start() for match in _OBSERVATION.finditer(text)]
@@ -123,7 +123,7 @@ def find_call(text: str) -> MarkedCall | None:
 
 
 def read_thought(text: str) -> str:
-    """Return a text before a call without the label `Thought`, and without the code fence that the call is in."""
+    """Return the text before a call, without the label `Thought` and without the code fence of the call."""
     label = _THOUGHT.match(text)
     thought = text[label.end() if label else 0 :].rstrip()
     before, _, line = thought.rpartition("\n")
@@ -151,9 +151,9 @@ def find_input(text: str, position: int) -> tuple[int, int, int] | None:
 
 
 def _find_labelled(text: str, start: int, end: int, labels: Sequence[re.Match[str]], count: int) -> MarkedCall | None:
-    """The call of the first `count` of these labels, which are between `start` and `end`; else a problem.
+    """The first call of the first `count` labels, which are between `start` and `end`; else a problem.
 
-    What may be a draft is passed over, if a call follows.
+    Drafts are skipped if a call follows.
     """
     drafts: list[MarkedCall] = []
     for index, label in enumerate(labels[:count]):
@@ -187,7 +187,7 @@ def _is_object(arguments: str) -> bool:
 
 
 def _read_labelled(text: str, start: int, label: re.Match[str], next_label: re.Match[str] | None) -> MarkedCall | None:
-    """The call at a label; None where the label has no name behind it, or is written once more."""
+    """The call at a label; None if no name follows the label, or if the label is repeated."""
     end = next_label.start() if next_label else len(text)
     exact = _EXACT.match(text, label.start())
     begin = _skip(_BEFORE_NAME, text, label.end())
@@ -237,7 +237,7 @@ def _read_direct(text: str, start: int, begin: int, name: str, position: int) ->
 
 
 def _read_arguments(text: str, position: int, limit: int) -> str:
-    """The JSON object behind a label, where there is one; else the code block, or all up to the next label."""
+    """The JSON object behind a label, else the code block, else the text up to the next label."""
     match = _INPUT_JSON.match(text, position)
     if match and (end := _find_end(text, match.end())) is not None:
         return text[match.end() : end]
@@ -252,7 +252,7 @@ def _read_arguments(text: str, position: int, limit: int) -> str:
 
 
 def _find_decision(text: str, start: int, end: int) -> MarkedCall | None:
-    """The first of the JSON objects at the beginning of a line that is a decision."""
+    """The first JSON object at the beginning of a line that is a decision."""
     for _ in range(MAX_OBJECTS):
         match = _LONE_JSON.search(text, start, end)
         after = _find_end(text, match.end()) if match else None
@@ -306,7 +306,7 @@ class _Member(NamedTuple):
 
 
 def _read_members(text: str, position: int) -> list[_Member]:
-    """The members of the JSON object that begins there, equal keys too; none where there is no such object."""
+    """The members of the JSON object at `position`, with equal keys; an empty list without an object."""
     members: list[_Member] = []
     if not text.startswith("{", position) or _find_end(text, position) is None:
         return []

@@ -1,12 +1,12 @@
-"""Replies of tool agents: a thought, a function's name and its arguments, on three lines.
+"""Read and write replies of tool agents: a thought, a function's name and its arguments, on three lines.
 
     Thought: The order's number is known, so its state can be looked up.
     Action: state_for_orders
     Action Input: {"number": 17}
 
-Reading is total: every text is a Reply. What a model writes behind its arguments, an observation of its own making for
-example, is not read. Since version 3 of the formulations the lines may be written as instruct models write them
-(marked_calls.py), and a call that cannot be read is not made. Exact lines are read alike in all versions.
+Reading never raises: every text is a Reply. Text behind the arguments, for example an observation that the model
+invented, is not read. Since version 3 of the formulations the lines may have the Markdown of instruct models
+(marked_calls.py), and an unreadable call is not made. All versions read exact lines in the same way.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Reply:
 
 
 def read_reply(text: str, version: int = MARKED, is_cut: bool = False) -> Reply:
-    """The first decision of a reply, as the formulations of that version read it.
+    """Return the first decision of a reply, as the formulations of that version read it.
 
-    `is_cut`: whether the reply ends at the limit of tokens: a name without arguments may lack its end then, and is no
-    call since version 3.
+    `is_cut`: whether the reply ends at the limit of tokens. Since version 3 a name without arguments is then no call,
+    because its end may be missing.
     """
     text = text[:MAX_REPLY]
     if version < MARKED:
@@ -56,9 +56,9 @@ def read_reply(text: str, version: int = MARKED, is_cut: bool = False) -> Reply:
 
 
 def _read_exact(text: str) -> Reply:
-    """As before version 3: the first line `Action:` that an `Action Input:` follows at once.
+    """The reader of versions 1 and 2: the first line `Action:` directly before an `Action Input:`.
 
-    Without such a pair it is the first line `Action:` that has nothing but a name, and the call has no arguments.
+    Without such a pair, the first line `Action:` with only a name is a call without arguments.
     """
     labels = [(match[1].lower(), match.start(), match.end()) for match in _LABEL.finditer(text)]
     actions = [index for index, label in enumerate(labels) if label[0] == "action"]
@@ -74,7 +74,7 @@ def _read_exact(text: str) -> Reply:
 
 
 def write_reply(reply: Reply) -> str:
-    """The three lines; one that only thinks has one line."""
+    """Return the three lines; a reply without an action has one line."""
     lines = [f"Thought: {reply.thought}"] if reply.thought else []
     if reply.action:
         lines += [f"Action: {reply.action}", f"Action Input: {reply.arguments}"]
@@ -82,7 +82,7 @@ def write_reply(reply: Reply) -> str:
 
 
 def _has_input(text: str, labels: Labels, index: int) -> bool:
-    """Whether the label after this one is the action's input, on the next line."""
+    """Whether the next label is the action's input, on the next line."""
     if index + 1 == len(labels) or labels[index + 1][0] != "action input":
         return False
     return "\n" not in text[labels[index][2] : labels[index + 1][1]].strip()
@@ -99,7 +99,7 @@ def _read_thought(text: str, labels: Labels, end: int) -> str:
 
 
 def _read_arguments(text: str, labels: Labels, index: int) -> str:
-    """The JSON object after the label, where there is one; else all up to the next label."""
+    """The JSON object after the label, else the text up to the next label."""
     begin = text[labels[index][2] :].lstrip()
     if begin.startswith("{"):
         try:
@@ -112,12 +112,12 @@ def _read_arguments(text: str, labels: Labels, index: int) -> str:
 
 
 def same_call(first: tuple[str, str], second: tuple[str, str]) -> bool:
-    """Whether two calls, (name, arguments as written), ask for the same: arguments in another order are the same."""
+    """Whether two calls, (name, arguments as written), are equal; the order of arguments does not count."""
     return first[0] == second[0] and canonical(first[1]) == canonical(second[1])
 
 
 def canonical(arguments: str) -> str:
-    """The arguments with sorted keys and without needless spaces; as they are where they are not JSON."""
+    """Return the arguments with sorted keys and without needless spaces; other texts than JSON only lose spaces."""
     try:
         return json.dumps(json.loads(arguments or "{}", strict=False), sort_keys=True, ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -1,1 +1,1 @@
-"""How alike two pictures, two texts, or a picture and a text are. Measures that need weights are `not run` without."""
+"""Similarity of two pictures, two texts, or a picture and a text. Measures without their weights are `not run`."""

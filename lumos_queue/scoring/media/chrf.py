@@ -1,7 +1,7 @@
 """chrF of two texts (Popović 2015): F-score of character n-grams up to 6, recall counting twice.
 
-A proxy: it never stands in the place of BERTScore. As sacrebleu's sentence-level chrF2: spaces left out, orders that
-either text is too short for left out of the mean.
+A proxy that never replaces BERTScore. It equals sacrebleu's sentence-level chrF2: spaces are ignored, and orders for
+which either text is too short are left out of the mean.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The scores of OpenAGI's paper, by models: CLIP score, BERTScore and ViT score. None is downloaded.
+"""The scores of OpenAGI's paper that need models: CLIP score, BERTScore and ViT score. No model is downloaded.
 
-Weights are named by variables: a folder, or an id in the cache of Hugging Face. What is not there is not run, and no
-other score is shown in its place. A score is only comparable with others of the same weights, so they are part of it.
+Environment variables name the weights: a folder, or an id in the cache of Hugging Face. A score without its weights is
+not run, and no other score replaces it. Scores are comparable only with the same weights, so their name is part of it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LAYERS = {"deberta-xlarge-mnli": 40}
 
 
 def find_score_weights(name: str) -> Path:
-    """The folder of a score's weights. Raises SpecError: 'not run: needs …'."""
+    """Return the folder of a score's weights. Raises SpecError: 'not run: needs …'."""
     score = SCORES[name]
     try:
         return find_weights(_choose(score))
@@ -52,7 +52,7 @@ def find_score_weights(name: str) -> Path:
 
 
 def name_score_weights(name: str) -> str:
-    """The weights that a score is computed with, as 'NAME@DIGEST': scores of other weights are not comparable.
+    """Return the name of a score's weights as 'NAME@DIGEST': scores of other weights are not comparable.
 
     NAME is the id, or a folder's last part; DIGEST is the beginning of the weights' sha256.
     """
@@ -65,7 +65,7 @@ _digest = cache(digest_of_weights)  # of gigabytes
 
 
 def has_score_weights(name: str) -> bool:
-    """Whether a score can be computed here: looked up once in a process for each choice of weights."""
+    """Whether a score can be computed on this machine; looked up once in a process for the same weights."""
     return _has_weights(_choose(SCORES[name]))
 
 
@@ -83,7 +83,7 @@ def _has_weights(weights: str) -> bool:
 
 
 def clip_score(image: bytes, text: str) -> float:
-    """max(0, cosine) of the embeddings of an image and a text (Hessel et al. 2021 without its weight of 2.5)."""
+    """Return max(0, cosine) of the embeddings of an image and a text (Hessel et al. 2021 without its weight of 2.5)."""
     import torch
 
     model, images, tokenizer = _load_clip(str(find_score_weights(CLIP)))
@@ -100,9 +100,9 @@ def clip_score(image: bytes, text: str) -> float:
 
 
 def vit_score(image: bytes, reference: bytes) -> float:
-    """max(0, cosine) of the pooled embeddings of two images: the class token's after the last layer and its norm.
+    """Return max(0, cosine) of the embeddings of two images: the class token's after the last layer and its norm.
 
-    The paper's name for a similarity; its code computed a distance instead (docs/experts.md).
+    The paper names a similarity; its code computes a distance instead (docs/experts.md).
     """
     import torch
 
@@ -115,7 +115,7 @@ def vit_score(image: bytes, reference: bytes) -> float:
 
 
 def bert_score(candidate: str, reference: str) -> float:
-    """F1 of BERTScore (Zhang et al. 2020), raw, without idf weights; 0 where either text is empty."""
+    """Return F1 of BERTScore (Zhang et al. 2020), raw, without idf weights; 0 where either text is empty."""
     import torch
 
     folder = str(find_score_weights(BERT))
@@ -129,7 +129,7 @@ def bert_score(candidate: str, reference: str) -> float:
 
 
 def _embed(folder: str, text: str) -> tuple[Any, Any]:
-    """Embeddings of length 1 of each token, and which tokens count: all but the special ones at both ends."""
+    """Embeddings of length 1 of each token, and the mask of the tokens that count: all but special tokens."""
     import torch
 
     model, tokenizer, layer = _load_bert(folder)

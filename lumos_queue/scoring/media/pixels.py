@@ -1,4 +1,4 @@
-"""Likeness of pictures without a model: SSIM and PSNR. Proxies: they never stand in the place of a ViT score."""
+"""Similarity of pictures without a model: SSIM and PSNR. They are proxies and never replace a ViT score."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Planes = NDArray[np.float64]  #: height x width x 3, 0 to 1
 
 
 def ssim(first: bytes, second: bytes) -> float:
-    """Mean structural similarity of two image files, -1 to 1, over RGB and the pixels whose window fits in.
+    """Return the mean structural similarity of two image files, -1 to 1, over RGB and pixels with a whole window.
 
-    Wang, Bovik, Sheikh and Simoncelli 2004, equation 13 with its window; the second picture is brought to the size of
+    Wang, Bovik, Sheikh and Simoncelli 2004, equation 13 with its window. The second picture is resized to the size of
     the first. Raises ValueError for a file that cannot be decoded, and a picture smaller than the window.
     """
     x, y = _read_pair(first, second)
@@ -31,7 +31,7 @@ def ssim(first: bytes, second: bytes) -> float:
 
 
 def psnr(first: bytes, second: bytes) -> float:
-    """Peak signal-to-noise ratio in dB; infinite for equal pictures. Raises ValueError as `ssim`."""
+    """Return the peak signal-to-noise ratio in dB; infinite for equal pictures. Raises ValueError as `ssim` does."""
     x, y = _read_pair(first, second)
     error = float(((x - y) ** 2).mean())
     return math.inf if error == 0 else -10 * math.log10(error)
@@ -55,7 +55,7 @@ def _decode(data: bytes) -> Image.Image:
 
 
 def _blur(planes: Planes) -> Planes:
-    """The Gaussian mean around each pixel whose window fits in."""
+    """The Gaussian mean around each pixel with a whole window."""
     weights = np.exp(-(np.arange(-_RADIUS, _RADIUS + 1) ** 2) / (2 * _SIGMA**2))
     weights /= weights.sum()
     for axis in (0, 1):
