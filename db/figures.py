@@ -10,10 +10,11 @@ from sqlalchemy import Connection, ScalarSelect, func, literal_column, select
 from db.models import CallSum, Item, ItemSum, JobRow, ScoreSum, VersionSum
 from db.states import ItemState
 
+#: states of few items, which are neither pending nor ended; each has an index
 _HELD = (
     ItemState.CLAIMED,
     ItemState.AWAITING,
-)  #: states of few items, which are neither pending nor ended; each has an index
+)
 
 
 @dataclass(frozen=True, slots=True)

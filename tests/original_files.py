@@ -60,9 +60,9 @@ def write_originals(folder: Path, rows: int = ROWS) -> dict[str, list[str]]:
 
 
 def words(command: str, folder: Path, paths: Mapping[str, str]) -> Iterator[str]:
-    """A command of `lumos` in words. FILES are the options that read the file of the benchmark it names.
+    """Yield the words of a command of `lumos`. FILES are the options that read the file of the named benchmark.
 
-    `places`: what other words in capitals stand for, alone or after a `=`.
+    `paths` has the replacements of other words in capitals, alone or after a `=`.
     """
     files = write_originals(folder / "files")
     _, name, *_ = parts = command.split(" ")

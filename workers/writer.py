@@ -34,9 +34,8 @@ class CommitResult:
     """The items that a commit claimed, and those that it ended."""
 
     claimed: Sequence[ClaimedItem]
-    refused: Mapping[int, str] = field(
-        default_factory=dict
-    )  #: items whose rows were refused, with the reason: they end
+    #: items whose rows were refused, with the reason: they end
+    refused: Mapping[int, str] = field(default_factory=dict)
 
 
 class CommitWriter:

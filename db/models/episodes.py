@@ -75,9 +75,8 @@ class ScoreRow(Base, table=True):
     metric: Mapped[str] = Field(primary_key=True)
     version: Mapped[str] = Field(primary_key=True)
     value: Mapped[float]  # from 0 to 1
-    trials: Mapped[int] = Field(
-        default=1
-    )  # that the value is the mean of: the steps of an episode that is judged by step
+    # that the value is the mean of: the steps of an episode that is judged by step
+    trials: Mapped[int] = Field(default=1)
     detail: Mapped[str] = long_text()
 
 

@@ -80,9 +80,8 @@ class JobRow(Base, table=True):
     name: Mapped[str] = Field(default="")  # what its submitter calls it; not part of the digest
     parent: Mapped[str | None] = Field(default=None)  # the job that it reruns or extends
     main_metric: Mapped[str] = Field(default="")  # the metric of its `score`; not part of the digest
-    plugins: Mapped[Any] = json(
-        nullable=True
-    )  # that it needs, as submitted; null: submitted before there were plug-ins
+    # that it needs, as submitted; null: submitted before there were plug-ins
+    plugins: Mapped[Any] = json(nullable=True)
     chosen: Mapped[str] = long_text()  # the filter that selected its tasks from the parent's; empty: no filter
 
 

@@ -25,9 +25,8 @@ class StepKey(Base):
 class TreeKey(StepKey):
     """The key of a step that may be part of a tree."""
 
-    parent: Mapped[int | None] = Field(
-        default=None
-    )  # position of the step it comes after, -1 at the root; null: no tree
+    # position of the step it comes after, -1 at the root; null: no tree
+    parent: Mapped[int | None] = Field(default=None)
 
 
 class SubgoalRow(StepKey, table=True):
@@ -65,9 +64,8 @@ class CompletionRow(TreeKey, table=True):
     waited: Mapped[float]  # before it was first sent, for a slot among the requests in flight
     lost: Mapped[float]  # with tries that failed and the pauses after them
     queued: Mapped[float]  # the part of `seconds` in the server's queue, if the server reports it
-    note: Mapped[str] = (
-        long_text()
-    )  # sha256 of images in the prompt; unusable parts of the server's reply; mostly empty
+    # sha256 of images in the prompt; unusable parts of the server's reply; mostly empty
+    note: Mapped[str] = long_text()
     candidates: Mapped[Any] = json(nullable=True)  # [text, logprob] of each, best first; null: none were requested
     reasoning: Mapped[str | None] = long_text(nullable=True)  # what the model thought before it replied; null: nothing
     reasoning_tokens: Mapped[int | None] = Field(default=None)  # of completion_tokens, where the server counts them
@@ -105,9 +103,8 @@ class ToolCallRow(StepKey, table=True):
     outputs_block: Mapped[str | None] = Field(default=None)
     message: Mapped[str] = long_text()
     seconds: Mapped[float]
-    provenance: Mapped[str] = Field(
-        default=""
-    )  # recorded, simulated, synthetic, live; empty: stored before there was this column
+    # recorded, simulated, synthetic, live; empty: stored before there was this column
+    provenance: Mapped[str] = Field(default="")
 
 
 class Approval(StepKey, table=True):

@@ -32,9 +32,8 @@ class EpisodeResult:
     seen: Sequence[tuple[Action, Execution]] = ()  #: its actions, in order; empty if the benchmark judges `by_answer`
     #: The judge's reply; '' if there was no answer to judge; None without a judge or without a vote.
     vote: str | None = None
-    tools: Mapping[str, str] = field(
-        default_factory=dict
-    )  #: the agent's tool options, such as the paths of databases and shops
+    #: the agent's tool options, such as the paths of databases and shops
+    tools: Mapping[str, str] = field(default_factory=dict)
     #: Loads the bytes of an artifact of the task or the actions by its sha256. Raises EpisodeError.
     artifact: Callable[[str], bytes] | None = None
     approved: str = ""  #: the text that a person approved last
@@ -103,11 +102,12 @@ class Benchmark:
 
     # --- rows
 
+    #: the splits that can be generated or read; for a file, the user names the split
     splits: tuple[str, ...] = (
         "train",
         "dev",
         "test",
-    )  #: the splits that can be generated or read; for a file, the user names the split
+    )
     #: The splits to test with: builds exclude their tasks. A split called 'test' is always a test split.
     test_splits: tuple[str, ...] = ("test",)
     #: The rows to test with, if a row is the same task in every split; None: the split of a task decides.

@@ -23,9 +23,8 @@ _COMMON = {
 }
 NAMES = tuple(frozenset(names.split()) for names in _COMMON.values())
 _NAME = re.compile(r"\b[A-Z][a-z]+\b")
-_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})"
-)  #: without an exponent, which may have no end
+#: without an exponent, which may have no end
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})")
 _TRIES = 40
 
 

@@ -49,9 +49,8 @@ class Tally:
     unwritten: Counter[str] = field(default_factory=Counter)  #: formulation and reason, where writing an episode failed
     repeated: int = 0  #: rows equal to another row of their file
     unverified: set[str] = field(default_factory=set)  #: benchmarks whose rows may not be the published ones
-    stated_benchmarks: set[str] = field(
-        default_factory=set
-    )  #: benchmarks whose rows a person stated to be the published ones
+    #: benchmarks whose rows a person stated to be the published ones
+    stated_benchmarks: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

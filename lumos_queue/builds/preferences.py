@@ -15,6 +15,7 @@ from lumos_queue.records import MODULES, Annotation, Completion
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
+#: endings that the models caused
 FAILED = (
     "limit",
     "no_answer",
@@ -22,7 +23,7 @@ FAILED = (
     "unreadable",
     "gave_up",
     "infeasible",
-)  #: endings that the models caused
+)
 
 
 @dataclass(frozen=True, slots=True)

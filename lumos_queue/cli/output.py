@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 #: Whether the command was called with --json. It is set once, when the command starts.
 as_json = False
-_MARKUP = re.compile(
-    r"\[|\\{1,32}"
-)  #: the characters that rich reads as markup: a bracket, and backslashes in parts of up to 32
+#: the characters that rich reads as markup: a bracket, and backslashes in parts of up to 32
+_MARKUP = re.compile(r"\[|\\{1,32}")
 
 
 def emit(value: dict[str, Any]) -> None:

@@ -17,9 +17,8 @@ from lumos_queue.reports.lanes import Cell
 from lumos_queue.util.display import harmless, one_line
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>&|~$^#@]|(?<![0-9]):(?=\S)|(?<=[wW])\.")
-_FIRST = re.compile(
-    r"[-+=:]|\d+(?=[.)](?:\s|$))"
-)  #: what begins a list, a heading or a quotation at the start of a line
+#: what begins a list, a heading or a quotation at the start of a line
+_FIRST = re.compile(r"[-+=:]|\d+(?=[.)](?:\s|$))")
 
 
 def render_markdown(page: Document) -> str:

@@ -57,9 +57,8 @@ class PaperRow:
     formulation: str = ""  #: formulation of this project; empty for a quoted row
     domain: str = ""  #: in the name of the weights
     size: str = ""  #: '' for 7B or '-13B'
-    weights: Mapping[str, str] = field(
-        default_factory=dict
-    )  #: role to the name of weights, if it does not follow from domain, formulation and size
+    #: role to the name of weights, if it does not follow from domain, formulation and size
+    weights: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)  #: tool role to the model that the papers used
     source: str = "[P]"  #: [P] ACL version, [P1] arXiv v1, [P3] arXiv v3
     note: str = ""

@@ -111,8 +111,8 @@ def gold_conversations(
 ) -> list[Conversation]:
     """Return the replies of each role if everything happens as in `annotation`.
 
-    `rationale` is what `cot` says before the answer; `own_replies` are a model's own words, by role, which are taken
-    instead of the gold solution's. The limit of subgoals does not count: who stops, says so.
+    `rationale` is the text of `cot` before the answer. `own_replies` are replies of a model, by role, which replace
+    those of the gold solution. The limit of subgoals does not count: a reply states the end.
     Raises SpecError when the generator does not accept the gold replies unchanged.
     """
     asks: dict[str, list[Ask]] = {}

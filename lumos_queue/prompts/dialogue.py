@@ -132,7 +132,7 @@ class Dialogue:
         self._demonstrations = demonstrations
         self._planner, self._grounder, self._solver = map(self._begin, ("planner", "grounder", "solver"))
         self._subgoal: Subgoal | None = None
-        self._result = ""  #: of the current subgoal, as the planner is told it
+        self._result = ""  #: of the current subgoal, as the planner is sent it
         self._results: dict[str, str] = {}  #: `Subgoal 1` to its result, where the last action gave one
 
     def _begin(self, role: str) -> _Conversation:

@@ -87,7 +87,7 @@ def within_bounds(steps: Sequence[JudgedStep]) -> tuple[tuple[JudgedStep, ...], 
 
 
 def truncate(text: str, limit: int) -> str:
-    """The beginning of a text that is too long, which says so; never more than `most` characters."""
+    """Return at most `limit` characters of a text; a text that is cut off ends in `...`."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 

@@ -27,7 +27,7 @@ gives the whole result. A person reads the list before anything of it is done. W
 UNREAD = "No numbered list could be read from this. Write a numbered list, one line for each thing to do."
 _NOW = "Now do line"
 _ASKED = re.compile(rf"^{_NOW} ([0-9]+), and nothing else: (.*)$", re.MULTILINE)
-MAX_RESULT = 4_000  #: characters of what a line gave, as later lines are told
+MAX_RESULT = 4_000  #: characters of the result of a line in the prompts of later lines
 
 
 @dataclass(frozen=True, slots=True)

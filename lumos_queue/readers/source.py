@@ -21,7 +21,7 @@ Row = tuple[int, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that a person named, and the expectation: `what` follows "is not" and "Expected" in messages."""
+    """A file that a person named, and the expectation: `description` follows "is not" and "Expected" in messages."""
 
     path: Path | None
     description: str

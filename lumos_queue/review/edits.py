@@ -20,9 +20,8 @@ class Changes:
     """Changes of an annotation. Numbers count from 1."""
 
     subgoals: Mapping[int, str] = field(default_factory=dict)  #: by number; the label may be omitted
-    actions: Mapping[tuple[int, int], str] = field(
-        default_factory=dict
-    )  #: by subgoal and position in it, as `R1 = Name(…)`
+    #: by subgoal and position in it, as `R1 = Name(…)`
+    actions: Mapping[tuple[int, int], str] = field(default_factory=dict)
     text: str = ""  #: instead of both: the whole annotation, in the format of `annotation_text`
 
 

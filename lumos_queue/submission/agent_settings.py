@@ -19,9 +19,8 @@ from lumos_queue.submission.agents import parse_pairs
 
 LARGEST = 2**31 - 1  #: of a limit and of max_tokens; the largest number that both databases can store
 COUNTED_BY_FORMULATION = {"steps": "steps", "depth": "depth", "unit": "depth"}  #: name to the limit it needs
-_NUMBER = re.compile(
-    r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII
-)  # float() reads 1_0, ٣ and -0, too
+# float() reads 1_0, ٣ and -0, too
+_NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 SAMPLED = ("temperature", "top_p", "max_tokens", "beams", "epsilon")
 MAX_BEAMS = 1000
 

@@ -161,12 +161,12 @@ def _run_other(kind: Any, model: Any, arguments: Any, rows: Any, collate: Any, *
     )
     compute = trainer.compute_loss
 
-    def counted(model: Any, inputs: dict[str, Any], *extra_arguments: Any, **keywords: Any) -> Any:
-        # Padding has no attention; a collator that gives no mask has labels or ids alone, and none is such here.
+    def compute_and_count(model: Any, inputs: dict[str, Any], *extra_arguments: Any, **keywords: Any) -> Any:
+        # Padding has no attention. Every collator used here gives a mask.
         clock.tokens += int(inputs["attention_mask"].sum())
         return compute(model, inputs, *extra_arguments, **keywords)
 
-    trainer.compute_loss = counted
+    trainer.compute_loss = compute_and_count
     trainer.train()
     return clock.rate()
 

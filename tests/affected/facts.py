@@ -35,9 +35,8 @@ class Facts:
     identifiers: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()  #: words in strings
     commands: frozenset[str] = frozenset()  #: words that can be commands: among the first of a line of a string
-    literals: frozenset[str] = (
-        frozenset()
-    )  #: strings that are a single word: names by which code looks up plug-ins and tables
+    #: strings that are a single word: names by which code looks up plug-ins and tables
+    literals: frozenset[str] = frozenset()
     file_paths: frozenset[str] = frozenset()  #: strings that can be the path or name of a file or folder
     file_names: frozenset[str] = frozenset()  #: parts of strings that look like file names
     scripts: frozenset[str] = frozenset()  #: words that can be names of console scripts

@@ -40,9 +40,8 @@ class DomainReport:
     violations: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  #: by command
-    memory: dict[str, int] = field(
-        default_factory=dict
-    )  #: peak in bytes while commands `work`, and while jobs are `shown`
+    #: peak in bytes while commands `work`, and while jobs are `shown`
+    memory: dict[str, int] = field(default_factory=dict)
 
     def note_memory(self, phase: str) -> None:
         """Record the peak of memory since the last note for a phase."""

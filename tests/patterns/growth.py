@@ -34,7 +34,7 @@ class Growth:
 def find_growth(pattern: str, flags: int = 0, is_search: bool = True, whole: bool = False) -> Growth | None:
     """Return a text on which the pattern takes more than linear time, or None.
 
-    `searched`: the match may begin at every character. `whole`: it must end with the text (`fullmatch`).
+    `is_search`: the match may begin at every character. `whole`: it must end with the text (`fullmatch`).
     """
     automaton = Automaton(pattern, flags, is_search, whole)
     cycles = _find_cycles(automaton, automaton.links)

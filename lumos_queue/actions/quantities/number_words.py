@@ -30,9 +30,8 @@ SCALES = {
 _PARTS = "half halves third thirds quarter quarters fifth fifths sixth sixths eighth eighths tenth tenths".split()  # noqa: SIM905
 _OTHERS = "hundredth hundredths thousandth thousandths mil mio thou score gross sextillion myriad".split()  # noqa: SIM905
 #: A unit with one of these words is a part of the number that was not read.
-NUMBER_WORDS = frozenset(
-    [*_SMALL, *_TENS, *SCALES, *(f"{word}s" for word in SCALES), *_PARTS, *_OTHERS]
-)  # `second` is left out: it is a unit
+# `second` is left out: it is a unit
+NUMBER_WORDS = frozenset([*_SMALL, *_TENS, *SCALES, *(f"{word}s" for word in SCALES), *_PARTS, *_OTHERS])
 
 _WORD = re.compile(r"[\s-]*([a-z]+)\b", re.IGNORECASE)
 

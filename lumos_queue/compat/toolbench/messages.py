@@ -25,9 +25,8 @@ class Wording:
 
     system: str = ""
     user: str = ""
-    messages: Mapping[int, str] = field(
-        default_factory=dict
-    )  #: number of a decision to its message about earlier decisions
+    #: number of a decision to its message about earlier decisions
+    messages: Mapping[int, str] = field(default_factory=dict)
 
 
 def messages_of(decisions: Sequence[RecordedDecision], last: int, wording: Wording) -> list[list[Message]]:

@@ -18,7 +18,7 @@ HIGH, LOW = SUBGOALS = ("high", "low")  #: how large a subgoal is; low: one acti
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """One example: a task, its plan in words, and the expected annotation."""
+    """One example: a task, its plan as text, and the expected annotation."""
 
     task: str
     plan: str

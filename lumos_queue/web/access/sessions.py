@@ -27,9 +27,8 @@ class Session:
     began_at: float
     used_at: float
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))  #: sent by its forms
-    notices: list[tuple[str, bool]] = field(
-        default_factory=list
-    )  #: (text, whether it reports an error), for the next page
+    #: (text, whether it reports an error), for the next page
+    notices: list[tuple[str, bool]] = field(default_factory=list)
 
     def is_own(self, token: str) -> bool:
         return hmac.compare_digest(self.token.encode(), token.encode())

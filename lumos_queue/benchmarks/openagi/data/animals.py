@@ -61,6 +61,7 @@ COLOURS: Mapping[str, Colour] = MappingProxyType(
         "white": (245, 245, 240),
     }
 )
+#: word → name of the colour
 COLOUR_WORDS: Mapping[str, str] = MappingProxyType(
     {name: name for name in COLOURS} | {"gray": "grey", "purple": "violet"}
-)  #: word → name of the colour
+)
