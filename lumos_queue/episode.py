@@ -81,7 +81,7 @@ class StepContext:
 
     position: int
     branch: int
-    #: The variables of the actions so far, in a tree of those on the path from its root.
+    #: The variables of the actions so far. In a tree search: of the actions on the path from the root.
     variables: Variables = field(default_factory=dict)
     done: Sequence[tuple[Action, Execution]] = ()  #: these actions, in order; a session is rebuilt from them
     step: Callable[[Command, int, int], Awaitable[Result]] | None = None  #: carries out a command at position, branch

@@ -116,7 +116,7 @@ class Slice:
         raise Fenced("this process could not report to the database in time")
 
     def _count_slots(self) -> int:
-        """Return how many items may run at once: one more while all of them wait for evidence (evidence.py)."""
+        """Return how many items may run at once: one more while all wait for evidence (endpoints/evidence.py)."""
         usual = self._job.concurrency or self._row.concurrency or self._settings.concurrency
         slots = min([usual, *self._suspects.values()])
         suspended_items = sum(gate.suspended for gate in self._context.traffic.values())
@@ -217,7 +217,7 @@ class Slice:
         tasks = [self._tasks[item] for item in refusals if item in self._tasks]
         await _cancel(tasks)
         self._outbox.forget(refusals, contents)
-        self._is_stopped |= self._row.kind == "train"  # later items would need them
+        self._is_stopped |= self._row.kind == "train"  # a later item of a training needs the earlier ones
         self.result.finished += len(tasks)
 
 
