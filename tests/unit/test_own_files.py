@@ -394,7 +394,7 @@ def test_the_title_is_the_name_of_the_file(name, title):
 
 
 def test_a_stored_name_is_never_imported():
-    with pytest.raises(SpecError, match="benchmark of a file"):
+    with pytest.raises(SpecError, match="made from a data file"):
         open_benchmark("file:os:path")
 
 
