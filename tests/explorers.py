@@ -31,7 +31,7 @@ SECONDS = 60  #: that a request may take, and that a server may take to stop
 
 
 @dataclass
-class RoleDoor:
+class RoleLogin:
     """Accepts each user in `people` with any secret but ''; tests change the rights of users."""
 
     people: dict[str, Role]
@@ -84,15 +84,15 @@ class Explorer:
     def client(self, name: str = "") -> Client:
         """Return a client that has logged in with the token, or as the user of that name."""
         client = self.visitor()
-        secret = self.site.door.token if isinstance(self.site.door, TokenLogin) else "any"
+        secret = self.site.login_method.token if isinstance(self.site.login_method, TokenLogin) else "any"
         answer = client.post("/login", data={"name": name, "secret": secret})
         assert answer.status_code == 303, answer.text
         return client
 
     @property
     def login_url(self) -> str:
-        assert isinstance(self.site.door, TokenLogin)
-        return f"{self.url}/login?token={self.site.door.token}"
+        assert isinstance(self.site.login_method, TokenLogin)
+        return f"{self.url}/login?token={self.site.login_method.token}"
 
 
 class Client(httpx2.Client):
@@ -113,12 +113,12 @@ class Client(httpx2.Client):
 
 
 @contextmanager
-def call_explorer(database: Database, door: LoginMethod | None = None, **settings: Any) -> Iterator[Explorer]:
+def call_explorer(database: Database, login_method: LoginMethod | None = None, **settings: Any) -> Iterator[Explorer]:
     """Open an explorer of the database that is called in this process; by default behind a token.
 
     Only one may be open, and not in a thread that drives a browser, because that has an event loop.
     """
-    app, site = _get_app(), _make_site(database, door, "lumos-8642", settings)
+    app, site = _get_app(), _make_site(database, login_method, "lumos-8642", settings)
     assert app.state.site is None, "another explorer is open"
     app.state.site = site
     transport = AppTransport(app)
@@ -141,13 +141,13 @@ def _get_app() -> FastAPI:
 
 
 @contextmanager
-def serve_explorer(database: Database, door: LoginMethod | None = None, **settings: Any) -> Iterator[Explorer]:
+def serve_explorer(database: Database, login_method: LoginMethod | None = None, **settings: Any) -> Iterator[Explorer]:
     """Serve an explorer of the database in a thread of this process; by default behind a token."""
     with closing(socket.socket()) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)  # before the server starts, so that early clients wait
         port = listener.getsockname()[1]
-        site, url = _make_site(database, door, f"lumos-{port}", settings), f"http://127.0.0.1:{port}"
+        site, url = _make_site(database, login_method, f"lumos-{port}", settings), f"http://127.0.0.1:{port}"
         server = make_server(make_app(site, {url}))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
@@ -162,8 +162,15 @@ def serve_explorer(database: Database, door: LoginMethod | None = None, **settin
             assert not thread.is_alive(), f"the server has not stopped in {SECONDS} s"
 
 
-def _make_site(database: Database, door: LoginMethod | None, cookie: str, settings: Mapping[str, Any]) -> AppState:
+def _make_site(
+    database: Database, login_method: LoginMethod | None, cookie: str, settings: Mapping[str, Any]
+) -> AppState:
     site_settings = Settings(database_url=database.url, user="ann@here", **settings)
     return AppState(
-        site_settings, database, door or TokenLogin("ann@here"), LiveJobs(database, site_settings), cookie, secure=False
+        site_settings,
+        database,
+        login_method or TokenLogin("ann@here"),
+        LiveJobs(database, site_settings),
+        cookie,
+        secure=False,
     )

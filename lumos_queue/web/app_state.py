@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from db.connection import Database
 from lumos_queue.settings import Settings
+from lumos_queue.web.access.client_address import Proxies
 from lumos_queue.web.access.login_limits import LoginAttempts
 from lumos_queue.web.access.login_methods import LoginMethod
 from lumos_queue.web.access.sessions import Sessions
@@ -25,11 +26,12 @@ class AppState:
 
     settings: Settings
     database: Database
-    door: LoginMethod
+    login_method: LoginMethod
     live: LiveJobs
     cookie: str  #: the name of the session's cookie: browsers share cookies among the ports of a host
     secure: bool  #: whether it is served with TLS
     flower: str = ""  #: the address of Flower; '' if it is unknown
+    proxies: Proxies = field(default_factory=Proxies)
     sessions: Sessions = field(default_factory=Sessions)
     attempts: LoginAttempts = field(default_factory=LoginAttempts)
     drafts: Drafts = field(default_factory=Drafts)

@@ -43,7 +43,7 @@ def find_request_context(request: Request) -> RequestContext:
     """Return the request with its person and session. Raises NeedsLogin if nobody has logged in."""
     site = get_app_state(request)
     session = site.sessions.find(request.cookies.get(site.cookie, ""))
-    person = site.door.find(session.person) if session else None
+    person = site.login_method.find(session.person) if session else None
     if session is None or person is None:
         raise NeedsLogin
     return RequestContext(request, site, person, session)

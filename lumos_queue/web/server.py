@@ -46,27 +46,27 @@ def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> N
     Raises SpecError if the address is not available, or if other machines could reach it without a password.
     """
     _check(options)
-    door: LoginMethod = (
+    login_method: LoginMethod = (
         PasswordLogin(PasswordFile(options.passwords))
         if options.passwords
         else TokenLogin(settings.user, settings.web_token)
     )
     with _listen(options.host, options.port) as server_socket, database(settings, create=True) as job_database:
         address, port = server_socket.getsockname()[:2]
-        _require_password(address, door)
+        _require_password(address, login_method)
         secure = options.certificate is not None
         origin = str(Origin("https" if secure else "http", address, port))
         site = AppState(
             settings,
             job_database,
-            door,
+            login_method,
             LiveJobs(job_database, settings),
             cookie=f"lumos-{port}",
             secure=secure,
             flower=options.flower,
         )
         app = make_app(site, _origins(options, address, port, secure))
-        say(f"the explorer is at {origin}{_entrance(door, settings)} until Ctrl-C")
+        say(f"the explorer is at {origin}{_entrance(login_method, settings)} until Ctrl-C")
         if warning := _reach_warning(address, secure):
             say(warning)
         server = make_server(app, options.certificate, options.key)
@@ -104,10 +104,10 @@ def make_server(app: FastAPI, certificate: Path | None = None, key: Path | None 
     return _Server(config, app.state.site.live)
 
 
-def _entrance(door: LoginMethod, settings: Settings) -> str:
+def _entrance(login_method: LoginMethod, settings: Settings) -> str:
     """The path of the printed address. It contains the token only if it is new, because the line may go into a log."""
-    if isinstance(door, TokenLogin) and not settings.web_token:
-        return f"/login?{urlencode({'token': door.token})}"
+    if isinstance(login_method, TokenLogin) and not settings.web_token:
+        return f"/login?{urlencode({'token': login_method.token})}"
     return "/jobs"
 
 
@@ -143,9 +143,9 @@ def _origins(options: Serving, address: str, port: int, secure: bool) -> set[str
     return {str(Origin(scheme, host.lower(), port)) for host in hosts} | {f"https://{name}" for name in names}
 
 
-def _require_password(address: str, door: LoginMethod) -> None:
+def _require_password(address: str, login_method: LoginMethod) -> None:
     """Raise SpecError if other machines could reach an explorer without passwords."""
-    if not ipaddress.ip_address(address).is_loopback and not door.asks_password:
+    if not ipaddress.ip_address(address).is_loopback and not login_method.asks_password:
         raise SpecError(
             f"{address} can be reached from other machines, and a token is for this machine only: "
             "give --passwords FILE, which lumos web add-person writes, or serve on 127.0.0.1."

@@ -11,7 +11,7 @@ import pytest
 from db.connection import Database, open_database
 from db.migrate import upgrade
 from lumos_queue.web.access.users import Role
-from tests.explorers import CHROMIUM, Explorer, RoleDoor, call_explorer, serve_explorer
+from tests.explorers import CHROMIUM, Explorer, RoleLogin, call_explorer, serve_explorer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -43,7 +43,7 @@ def explorer(database) -> Iterator[Explorer]:
 def many(database) -> Iterator[Explorer]:
     """An explorer with named users, without a server: rita is a reader, anna an annotator, otto an operator."""
     people = {"rita": Role.READER, "anna": Role.ANNOTATOR, "otto": Role.OPERATOR}
-    with call_explorer(database, RoleDoor(people)) as caller:
+    with call_explorer(database, RoleLogin(people)) as caller:
         yield caller
 
 

@@ -153,9 +153,9 @@ def test_who_may_do_what(many, database, audit):
         assert rita.submit(f"/annotate/{audit}/{path}", form).status_code == 403, path
     assert anna.get("/annotate/new").status_code == anna.submit("/annotate/new", {"name": "b"}).status_code == 403
     assert anna.get(f"/annotate/{audit}/export").status_code == 403  # it has the labels of others
-    many.site.door.people["anna"] = Role.READER
+    many.site.login_method.people["anna"] = Role.READER
     assert anna.submit(f"/annotate/{audit}/label", form).status_code == 403
-    del many.site.door.people["anna"]
+    del many.site.login_method.people["anna"]
     assert anna.post(f"/annotate/{audit}/label", data=form, headers={"hx-request": "true"}).status_code == 401
     assert given(database) == []
 

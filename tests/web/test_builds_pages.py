@@ -17,7 +17,7 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.submission.build_request import make_build
 from lumos_queue.web.access.users import Role
 from lumos_queue.web.drafts import Draft
-from tests.explorers import Client, Explorer, RoleDoor, call_explorer
+from tests.explorers import Client, Explorer, RoleLogin, call_explorer
 from tests.services import wait_until
 from tests.web.conversions import convert_rows
 
@@ -219,7 +219,7 @@ def test_only_operators_prepare_builds_and_their_test_splits_are_fetched_files(s
     fetched.mkdir(parents=True)
     (fetched / "SVAMP.json").write_text("[]")
     (tmp_path / "secret.json").write_text("[]")
-    with call_explorer(stored, RoleDoor(people), home=tmp_path) as explorer:
+    with call_explorer(stored, RoleLogin(people), home=tmp_path) as explorer:
         for name in ("rita", "anna"):
             client = explorer.client(name)
             assert client.get("/builds").status_code == 200 and "New build" not in client.get("/builds").text

@@ -19,7 +19,7 @@ from lumos_queue.builds.folder import MANIFEST
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.web.access.users import Role
 from tests.claims import claim, fail, holder
-from tests.explorers import RoleDoor, serve_explorer
+from tests.explorers import RoleLogin, serve_explorer
 from tests.page_jobs import FAILED, RIGHT, WRONG, evaluation
 from tests.page_parts import HOSTILE
 from tests.scored_jobs import create_scored_job
@@ -87,14 +87,14 @@ def test_a_mistake_in_a_part_of_a_page_is_told_as_text(database, chromium):
     context = chromium.new_context()
     page = context.new_page()
     page.set_default_timeout(60_000)
-    door = RoleDoor({"anna": Role.ANNOTATOR})
-    with serve_explorer(database, door) as explorer:
+    login_method = RoleLogin({"anna": Role.ANNOTATOR})
+    with serve_explorer(database, login_method) as explorer:
         page.goto(f"{explorer.url}/login?next=/annotate/first")
         page.fill("#name", "anna")
         page.fill("#secret", "any")
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="Place 1").wait_for()
-        door.people["anna"] = Role.READER
+        login_method.people["anna"] = Role.READER
         page.keyboard.press("1")
         page.get_by_role("alert").get_by_text("anna is reader: this needs the role annotator.").wait_for()
     with database.engine.connect() as connection:

@@ -55,7 +55,7 @@ def preview(visit: Operating, form: Annotated[BuildForm, Depends(read_form)]) ->
     site = visit.site
     try:
         target = folder_of(site.settings, form.name)
-        options = form.read(site.database, site.settings, not site.door.asks_password)
+        options = form.read(site.database, site.settings, not site.login_method.asks_password)
         draft = Draft(form.name, options, visit.person.name)
 
         def work(tell: Tell):

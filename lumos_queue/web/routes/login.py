@@ -48,10 +48,10 @@ def _admit(request: Request, site: AppState, name: str, secret: str, target: str
         answer = _form(site, target, f"Too many logins have failed: try again in {seconds} s.", 429, name)
         answer.headers["retry-after"] = str(seconds)
         return answer
-    person = site.door.admit(name, secret)
+    person = site.login_method.admit(name, secret)
     if person is None:
         site.attempts.note_failure(*keys)
-        wrong = "Name or password is wrong." if site.door.asks_password else "The token is wrong."
+        wrong = "Name or password is wrong." if site.login_method.asks_password else "The token is wrong."
         return _form(site, target, wrong, 403, name)
     site.attempts.forget(keys[0])
     answer = RedirectResponse(_own_path(target), 303)
@@ -66,7 +66,7 @@ def _form(site: AppState, target: str, wrong: str = "", status: int = 200, name:
         "login.html",
         status,
         title="Log in",
-        asks_password=site.door.asks_password,
+        asks_password=site.login_method.asks_password,
         wrong=wrong,
         name=name,
         next=_own_path(target),

@@ -139,13 +139,13 @@ def test_nothing_secret_is_in_a_page(explorer, database):
     client = explorer.client()
     for path in ("/jobs", f"/jobs/{job}", "/login", "/nowhere"):
         text = client.get(path).text
-        assert explorer.site.door.token not in text and explorer.site.settings.database not in text
+        assert explorer.site.login_method.token not in text and explorer.site.settings.database not in text
         assert client.cookies[explorer.site.cookie] not in text
 
 
 def test_the_printed_address_lets_in_and_leads_only_to_own_pages(explorer):
     client = explorer.visitor()
-    token = explorer.site.door.token
+    token = explorer.site.login_method.token
     assert client.get("/login?token=wrong").status_code == 403
     for target, reached in (
         ("/jobs?where=x", "/jobs?where=x"),
