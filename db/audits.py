@@ -14,6 +14,7 @@ from db.connection import Database, now
 from db.filter_sql import conditions, newest_score
 from db.filters import Filter, Term
 from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label, SubgoalRow
+from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
 from lumos_queue.scoring.sampling import AuditKind, SampledEpisode, sample_strata, side_of, stratum_of, stratum_of_run
@@ -90,10 +91,11 @@ def sample_audit(
     seed: int,
     kind: AuditKind = AuditKind.ANNOTATIONS,
     twice: float = 0.0,
+    action: PersonAction | None = None,
 ) -> list[SampledEpisode]:
     """Draw a sample of the episodes that meet the filter, and store it under a new name.
 
-    `twice`: the share of the sample that two people label.
+    `twice`: the share of the sample that two people label. `action` is recorded with the audit.
 
     Raises SpecError when the name is taken or not valid, when no episode fits, when `size` is less than the number of
     strata, or when `twice` is not a share.
@@ -110,6 +112,9 @@ def sample_audit(
     try:
         with database.writer.begin() as connection:
             connection.execute(insert(Audit).values(**audit, created_at=now()))
+            if action:
+                detail = f"{len(sample):,} of {kind} where '{query}', seed {seed}, {twice:g} of them twice"
+                action.record(connection, detail)
             connection.execute(
                 insert(AuditSample),
                 [

@@ -26,6 +26,7 @@ from db.states import ItemState, JobState
 from db.sums import add_counted
 from db.text_blocks import insert_texts
 from db.time_conditions import now_after
+from db.web_actions import PersonAction
 from lumos_queue.commands import Step
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.records import Outcome, Score, Task, Verdict
@@ -76,12 +77,14 @@ def store_episodes(
     origin: str,
     dataset: str | None = None,
     again: bool = False,
+    action: PersonAction | None = None,
 ) -> tuple[str, bool]:
     """Store the episodes as a job that is done; returns its id and whether it is new (else it was stored before).
 
     `origin` is 'imported' or 'corrected'. `dataset` is the digest of a new dataset for tasks that are not stored yet;
-    it may be None when all tasks are stored. Memory grows by eight bytes for each episode. Raises whatever `episodes`
-    raises, after removing the rows stored so far.
+    it may be None when all tasks are stored. `action` is recorded in the transaction that makes the episodes visible.
+    Memory grows by eight bytes for each episode. Raises whatever `episodes` raises, after removing the rows stored so
+    far.
     """
     job = new_id()
     with database.writer.begin() as connection:
@@ -97,7 +100,7 @@ def store_episodes(
         remove(database, stale_job)
     try:
         keys_by_ending = _write(database, job, new, origin, dataset, iter(episodes))
-        _publish(database, job, dataset, keys_by_ending)
+        _publish(database, job, dataset, keys_by_ending, action)
     except BaseException:
         with suppress(Exception):  # the first error is the one to report
             remove(database, job)
@@ -233,7 +236,13 @@ def _counts(journal: EpisodeJournal) -> tuple[int, int, int]:
     return journal.figures.calls, journal.figures.prompt_tokens, journal.figures.completion_tokens
 
 
-def _publish(database: Database, job: str, dataset: str | None, keys_by_ending: dict[str, array[int]]) -> None:
+def _publish(
+    database: Database,
+    job: str,
+    dataset: str | None,
+    keys_by_ending: dict[str, array[int]],
+    action: PersonAction | None,
+) -> None:
     """Give every episode its ending, and the job its state, which makes them visible."""
     with database.writer.begin() as connection:
         _require(connection, job)
@@ -241,6 +250,8 @@ def _publish(database: Database, job: str, dataset: str | None, keys_by_ending: 
             for start in range(0, len(keys), 10_000):
                 rows = [(key, ending) for key in keys[start : start + 10_000]]
                 update_rows(connection, EpisodeRow.__table__, ("id", "ending"), rows, "s.ending = ''", "finished_at")
+        if action:
+            action.record(connection, f"stored as job {job}")
         add_counted(connection, 0, Item.job == job)
         count = sum(map(len, keys_by_ending.values()))
         stored_count = select(func.count()).where(TaskRow.dataset == dataset).scalar_subquery()

@@ -17,6 +17,7 @@ from db.sums import change_states
 from db.sweep import change_items
 from db.time_conditions import now_after
 from db.wait_reasons import PAUSED_BY_PERSON
+from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 
 _OWED = Item.state == ItemState.OWED
@@ -107,22 +108,28 @@ def _idle() -> tuple[ColumnElement[bool], ...]:
     return tuple(~exists().where(Item.job == JobRow.id, Item.state == state) for state in UNFINISHED)
 
 
-def pause(database: Database, job: str) -> str:
-    """Pause a job: its items in flight are given back, and their steps stay. Return the new state."""
+def pause(database: Database, job: str, action: PersonAction | None = None) -> str:
+    """Pause a job: its items in flight are given back, and their steps stay. Return the new state.
+
+    `action` is recorded with the change.
+    """
     with database.writer.begin() as connection:
-        _require(connection, job)
+        _record(connection, action, _require(connection, job).state)
         statement = update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN))
         connection.execute(statement.values(state=JobState.PAUSED, waiting=PAUSED_BY_PERSON))
     return finish_if_idle(database, job)
 
 
-def cancel(database: Database, job: str) -> str:
+def cancel(database: Database, job: str, action: PersonAction | None = None) -> str:
     """Cancel a job: pending items do not run, and workers learn of it by heartbeat. Return the new state.
 
+    `action` is recorded with the change of the job's state.
     Very many items are cancelled in chunks. After an interruption, the next `finish_if_idle` cancels the rest.
     """
     with database.writer.begin() as connection:
-        if _require(connection, job).state in (*OPEN, JobState.PAUSED, JobState.FAILED):
+        state = _require(connection, job).state
+        _record(connection, action, state)
+        if state in (*OPEN, JobState.PAUSED, JobState.FAILED):
             connection.execute(update(JobRow).where(JobRow.id == job).values(state=JobState.CANCELLING))
     return finish_if_idle(database, job)
 
@@ -145,7 +152,7 @@ def _cancel_most(database: Database, job: str) -> bool:
     return True
 
 
-def resume(database: Database, job: str) -> str:
+def resume(database: Database, job: str, action: PersonAction | None = None) -> str:
     """Make a job's items pending and due at once: unfinished ones, and those that infrastructure ended or quarantined.
 
     Returns the new state. Very many items change in chunks, before the job is open again: after an interruption the job
@@ -155,6 +162,7 @@ def resume(database: Database, job: str) -> str:
     chunks = Chunks(database)
     with database.writer.begin() as connection:
         before = _require(connection, job)
+        _record(connection, action, before.state)
         take_back(connection, job)
         if before.items <= chunks.rows:
             return _open_again(connection, job, before.items)
@@ -172,6 +180,12 @@ def resume(database: Database, job: str) -> str:
     with database.writer.begin() as connection:
         check_not_cancelled(connection)
         return _open_again(connection, job, below)
+
+
+def _record(connection: Connection, action: PersonAction | None, state: str) -> None:
+    """Record the action on a job that was in this state."""
+    if action:
+        action.record(connection, f"was {state}")
 
 
 def _open_again(connection: Connection, job: str, below: int) -> str:

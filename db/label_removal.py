@@ -6,14 +6,15 @@ from sqlalchemy import delete, func, select
 
 from db.connection import Database
 from db.models import Label
+from db.web_actions import PersonAction
 
 
-def take_back_label(database: Database, episode: int, labeller: str) -> str | None:
+def take_back_label(database: Database, episode: int, labeller: str, action: PersonAction | None = None) -> str | None:
     """Remove the person's newest label of the whole episode; return its value, None if there is none.
 
     The label before it counts again. The row itself is removed, because every count, filter, audit and export reads the
-    newest row of a person, and would have to skip labels that were taken back. The caller records the action with
-    db.web_actions. Labels of audits stay, because their agreement was measured.
+    newest row of a person, and would have to skip labels that were taken back. `action` is recorded with the removal.
+    Labels of audits stay, because their agreement was measured.
     """
     conditions = (
         Label.episode == episode,
@@ -23,4 +24,8 @@ def take_back_label(database: Database, episode: int, labeller: str) -> str | No
     )
     with database.writer.begin() as connection:
         newest = select(func.max(Label.id)).where(*conditions).scalar_subquery()
-        return connection.execute(delete(Label).where(Label.id == newest, *conditions).returning(Label.value)).scalar()
+        removal = delete(Label).where(Label.id == newest, *conditions).returning(Label.value)
+        value = connection.execute(removal).scalar()
+        if action and value is not None:
+            action.record(connection, value)
+        return value

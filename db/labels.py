@@ -16,6 +16,7 @@ from db.connection import Database, now
 from db.models import Item, Label
 from db.remaining_labels import count_labels_left, lock_audit
 from db.step_records import RecordedStep, select_annotated_steps
+from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import Action, Subgoal
 from lumos_queue.util.sanitize import storable
@@ -43,8 +44,13 @@ class NewLabel:
     audit: str | None = None
 
 
-def add_labels(database: Database, labels: Sequence[NewLabel]) -> None:
-    """Store all of them, or none. Raises SpecError for a value or a name that cannot be used."""
+def add_labels(
+    database: Database, labels: Sequence[NewLabel], action: PersonAction | None = None, detail: str = ""
+) -> None:
+    """Store all of them, or none. `action` and its detail are recorded with the labels, if there are any.
+
+    Raises SpecError for a value or a name that cannot be used.
+    """
     for label in labels:
         check(label.value, label.labeller, VALUES if label.position is not None or label.audit else (*VALUES, *RATINGS))
     if not labels:
@@ -57,6 +63,8 @@ def add_labels(database: Database, labels: Sequence[NewLabel]) -> None:
         for audit in sorted(of_audits):
             lock_audit(connection, audit)
         insert_labels(connection, labels)
+        if action:
+            action.record(connection, detail)
         for audit, episodes in of_audits.items():
             count_labels_left(connection, audit, sorted(episodes))
 

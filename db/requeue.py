@@ -12,12 +12,14 @@ from db.jobs import lock_job
 from db.models import Item, JobRow
 from db.states import ItemState, JobState
 from db.sums import change_states
+from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 
 
-def requeue(database: Database, job: str, failure_class: FailureClass) -> int:
+def requeue(database: Database, job: str, failure_class: FailureClass, action: PersonAction | None = None) -> int:
     """Make the job's items pending again that a failure of that class has ended; return their number.
 
+    `action` is recorded with the change.
     The former endings are stored (db/endings.py). A cancelled item of the job stays cancelled. Raises SpecError when
     there is no such item, and while the job is being cancelled.
     """
@@ -44,4 +46,6 @@ def requeue(database: Database, job: str, failure_class: FailureClass) -> int:
             raise SpecError(f"No item of job {job} ended with '{failure_class}'; {hint}.")
         changes = {"state": JobState.QUEUED, "not_before_at": 0.0, "waits": 0, "waiting": "", "finished_at": None}
         connection.execute(update(JobRow).where(JobRow.id == job).values(changes))
+        if action:
+            action.record(connection, f"{failure_class}: {total} items")
         return total

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from db.connection import Database
 from db.models import EndpointCap, EndpointShare, WorkerSessionRow
+from db.web_actions import PersonAction
 from lumos_queue.endpoints.traffic import Traffic
 
 
@@ -33,9 +34,14 @@ class Cap(NamedTuple):
 EFFECTIVE = func.coalesce(EndpointCap.requests, EndpointCap.stated)
 
 
-def set_cap(database: Database, url: str, requests: int | None) -> None:
-    """Let the endpoint at `url` have at most `requests` in flight, over all workers; None: no cap."""
+def set_cap(database: Database, url: str, requests: int | None, action: PersonAction | None = None) -> None:
+    """Let the endpoint at `url` have at most `requests` in flight, over all workers; None: no cap.
+
+    `action` is recorded with the change.
+    """
     with database.writer.begin() as connection:
+        if action:
+            action.record(connection, f"{requests:,} requests" if requests else "removed")
         _set(connection, url, requests=requests)
         connection.execute(
             delete(EndpointCap).where(

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from db.connection import Database, now
+from db.connection import now
 from db.models import WebAction
 from lumos_queue.util.sanitize import storable
 
 MAX_DETAIL = 1_000  #: characters
 
 
-def add_action(database: Database, person: str, action: str, target: str, detail: str = "") -> None:
-    """Record a person's action."""
-    with database.writer.begin() as connection:
-        note_action(connection, person, action, target, detail)
+@dataclass(frozen=True, slots=True)
+class PersonAction:
+    """A person's action in the explorer, for the function that makes its change."""
+
+    person: str
+    action: str
+    target: str
+
+    def record(self, connection: Connection, detail: str = "") -> None:
+        """Record the action in the transaction that makes the change, so that both are stored or neither is."""
+        note_action(connection, self.person, self.action, self.target, detail)
 
 
 def note_action(connection: Connection, person: str, action: str, target: str, detail: str = "") -> None:

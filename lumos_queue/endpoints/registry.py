@@ -41,6 +41,18 @@ def check_form(url: str) -> None:
     _find_scheme(url).check_form(url)
 
 
+def check_server_form(url: str) -> None:
+    """Check the form of a server's address. Raises SpecError, also for a scheme without a server."""
+    if _find_scheme(url).body is None:
+        names = ", ".join(sorted(name for name in SCHEMES.names if _has_server(name)))
+        raise SpecError(f"'{url[:80]}' is not the address of a server: expected a scheme such as {names}.")
+    check_form(url)
+
+
+def _has_server(scheme: str) -> bool:
+    return SCHEMES.load(scheme).body is not None
+
+
 def _find_scheme(url: str) -> EndpointScheme:
     scheme, colon, _ = url.partition(":")
     if not (colon and SCHEME.fullmatch(scheme)):

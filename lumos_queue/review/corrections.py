@@ -18,6 +18,7 @@ from db.imports import ImportedEpisode, store_episodes
 from db.new_jobs import NewJob
 from db.reading import Trajectory
 from db.tags import UNNAMED, NameAndTags
+from db.web_actions import PersonAction
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import definition_of, open_source
@@ -98,10 +99,16 @@ def check_correction(database: Database, name: str, changes: Changes) -> Checked
 
 
 def correct(
-    database: Database, settings: Settings, name: str, changes: Changes, name_and_tags: NameAndTags = UNNAMED
+    database: Database,
+    settings: Settings,
+    name: str,
+    changes: Changes,
+    name_and_tags: NameAndTags = UNNAMED,
+    action: PersonAction | None = None,
 ) -> Correction:
     """Apply the changes to the episode of that name and store it as a new episode, submitted by `settings.user`.
 
+    `action` is recorded with the episode.
     Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
     """
     check = check_correction(database, name, changes)
@@ -125,7 +132,7 @@ def correct(
         tags=name_and_tags.tags,
         main_metric=episode.scores[0].metric,
     )
-    job, _ = store_episodes(database, new, [episode], "corrected", parent.task.dataset)
+    job, _ = store_episodes(database, new, [episode], "corrected", parent.task.dataset, action=action)
     return Correction(f"{job}-0", parent_name, check.level, check.answer, check.verdicts)
 
 

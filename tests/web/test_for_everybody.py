@@ -15,7 +15,7 @@ from db.filters import parse_where
 from db.labels import NewLabel, add_labels
 from db.models import Item
 from db.shares import set_cap
-from db.web_actions import add_action
+from db.web_actions import note_action
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.submission.build_request import make_build
@@ -94,7 +94,8 @@ def names(explorer) -> dict[str, str]:
     claim(database, holder(database, unfinished), 1)
     _label(database, first)
     set_cap(database, "tgi://one:1", 3)
-    add_action(database, "otto", "cap", "tgi://" + "long" * 60, "3 requests")
+    with database.writer.begin() as connection:
+        note_action(connection, "otto", "cap", "tgi://" + "long" * 60, "3 requests")
     for name, share in (("one", 0.0), ("two", 0.2)):
         folder = explorer.site.settings.home / "builds" / name
         make_build(

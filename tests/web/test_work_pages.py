@@ -12,8 +12,8 @@ from sqlalchemy import insert, update
 from db.fence import start_session
 from db.models import Heartbeat, JobRow, RefusedMessage
 from db.pools import Gpus
-from db.shares import list_caps
-from db.web_actions import add_action, list_actions
+from db.shares import list_caps, set_cap
+from db.web_actions import list_actions, note_action
 from lumos_queue.web.routes.actions import PAGE
 from lumos_queue.web.routes.workers import MAX_JOBS
 from tests.claims import claim, holder
@@ -96,18 +96,23 @@ def test_an_operator_sets_and_removes_a_cap_and_it_is_noted(many, database, job)
 
 
 @pytest.mark.parametrize("scheme", ["scripted", "local"])
-def test_nothing_is_opened_that_an_address_with_a_cap_names(many, database, job, scheme, tmp_path):
-    """A password is no account on the machine: a file is not read, and a pipe holds no thread."""
+def test_only_a_server_gets_a_cap_and_no_file_is_opened(many, database, job, scheme, tmp_path):
+    """A password of the explorer gives no access to the machine: no file is read, and a pipe holds no thread."""
     (tmp_path / "secret.json").write_text('{"aws_key": 1}')
     os.mkfifo(tmp_path / "pipe")
     client = many.client("otto")
-    for name in ("secret.json", "pipe", "none"):
-        url = f"{scheme}:{tmp_path / name}"
-        assert client.submit("/endpoints/cap", {"url": url, "cap": "3"}).status_code == 303
-        assert caps(database)[url] == 3 and "aws_key" not in client.get("/endpoints").text
-    assert client.submit("/endpoints/cap", {"url": f"{scheme}:", "cap": "3"}).status_code == 400
-    client.submit("/endpoints/cap", {"url": "function:tabnanny:check", "cap": "3"})
+    for name in ("secret.json", "pipe", "none", ""):
+        answer = client.submit("/endpoints/cap", {"url": f"{scheme}:{tmp_path / name}", "cap": "3"})
+        assert answer.status_code == 400 and "is not the address of a server" in answer.text
+        assert "aws_key" not in answer.text and caps(database) == {}
+    assert client.submit("/endpoints/cap", {"url": "function:tabnanny:check", "cap": "3"}).status_code == 400
     assert "tabnanny" not in sys.modules, "no function is imported either"
+
+
+def test_a_cap_of_an_endpoint_without_a_server_can_be_removed(many, database, job):
+    set_cap(database, "scripted:replies.json", 3)
+    assert many.client("otto").submit("/endpoints/cap", {"url": "scripted:replies.json", "cap": "0"}).status_code == 303
+    assert caps(database) == {}
 
 
 def test_a_reader_sets_no_cap_and_sees_no_form_for_it(many, database, job):
@@ -117,9 +122,10 @@ def test_a_reader_sets_no_cap_and_sees_no_form_for_it(many, database, job):
 
 
 def test_actions_are_for_operators_and_lead_to_what_was_changed(many, database, job):
-    for number in range(PAGE + 3):
-        add_action(database, "anna", "label", f"{job}-{number}", HOSTILE)
-    add_action(database, "otto", "pause", job)
+    with database.writer.begin() as connection:
+        for number in range(PAGE + 3):
+            note_action(connection, "anna", "label", f"{job}-{number}", HOSTILE)
+        note_action(connection, "otto", "pause", job)
     client = many.client("otto")
     first = client.get("/actions").text
     assert f'href="/jobs/{job}"' in first and f'href="/episodes/{job}-{PAGE + 2}"' in first

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from db.audit_progress import list_audits, list_labelled_slots, progress_by_person
 from db.audits import count_members, sample_audit, samples_of
 from db.labels import add_labels, new_labels
-from db.web_actions import add_action
+from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.reports.audit import make_audit_report
 from lumos_queue.review.label_export import FORMATS, write_labels
@@ -78,12 +78,11 @@ def sample_new_audit(
                     f"More than {MAX_POPULATION:,} episodes match this filter: give a narrower one, or draw the audit "
                     "with: lumos audit draw"
                 )
-        sample = sample_audit(site.database, name, scope, size, seed, of, twice)
+        action = PersonAction(visit.person.name, "draw audit", name)
+        sample = sample_audit(site.database, name, scope, size, seed, of, twice, action)
     except SpecError as error:
         inputs = {"name": storable(name)[0], "size": size, "twice": twice, "seed": seed}
         return _new(visit, where, storable(kind)[0], str(error), **inputs)
-    detail = f"{len(sample):,} of {of} where '{where}', seed {seed}, {twice:g} of them twice"
-    add_action(site.database, visit.person.name, "draw audit", name, detail)
     visit.session.add_notice(f"The audit has {len(sample):,} places.")
     return RedirectResponse(address_of_audit(name), 303)
 
@@ -132,10 +131,8 @@ def store_file(visit: Operating, name: str, file: Annotated[UploadFile, File()])
         audit = find_audit(connection, name)
         samples = samples_of(connection, audit.name)
         labels = new_labels(connection, parse_labels(data, file_name, audit.name, samples, visit.person.name))
-    add_labels(visit.site.database, labels)
-    add_action(
-        visit.site.database, visit.person.name, "store labels", audit.name, f"{len(labels):,} from '{file_name}'"
-    )
+    action = PersonAction(visit.person.name, "store labels", audit.name)
+    add_labels(visit.site.database, labels, action, f"{len(labels):,} from '{file_name}'")
     visit.session.add_notice(f"{len(labels):,} labels are stored." if labels else "The file has no new label.")
     return RedirectResponse(address_of_audit(audit.name, "labels"), 303)
 

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from db.corrections import find_correction
 from db.trajectories import reading
-from db.web_actions import add_action
+from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import write_annotation
 from lumos_queue.review.corrections import CheckedCorrection, annotation_text, check_correction, correct
@@ -65,10 +65,10 @@ def store(
         return RedirectResponse(episode_path(existing), 303)
     try:
         _check_text(text)
-        correction = correct(site.database, site.settings_of(person), whole, Changes(text=text))
+        action = PersonAction(person.name, "correct", whole)
+        correction = correct(site.database, site.settings_of(person), whole, Changes(text=text), action=action)
     except SpecError as error:
         return _page(visit, whole, where, text, str(error))
-    add_action(site.database, person.name, "correct", whole, f"stored as {correction.episode}")
     visit.session.add_notice(
         f"The correction is stored as {correction.episode}: {correction.level or 'accepted for no module'}."
     )

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.trajectories import count_up_to, reading
-from db.web_actions import add_action
+from db.web_actions import PersonAction
 from lumos_queue.builds.calls import TOOL_AGENTS
 from lumos_queue.builds.card import card
 from lumos_queue.builds.folder import folder_of, read_manifest
@@ -84,11 +84,15 @@ def build(visit: Operating, identifier: str) -> Response:
     target = folder_of(site.settings, draft.name)
     digest = (draft.manifest or {}).get("digest", "")
 
+    action = PersonAction(visit.person.name, "build", draft.name)
+
     def work(tell: Tell):
+        # The build is a folder. Its action is recorded first, so that no folder is without a person.
+        with site.database.writer.begin() as connection:
+            action.record(connection, f"{digest[:12]}, where {draft.options.where}")
         return make_build(site.database, draft.name, target, draft.options, tell, digest)
 
     site.drafts.build(draft, work)
-    add_action(site.database, visit.person.name, "build", draft.name, f"{digest[:12]}, where {draft.options.where}")
     return RedirectResponse(f"/builds/drafts/{draft.id}", 303)
 
 

@@ -11,8 +11,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from db.connection import clock
 from db.sessions import live_sessions
 from db.shares import list_caps, set_cap
-from db.web_actions import add_action
-from lumos_queue.endpoints.registry import check_form
+from db.web_actions import PersonAction
+from lumos_queue.endpoints.registry import check_server_form
 from lumos_queue.errors import SpecError
 from lumos_queue.live.loads import read_loads, read_open_work
 from lumos_queue.submission.ranges import MAX_INTEGER
@@ -47,9 +47,8 @@ def change_cap(
     with visit.site.reading() as connection:
         capped_urls = {row[0] for row in list_caps(connection)}
     if requests or url not in capped_urls:  # an existing cap may be removed, even with an invalid address
-        check_form(url)  # opens no file: a password of the explorer gives no access to this machine's files
-    set_cap(visit.site.database, url, requests or None)
-    add_action(visit.site.database, visit.person.name, "cap", url, f"{requests:,} requests" if requests else "removed")
+        check_server_form(url)  # a password of the explorer gives no access to this machine's files
+    set_cap(visit.site.database, url, requests or None, PersonAction(visit.person.name, "cap", url))
     visit.session.add_notice(f"{url} has a cap of {requests:,} requests now." if requests else f"{url} has no cap now.")
     return RedirectResponse("/endpoints", 303)
 

@@ -19,7 +19,7 @@ from db.reading import Trajectory, get_trajectory
 from db.step_records import load_steps
 from db.text_search import find_neighbour
 from db.trajectories import reading
-from db.web_actions import add_action
+from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.step_pairs import pair_episodes, pair_steps
 from lumos_queue.reports.trajectory import trajectory_as_json
@@ -116,8 +116,8 @@ def label(
         value = value or _own_label(connection, trajectory.episode.id, person)
     if value not in VALUES:
         raise SpecError(f"'{value[:40]}' is not a label: expected {', '.join(VALUES)}.")
-    add_labels(visit.site.database, [NewLabel(trajectory.episode.id, value, person, note.strip())])
-    add_action(visit.site.database, person, "label", _name(trajectory), value)
+    action = PersonAction(person, "label", _name(trajectory))
+    add_labels(visit.site.database, [NewLabel(trajectory.episode.id, value, person, note.strip())], action, value)
     visit.session.add_notice(f"{_name(trajectory)} is labelled {value}.")
     return RedirectResponse(episode_path(_name(trajectory), where), 303)
 
@@ -127,11 +127,11 @@ def undo_label(visit: Annotating, name: str, where: Annotated[str, Form()] = "")
     """Take back the person's latest label of an episode."""
     with reading(visit.site.database) as connection:
         trajectory = find_trajectory(connection, name)
-    removed_label = take_back_label(visit.site.database, trajectory.episode.id, visit.person.name)
+    action = PersonAction(visit.person.name, "take back label", _name(trajectory))
+    removed_label = take_back_label(visit.site.database, trajectory.episode.id, visit.person.name, action)
     if removed_label is None:
         visit.session.add_notice(f"You have no label of {_name(trajectory)} to take back.")
     else:
-        add_action(visit.site.database, visit.person.name, "take back label", _name(trajectory), removed_label)
         visit.session.add_notice(f"Your label {removed_label} of {_name(trajectory)} is taken back.")
     return RedirectResponse(episode_path(_name(trajectory), where), 303)
 

@@ -16,7 +16,7 @@ from db.failures import count_failures
 from db.requeue import requeue
 from db.states import OPEN, JobState
 from db.tags import tags_of
-from db.web_actions import add_action
+from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 from lumos_queue.live.figures import measure_score
 from lumos_queue.live.watched_jobs import ENDED, WatchedJob, WatchedJobs
@@ -123,8 +123,7 @@ def change_state(visit: Operating, name: str, deed: Annotated[str, Form()]) -> R
         row = find_job(connection, name)
         if deed == "resume":
             check_resume(connection, site.settings, row)
-    state = getattr(db.jobs, deed)(site.database, row.id)
-    add_action(site.database, visit.person.name, deed, row.id, f"was {row.state}, is {state}")
+    state = getattr(db.jobs, deed)(site.database, row.id, PersonAction(visit.person.name, deed, row.id))
     visit.session.add_notice(f"The job is {state}." + _who_goes_on(visit, state, row.id))
     return RedirectResponse(f"/jobs/{row.id}", 303)
 
@@ -138,8 +137,8 @@ def requeue_class(visit: Operating, name: str, failed: Annotated[str, Form()]) -
     with site.reading() as connection:
         row = find_job(connection, name)
         check_resume(connection, site.settings, row)
-    count = requeue(site.database, row.id, FailureClass(failed))
-    add_action(site.database, visit.person.name, "requeue", row.id, f"{failed}: {count} items")
+    action = PersonAction(visit.person.name, "requeue", row.id)
+    count = requeue(site.database, row.id, FailureClass(failed), action)
     message = f"{count:,} item{'s' if count > 1 else ''} will be retried."
     visit.session.add_notice(message + _who_goes_on(visit, "queued", row.id))
     return RedirectResponse(f"/jobs/{row.id}", 303)
