@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.web.access.guard import MAX_BODY, BodyTooLarge, Guard
 from lumos_queue.web.app_state import AppState
-from lumos_queue.web.live import TooManyPages
+from lumos_queue.web.live import MAX_PAGES, TooManyPages
 from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
 from lumos_queue.web.request_context import Forbidden, NeedsLogin, NotFound, find_request_context
 from lumos_queue.web.routes import (
@@ -121,7 +121,7 @@ def _words(request: Request, error: Exception) -> str:
         case BodyTooLarge():
             return f"A request has at most {MAX_BODY:,} bytes."
         case TooManyPages():
-            return "Too many live pages are open: close some."
+            return f"You have {MAX_PAGES} live pages open: close some."
         case DBAPIError():
             return f"The database does not answer: {' '.join(str(error.orig).split())[:200]}. Load the page again."
         case HTTPException():

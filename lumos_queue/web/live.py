@@ -6,12 +6,14 @@ The number of open pages does not matter: the thread reads the database for at m
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import suppress
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
 
 from db.connection import Database
 from lumos_queue.errors import InfrastructureError
@@ -20,20 +22,30 @@ from lumos_queue.settings import Settings
 
 MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two readings
 SHARE = 20  #: a pause is this many times as long as the reading before it
-MAX_PAGES = 200  #: open at once
+MAX_PAGES = 50  #: that a person has open at once
+UNREADABLE = "<p>This job cannot be shown live: its rows are damaged. See the log of lumos web.</p>"
+_LOG = logging.getLogger(__name__)
 Show = Callable[[WatchedJob, WatchedJobs], str]
 
 
 class TooManyPages(Exception):
-    """Raised when more than MAX_PAGES pages are open."""
+    """Raised when a person has MAX_PAGES pages open."""
 
 
 class _Page:
     """An open page, with the latest text that waits to be sent to it."""
 
-    def __init__(self, job: str, show: Show):
-        self.job, self.show = job, show
+    def __init__(self, job: str, person: str, show: Show):
+        self.job, self.person, self.show = job, person, show
+        self.sent_text = ""
         self._loop, self._next = asyncio.get_running_loop(), asyncio.Queue[tuple[str, bool]](maxsize=1)
+
+    def show_job(self, job: WatchedJob, watch: WatchedJobs) -> None:
+        """Send what has changed on the page since the last text."""
+        text = self.show(job, watch)
+        if text != self.sent_text:
+            self.sent_text = text
+            self.send(text, job.state in ENDED and not watch.silence)
 
     def send(self, text: str, last: bool) -> None:
         with suppress(RuntimeError):  # its loop has ended
@@ -58,15 +70,14 @@ class LiveJobs:
         self._thread: threading.Thread | None = None
         self._is_stopped = False
 
-    async def follow(self, job: str, show: Show) -> AsyncIterator[tuple[str, bool]]:
+    async def follow(self, job: str, person: str, show: Show) -> AsyncIterator[tuple[str, bool]]:
         """Yield the text that `show` makes of the job whenever it changes, and whether it is the last of an ended job.
 
-        Raises TooManyPages.
+        The last text of a job that cannot be read says so. Nothing follows when the server ends. Raises TooManyPages.
         """
-        page = _Page(job, show)
+        page = _Page(job, person, show)
         with self._condition:
-            if len(self._pages) >= MAX_PAGES:
-                raise TooManyPages
+            self._require_place(person)
             self._pages.add(page)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._read_on, name="live jobs", daemon=True)
@@ -83,6 +94,15 @@ class LiveJobs:
             with self._condition:
                 self._pages.discard(page)
 
+    def require_place(self, person: str) -> None:
+        """Raise TooManyPages if the person has MAX_PAGES pages open. A route calls this before its answer begins."""
+        with self._condition:
+            self._require_place(person)
+
+    def _require_place(self, person: str) -> None:
+        if sum(page.person == person for page in self._pages) >= MAX_PAGES:
+            raise TooManyPages
+
     def stop(self) -> None:
         """End all live pages, because the server ends."""
         with self._condition:
@@ -92,8 +112,7 @@ class LiveJobs:
             self._condition.notify()
 
     def _read_on(self) -> None:
-        watch: WatchedJobs | None = None
-        sent_texts: dict[_Page, str] = {}
+        watch = WatchedJobs(self._settings, ["none"])
         while True:
             with self._condition:
                 while not self._pages and not self._is_stopped:
@@ -101,26 +120,58 @@ class LiveJobs:
                 if self._is_stopped:
                     return
                 pages = list(self._pages)
-            start, jobs = time.monotonic(), sorted({page.job for page in pages})
-            watch = watch or WatchedJobs(self._settings, jobs)
-            watch.choose(jobs)
-            self._look(watch)
-            sent_texts = {page: sent_texts.get(page, "") for page in pages}
-            for page in pages:
-                job = watch.find(page.job)
-                text = page.show(job, watch)
-                if text != sent_texts[page]:
-                    sent_texts[page] = text
-                    page.send(text, job.state in ENDED and not watch.silence)
+            start = time.monotonic()
+            try:
+                self._update(watch, pages)
+            except Exception:  # the pages of all people depend on this thread
+                _LOG.exception("live pages could not be updated")
             pause = min(max(MIN_PAUSE, SHARE * (time.monotonic() - start)), MAX_PAUSE)
             self._rest(MAX_PAUSE if watch.silence else pause, set(pages))
 
-    def _look(self, watch: WatchedJobs) -> None:
+    def _update(self, watch: WatchedJobs, pages: Collection[_Page]) -> None:
+        """Read the jobs of the pages, and send each page its text. A page that fails ends, and no other page does."""
+        jobs = sorted({page.job for page in pages})
+        watch.choose(jobs)
+        unreadable_jobs = self._read(watch, jobs)
+        for page in pages:
+            try:
+                if page.job in unreadable_jobs:
+                    page.send(UNREADABLE, True)
+                else:
+                    page.show_job(watch.find(page.job), watch)
+            except Exception:
+                _LOG.exception("the live page of job %s failed", page.job)
+                page.send(UNREADABLE, True)
+
+    def _read(self, watch: WatchedJobs, jobs: Collection[str]) -> set[str]:
+        """Read the jobs. Return those that cannot be read, which are no longer watched."""
         try:
             with self._database.engine.connect() as connection:
-                watch.read(connection)
-        except (DBAPIError, InfrastructureError) as error:
+                try:
+                    watch.read(connection)
+                except SQLAlchemyError:
+                    raise
+                except Exception:
+                    return self._read_separately(watch, jobs, connection)
+        except (SQLAlchemyError, InfrastructureError) as error:
             watch.silence = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+        return set()
+
+    def _read_separately(self, watch: WatchedJobs, jobs: Collection[str], connection: Connection) -> set[str]:
+        """Find the jobs whose rows cannot be read, and read the others."""
+        unreadable_jobs = set()
+        for job in jobs:
+            try:
+                watch.choose([job])
+                watch.read(connection)
+            except SQLAlchemyError:
+                raise
+            except Exception:
+                _LOG.exception("job %s cannot be shown live", job)
+                unreadable_jobs.add(job)
+        watch.choose([job for job in jobs if job not in unreadable_jobs])
+        watch.read(connection)
+        return unreadable_jobs
 
     def _rest(self, seconds: float, pages: set[_Page]) -> None:
         """Pause, until the time is over or a new page waits for its first text."""

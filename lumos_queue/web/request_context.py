@@ -34,6 +34,11 @@ class RequestContext:
     person: Person
     session: Session
 
+    def is_current(self) -> bool:
+        """Return whether the person is still logged in with this role. An answer that lasts long asks this again."""
+        person = self.site.login_method.find(self.person.name)
+        return person == self.person and self.site.sessions.is_open(self.session)
+
     def may(self, role: str) -> bool:
         """Return whether the person has this role, or a role that includes it."""
         return self.person.role.includes(Role(role))

@@ -63,15 +63,25 @@ class Sessions:
         key, now = _key(name), self._clock()
         with self._lock:
             session = self._sessions.pop(key, None)
-            if session is None or now - session.used_at > IDLE_SECONDS or now - session.began_at > MAX_SECONDS:
+            if session is None or self._has_expired(session):
                 return None
             session.used_at = now
             self._sessions[key] = session
         return session
 
+    def is_open(self, session: Session) -> bool:
+        """Return whether the session has not ended, without marking it as used."""
+        with self._lock:
+            is_stored = any(stored is session for stored in self._sessions.values())
+        return is_stored and not self._has_expired(session)
+
     def end(self, name: str) -> None:
         with self._lock:
             self._sessions.pop(_key(name), None)
+
+    def _has_expired(self, session: Session) -> bool:
+        now = self._clock()
+        return now - session.used_at > IDLE_SECONDS or now - session.began_at > MAX_SECONDS
 
 
 def _key(name: str) -> str:

@@ -71,10 +71,13 @@ def live_job(visit: Reading, name: str) -> Response:
     """Send the live part of the page as a server-sent event whenever it changes, and `ended` after the last one."""
     with visit.site.reading() as connection:
         job = find_job(connection, name).id
+    visit.site.live.require_place(visit.person.name)
 
     async def events() -> AsyncIterator[str]:
         yield "retry: 2000\n\n"
-        async for text, last in visit.site.live.follow(job, _live_part):
+        async for text, last in visit.site.live.follow(job, visit.person.name, _live_part):
+            if not visit.is_current():
+                return
             yield _event("live", text)
             if last:
                 yield _event("ended", job)
