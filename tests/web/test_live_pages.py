@@ -102,14 +102,21 @@ def test_a_page_that_cannot_be_shown_ends_alone(live, job):
 
 
 def test_a_busy_pool_is_shown_and_the_pages_continue(live, job, monkeypatch):
-    read, failures = WatchedJobs.read, iter([PoolTimeout("QueuePool limit reached"), MemoryError()])
+    read, failures = WatchedJobs.read, iter([PoolTimeout("QueuePool limit reached")])
+    choose, faults = WatchedJobs.choose, iter([RuntimeError("a fault of ours")])
 
     def fail_first(watch: WatchedJobs, connection: Any) -> None:
         if error := next(failures, None):
             raise error
         read(watch, connection)
 
+    def choose_after_fault(watch: WatchedJobs, jobs: Any) -> None:
+        if fault := next(faults, None):
+            raise fault
+        choose(watch, jobs)
+
     monkeypatch.setattr(WatchedJobs, "read", fail_first)
+    monkeypatch.setattr(WatchedJobs, "choose", choose_after_fault)
 
     async def texts() -> list[str]:
         shown = []
