@@ -250,10 +250,10 @@ def _publish(
             for start in range(0, len(keys), 10_000):
                 rows = [(key, ending) for key in keys[start : start + 10_000]]
                 update_rows(connection, EpisodeRow.__table__, ("id", "ending"), rows, "s.ending = ''", "finished_at")
-        if action:
-            action.record(connection, f"stored as job {job}")
         add_counted(connection, 0, Item.job == job)
         count = sum(map(len, keys_by_ending.values()))
+        if action:
+            action.record(connection, f"stored as {job}" + ("-0" if count == 1 else f", {count:,} episodes"))
         stored_count = select(func.count()).where(TaskRow.dataset == dataset).scalar_subquery()
         if dataset:
             connection.execute(

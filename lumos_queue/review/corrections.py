@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +50,17 @@ Seen = Sequence[tuple[Action, str, Execution]]  #: each action, its stated resul
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of executing a correction."""
+
+    max_actions: int | None = None
+    run: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run  #: runs the execution, and may end it
+
+
+UNLIMITED = Limits()
+
+
+@dataclass(frozen=True, slots=True)
 class Correction:
     """The new episode of a correction."""
 
@@ -83,16 +94,24 @@ class CheckedCorrection:
         return f"{self.parent.job.id}-{self.parent.item.ordinal}"
 
 
-def check_correction(database: Database, name: str, changes: Changes) -> CheckedCorrection:
+def check_correction(database: Database, name: str, changes: Changes, limits: Limits = UNLIMITED) -> CheckedCorrection:
     """Apply the changes to the episode of that name, execute and check it, and do not store it.
 
-    Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
+    Raises SpecError if a change cannot be made or read, if it changes nothing, if it has too many actions, or if an
+    action fails.
     """
     with database.engine.connect() as connection:
         parent = load_finished_trajectory(connection, name)
     before = _steps_of(parent, bool(changes.text))
     changed_actions = {} if changes.text else changes.actions
-    episode, after = asyncio.run(_check_correction(parent, before, apply_changes(before, changes), changed_actions))
+    changed_steps = apply_changes(before, changes)
+    count = sum(len(step.actions) for step in changed_steps)
+    if limits.max_actions is not None and count > limits.max_actions:
+        raise SpecError(
+            f"The annotation has {count:,} actions, and a page runs at most {limits.max_actions:,}: "
+            "correct it with lumos correct EPISODE --file FILE."
+        )
+    episode, after = limits.run(_check_correction(parent, before, changed_steps, changed_actions))
     return CheckedCorrection(
         parent, before, after, episode.level, episode.outcome.answer, tuple(episode.verdicts), episode
     )
@@ -105,13 +124,14 @@ def correct(
     changes: Changes,
     name_and_tags: NameAndTags = UNNAMED,
     action: PersonAction | None = None,
+    limits: Limits = UNLIMITED,
 ) -> Correction:
     """Apply the changes to the episode of that name and store it as a new episode, submitted by `settings.user`.
 
     `action` is recorded with the episode.
     Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
     """
-    check = check_correction(database, name, changes)
+    check = check_correction(database, name, changes, limits)
     parent, episode, parent_name = check.parent, check.episode, check.parent_name
     new = NewJob(
         kind="correct",

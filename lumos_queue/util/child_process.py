@@ -60,6 +60,10 @@ class ChildProcess:
         except subprocess.TimeoutExpired:
             return
 
+    def kill(self) -> None:
+        """Kill the process. A thread that reads its output sees the end, and ends the process itself."""
+        self._process.kill()
+
     def end(self) -> int:
         """Kill the process and return its exit status."""
         self._finalizer.detach()

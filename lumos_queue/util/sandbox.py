@@ -58,11 +58,12 @@ class Sandbox:
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._idle: queue.SimpleQueue[_Child] = queue.SimpleQueue()
+        self._started: list[_Child] = []
 
     async def call(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Return the child's reply to a request that may take `seconds` of processor time.
 
-        A cancelled caller returns at once; the child works until its time is over.
+        A cancelled caller returns at once; the child works until its time is over or the sandbox is closed.
         Raises ActionError of kind timeout, memory, too_large or crashed; InfrastructureError if the child cannot be
         started, or does not answer within the limit by the wall clock.
         """
@@ -72,9 +73,11 @@ class Sandbox:
         return await asyncio.wrap_future(self._pool().submit(self._serve, line, seconds))
 
     async def close(self) -> None:
-        """End the helper processes and wait for their end."""
+        """End the helper processes, also at work for cancelled callers, and wait for their end."""
         if self._threads is not None and self._owner == os.getpid():
             threads, self._threads = self._threads, None
+            for child in self._started:
+                child.abandon()
             await asyncio.to_thread(threads.shutdown)
             while not self._idle.empty():
                 self._idle.get().end()
@@ -86,8 +89,9 @@ class Sandbox:
                 self._owner = os.getpid()
                 self._threads = ThreadPoolExecutor(self.children, thread_name_prefix="sandbox")
                 self._idle = queue.SimpleQueue()
-                for _ in range(self.children):
-                    self._idle.put(_Child(self.module, self.memory, self.variables))
+                self._started = [_Child(self.module, self.memory, self.variables) for _ in range(self.children)]
+                for child in self._started:
+                    self._idle.put(child)
             return self._threads
 
     def _serve(self, line: bytes, seconds: float) -> dict[str, Any]:
@@ -100,7 +104,7 @@ class Sandbox:
             try:
                 return child.ask(line, seconds)
             except _Ended as death:
-                if death.kind == "timeout" or (death.kind == "memory" and not is_used):
+                if death.kind == "timeout" or (death.kind == "memory" and not is_used) or child.is_abandoned:
                     raise ActionError(death.kind, str(death)) from None
             try:
                 return child.ask(line, seconds)
@@ -125,6 +129,8 @@ class _Child:
         self.module, self.memory, self.variables = module, memory, variables
         self._process: Any = None  #: a ChildProcess while it runs
         self.served = 0  #: requests since it was started
+        self.is_abandoned = False
+        self._lock = threading.Lock()  # so that no process starts after `abandon`
 
     def ask(self, line: bytes, seconds: float) -> dict[str, Any]:
         """Return the reply to a request. Raises _Ended, ActionError of kind too_large, or InfrastructureError."""
@@ -140,6 +146,13 @@ class _Child:
             raise _Ended("memory", "the action needs too much memory")
         return reply
 
+    def abandon(self) -> None:
+        """Kill the process, also while it works for another thread, and start no other."""
+        with self._lock:
+            self.is_abandoned = True
+            if self._process is not None:
+                self._process.kill()
+
     def end(self) -> int | None:
         """Kill the process and collect its exit status."""
         process, self._process, self.served = self._process, None, 0
@@ -148,10 +161,13 @@ class _Child:
     def _start_if_needed(self) -> None:
         if self._process is not None:
             return
-        try:
-            self._process = ChildProcess(self.module, ADDRESS_SPACE, self.memory, self.variables)
-        except OSError as error:
-            raise InfrastructureError(f"cannot start the helper process: {error}") from error
+        with self._lock:
+            if self.is_abandoned:
+                raise InfrastructureError("the helper processes were closed")
+            try:
+                self._process = ChildProcess(self.module, ADDRESS_SPACE, self.memory, self.variables)
+            except OSError as error:
+                raise InfrastructureError(f"cannot start the helper process: {error}") from error
         try:
             self._read_line(WALL_START, 0)
         except _Ended as death:

@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.web.access.guard import MAX_BODY, BodyTooLarge, Guard
 from lumos_queue.web.app_state import AppState
+from lumos_queue.web.errors import Busy, ClientGone
 from lumos_queue.web.live import MAX_PAGES, TooManyPages
 from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
 from lumos_queue.web.request_context import Forbidden, NeedsLogin, NotFound, find_request_context
@@ -67,12 +68,15 @@ def make_app(site: AppState, origins: Collection[str]) -> FastAPI:
         yield
         site.live.stop()
         site.drafts.stop()
+        site.page_work.stop()
 
     app = FastAPI(title="lumos-queue", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.site = site
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(NeedsLogin, _ask_login)
+    app.add_exception_handler(Busy, _ask_to_wait)
+    app.add_exception_handler(ClientGone, _answer_nobody)
     for kind, status in _STATUS.items():
         app.add_exception_handler(kind, _tell(status))
     app.add_exception_handler(Exception, _apologize)
@@ -98,6 +102,18 @@ async def _ask_login(request: Request, _: Exception) -> Response:
         return _answer(request, 401, "Your login has ended: open the page again.")
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return RedirectResponse(f"/login?next={quote(target, safe='')}", 303)
+
+
+async def _ask_to_wait(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Busy)
+    answer = _answer(request, 503, str(error))
+    answer.headers["retry-after"] = str(error.seconds)
+    return answer
+
+
+async def _answer_nobody(request: Request, _: Exception) -> Response:
+    """Answer a closed connection, with nginx's status for it."""
+    return Response(status_code=499)
 
 
 def _tell(status: int):

@@ -18,6 +18,7 @@ from lumos_queue.web.access.sessions import Sessions
 from lumos_queue.web.access.users import Person
 from lumos_queue.web.drafts import Drafts
 from lumos_queue.web.live import LiveJobs
+from lumos_queue.web.page_work import PageWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class AppState:
     sessions: Sessions = field(default_factory=Sessions)
     attempts: LoginAttempts = field(default_factory=LoginAttempts)
     drafts: Drafts = field(default_factory=Drafts)
+    page_work: PageWork = field(default_factory=PageWork)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -12,9 +12,10 @@ from db.trajectories import reading
 from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import write_annotation
-from lumos_queue.review.corrections import CheckedCorrection, annotation_text, check_correction, correct
+from lumos_queue.review.corrections import CheckedCorrection, Limits, annotation_text, check_correction, correct
 from lumos_queue.review.edits import Changes
 from lumos_queue.util.sanitize import storable
+from lumos_queue.web.page_work import Budget
 from lumos_queue.web.rendering import render
 from lumos_queue.web.request_context import Annotating, AnnotatorReading, RequestContext
 from lumos_queue.web.routes.episode import episode_path, find_trajectory
@@ -22,6 +23,7 @@ from lumos_queue.web.views.text_difference import compare_lines
 
 router = APIRouter()
 MAX_TEXT = 200_000  #: characters of an annotation
+MAX_ACTIONS = 200  #: of an annotation that a page runs
 
 
 @router.get("/episodes/{name}/correct")
@@ -36,25 +38,37 @@ def correction_page(visit: AnnotatorReading, name: str, where: str = "") -> Resp
 
 
 @router.post("/episodes/{name}/correct/preview")
-def preview(
+async def preview(
     visit: Annotating, name: str, text: Annotated[str, Form()] = "", where: Annotated[str, Form()] = ""
 ) -> Response:
     """Run and check the changes without storing them."""
+    return await visit.site.page_work.run(
+        visit.request, visit.person.name, lambda budget: _preview(visit, name, text, where, budget)
+    )
+
+
+def _preview(visit: RequestContext, name: str, text: str, where: str, budget: Budget) -> Response:
     whole, text = _whole_name(visit, name), _plain_lines(text)
     try:
-        return _page(visit, whole, where, text, check=_check(visit, whole, text))
+        return _page(visit, whole, where, text, check=_check(visit, whole, text, budget))
     except SpecError as error:
         return _page(visit, whole, where, text, str(error))
 
 
 @router.post("/episodes/{name}/correct")
-def store(
+async def store(
     visit: Annotating, name: str, text: Annotated[str, Form()] = "", where: Annotated[str, Form()] = ""
 ) -> Response:
     """Run and check the changes again, and store them as a new episode.
 
     A form that is sent twice leads to the stored episode.
     """
+    return await visit.site.page_work.run(
+        visit.request, visit.person.name, lambda budget: _store(visit, name, text, where, budget)
+    )
+
+
+def _store(visit: RequestContext, name: str, text: str, where: str, budget: Budget) -> Response:
     whole, text = _whole_name(visit, name), _plain_lines(text)
     site, person = visit.site, visit.person
     with reading(site.database) as connection:
@@ -66,7 +80,8 @@ def store(
     try:
         _check_text(text)
         action = PersonAction(person.name, "correct", whole)
-        correction = correct(site.database, site.settings_of(person), whole, Changes(text=text), action=action)
+        settings, limits = site.settings_of(person), _limits(budget)
+        correction = correct(site.database, settings, whole, Changes(text=text), action=action, limits=limits)
     except SpecError as error:
         return _page(visit, whole, where, text, str(error))
     visit.session.add_notice(
@@ -81,9 +96,13 @@ def _whole_name(visit: RequestContext, name: str) -> str:
     return f"{trajectory.job.id}-{trajectory.item.ordinal}"
 
 
-def _check(visit: RequestContext, name: str, text: str) -> CheckedCorrection:
+def _check(visit: RequestContext, name: str, text: str, budget: Budget) -> CheckedCorrection:
     _check_text(text)
-    return check_correction(visit.site.database, name, Changes(text=text))
+    return check_correction(visit.site.database, name, Changes(text=text), _limits(budget))
+
+
+def _limits(budget: Budget) -> Limits:
+    return Limits(MAX_ACTIONS, budget.run)
 
 
 def _check_text(text: str) -> None:
