@@ -1,1 +1,1 @@
-"""Tasks, the actions they need, and how an answer is scored. One file each."""
+"""Benchmarks: each package reads the tasks of a data set and scores the answers to them."""

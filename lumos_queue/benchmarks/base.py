@@ -1,6 +1,7 @@
 """The base class of benchmarks. A benchmark reads rows, scores episodes, and gives gold solutions and rationales.
 
-Some benchmarks only test (ScienceQA): they have no rationale. Some only teach (PRM800K): they have no score.
+Some benchmarks, such as ScienceQA, only test models: they have no rationales. Others, such as PRM800K, only provide
+training data: they have no scores.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class EpisodeResult:
     'answered'
     """
 
-    answer: str | None = None  #: the answer to judge; None where there is none (scoring/limit.py)
+    answer: str | None = None  #: the answer to judge, or None (scoring/limit.py)
     ending: str = "answered"
-    seen: Sequence[tuple[Action, Execution]] = ()  #: its actions, in order; empty if the benchmark judges `by_answer`
+    seen: Sequence[tuple[Action, Execution]] = ()  #: the actions, in order; empty if the benchmark judges `by_answer`
     #: The judge's reply; '' if there was no answer to judge; None without a judge or without a vote.
     vote: str | None = None
     #: the agent's tool options, such as the paths of databases and shops
@@ -63,7 +64,8 @@ class EpisodeResult:
 class Reference:
     """The programs that compute a row's answer from its numbers, for the check `perturbed`.
 
-    `programs` are the equally plausible readings of the gold solution: where they disagree, the answer is unknown.
+    `programs` has a program for each plausible reading of the gold solution. If their results differ for some numbers,
+    the answer for these numbers is unknown.
     """
 
     programs: tuple[tuple[Action, ...], ...]
@@ -71,11 +73,11 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class RowReader:
-    """One way to read a benchmark's rows: its splits, its options, and the function that reads."""
+    """A way to read a benchmark's rows: a function, with the splits and the options that it takes."""
 
     splits: tuple[str, ...]
     options: Mapping[str, str]
-    read: Callable[..., Iterator[Task | BadRow]]  #: as Benchmark.read
+    read: Callable[..., Iterator[Task | BadRow]]  #: has the arguments and the results of Benchmark.read
 
 
 class Benchmark:
@@ -120,7 +122,7 @@ class Benchmark:
     unjudged: str = ""  #: after `read`: why its rows cannot be evaluated, e.g. because a test set has no answers
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """Yield the tasks in file order, and a BadRow with the reason for each bad row. Jobs set `dataset` of a task.
+        """Yield a task for each row in file order, or a BadRow with the reason. Jobs set the `dataset` of tasks later.
 
         Raises SpecError if the file is missing or has another format; the message names the first difference.
         """
@@ -128,7 +130,7 @@ class Benchmark:
 
     @property
     def teaching(self) -> RowReader:
-        """The reader of the rows to teach with: by default the same as the reader of the rows to test with."""
+        """The reader of the rows for training data. By default, it is `read`, which reads the rows for tests."""
         return RowReader(self.splits, self.options, self.read)
 
     # --- gold
@@ -159,29 +161,29 @@ class Benchmark:
     answers: AnswerKind = AnswerKind.TEXT  #: the kind of all answers; for CHOICE, the question lists the choices
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Return a score of an episode for each of `metrics`, in that order. Called in a thread if `slow`."""
+        """Return a score of an episode for each of `metrics`, in that order. It is called in a thread if `slow`."""
         raise NotImplementedError
 
     def metrics_of(self, task: Task) -> tuple[str, ...]:
-        """Return the metrics that judge a task; a worker without the weights of a metric omits it."""
+        """Return the metrics that judge a task. A worker omits a metric whose model weights are not installed."""
         return self.metrics
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
-        """Return the verdicts of rules without a model: rule name to a verdict per task, or per trial of `Score.of`.
+        """Return the verdicts of rules that need no model: rule name to a verdict for each task.
 
-        A verdict may be a score from 0 to 1. `tasks` may be iterated many times and reads the tasks each time, because
-        the tasks of a large job do not fit into memory.
+        If scores have several trials (`Score.of`), there is a verdict for each trial. A verdict may be a score from 0
+        to 1. Each iteration over `tasks` reads them again, because the tasks of a large job do not fit into memory.
         """
         return {}
 
     def judge_prompt(self, task: Task, answer: str) -> str | None:
-        """Return the prompt for the role `judge`; None if no judge is needed. The reply is the `vote`."""
+        """Return the prompt for the role `judge`; None if no judge is needed. The reply becomes the result's `vote`."""
         return None
 
     judge_votes: int = 1  #: number of replies to that prompt, requested together
 
     def remind_judge(self, prompt: str, vote: Completion) -> str | None:
-        """Return the prompt to send once more after an unreadable vote; None if the vote counts as it is."""
+        """Return the prompt that asks the judge again after an unreadable vote; None to accept the vote as it is."""
         return None
 
     @property
@@ -198,11 +200,11 @@ class Benchmark:
     teacher_prompt: str = ""
 
     def rationale(self, task: Task) -> str:
-        """Return the explanation of the answer that the teacher is sent. Raises NotConvertible."""
+        """Return the explanation of the answer, which is sent to the teacher model. Raises NotConvertible."""
         raise NotConvertible("no_rationale")
 
     def annotation(self, task: Task) -> Annotation:
-        """Return the annotation that a rule makes from a row: by default its gold solution. Raises NotConvertible."""
+        """Return the annotation that a rule makes from a row; by default, the gold solution. Raises NotConvertible."""
         return self.gold(task)
 
     def is_right(self, task: Task, answer: str | None) -> bool:
@@ -214,7 +216,7 @@ class Benchmark:
         return ""
 
     def reference(self, task: Task) -> Reference | None:
-        """Return the programs that give the answer when the numbers change; None if none can be determined.
+        """Return the programs that compute the answer from changed numbers; None if no program can be determined.
 
         By default, the program is the actions of `gold`, if they can be executed.
         """
@@ -227,7 +229,7 @@ class Benchmark:
         return Reference((tuple(action for step in gold.steps for action in step.actions),))
 
     def count_ambiguous(self, task: Task) -> int:
-        """Return how many operands of `gold` are linked to an earlier result by their value alone, so may be wrong."""
+        """Count the operands of `gold` whose link to an earlier result may be wrong: it rests on equal values alone."""
         return 0
 
 

@@ -23,14 +23,16 @@ def check_benchmark(name: str, benchmark: Benchmark) -> None:
     """Check the attributes that every benchmark needs. Raises SpecError, naming the attribute and its expected form."""
     for attribute, description in _TEXT_ATTRIBUTES.items():
         if not isinstance(getattr(benchmark, attribute, None), str):
-            raise SpecError(f"The benchmark '{name}' has no text as its {attribute}: set {description}.")
+            raise SpecError(f"The {attribute} of the benchmark '{name}' is missing or no text: set {description}.")
     for attribute in ("metrics", "splits"):
         value = getattr(benchmark, attribute)
         if not isinstance(value, tuple) or not all(isinstance(name, str) for name in value):
             raise SpecError(f"The {attribute} of the benchmark '{name}' are {value!r:.80}: expected a tuple of names.")
     if benchmark.answers not in tuple(AnswerKind):
         kinds = ", ".join(AnswerKind)
-        raise SpecError(f"The answers of the benchmark '{name}' are {benchmark.answers!r:.80}: expected {kinds}.")
+        raise SpecError(
+            f"The attribute `answers` of the benchmark '{name}' is {benchmark.answers!r:.80}: expected one of {kinds}."
+        )
     if hasattr(benchmark, "yes_no"):
         raise SpecError(
             f"The benchmark '{name}' has the attribute yes_no, which has no effect: write answers = 'yes_no' "
@@ -46,10 +48,10 @@ def is_built_in(benchmark: Benchmark) -> bool:
 
 
 def score_episode(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """Return the scores of an episode; none if infrastructure ended it, because that is no wrong answer.
+    """Return the scores of an episode; none if an infrastructure error ended it, which is not a wrong answer.
 
-    Raises PluginFault if the benchmark of a plug-in fails, or returns anything but scores of its metrics, which reports
-    would not find.
+    Raises PluginFault if a plug-in's benchmark fails, or if it returns something other than scores of its own metrics,
+    because reports would not find it.
     """
     if result.ending == Ending.INFRA_ERROR:
         return ()
@@ -60,14 +62,14 @@ def score_episode(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Se
 
 
 def reading_metric(benchmark: Benchmark, reader: str) -> str:
-    """Return the name of the metric that judges the answer of another reader by the rule of the main metric."""
+    """Return the name of the metric that applies the main metric's rule to the answer of another reader."""
     return f"{benchmark.metrics[0]}_{reader}"
 
 
 def _score_readings(
     benchmark: Benchmark, task: Task, result: EpisodeResult, scores: Sequence[Score]
 ) -> Iterator[Score]:
-    """Yield the main metric of the answers of other readers, unless the benchmark has a metric of that name."""
+    """Yield the main metric's scores of other readers' answers, but no score that is named as a benchmark's metric."""
     main = benchmark.metrics[0]
     for reader, answer in result.readings:
         if (metric := reading_metric(benchmark, reader)) in benchmark.metrics:

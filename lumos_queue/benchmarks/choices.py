@@ -1,4 +1,4 @@
-"""Questions with choices: reading, scores, and baselines without images. prompts/choice_text.py writes their text."""
+"""Read questions with choices, score answers and compute baselines. prompts/choice_text.py writes the task's text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SMALL_WORDS = frozenset(
 def read_choices(node: RowNode, max_choices: int) -> list[str]:
     """Return the texts of a row's choices, two to `max_choices`, from a list or from `{"text": […], "label": […]}`.
 
-    Raises BadRow; a row with an empty choice is left out.
+    Raises BadRow. If a choice is empty, the job leaves the row out without a question to the user.
     """
     items = (node if node.is_list() or "text" not in node else node["text"]).items()
     if not 2 <= len(items) <= max_choices:
@@ -60,9 +60,9 @@ def read_choices(node: RowNode, max_choices: int) -> list[str]:
 
 
 def read_right_choice(node: RowNode, choices: Sequence[str], choices_node: RowNode) -> str:
-    """Return the text of the right choice. A row states its label, its position from 0, its letter or its text.
+    """Return the text of the right choice, which the row states by label, position (from 0), letter or text.
 
-    `choices_node` is the field that the choices were read from. Raises BadRow.
+    `choices_node` is the field with the choices and their labels. Raises BadRow.
     """
     if isinstance(node.value, str):
         text = node.text()
@@ -82,8 +82,8 @@ def read_right_choice(node: RowNode, choices: Sequence[str], choices_node: RowNo
 def choice_scores(task: Task, answer: str | None) -> Sequence[Score]:
     """Return `accuracy` and `unparsed` of an answer.
 
-    `accuracy`: whether the choice that the answer names has the text of the right choice, as the A-OKVQA scorer judges.
-    `unparsed`: 1 for an answer that names no choice; such an answer is also wrong. 0 without an answer, which is wrong.
+    `accuracy` is 1 if the choice that the answer names has the text of the right choice, as in A-OKVQA's scorer.
+    `unparsed` is 1 if the answer names no choice. If there is no answer, both scores are 0.
     """
     choices = task.gold["choices"]
     index = None if answer is None else read_choice(answer, choices)
@@ -96,11 +96,11 @@ def choice_scores(task: Task, answer: str | None) -> Sequence[Score]:
 
 
 def choice_baselines(tasks: Iterable[Task]) -> dict[str, list[bool]]:
-    """Return the verdicts of rules without a model; the gold of tasks has `choices` and `answer`.
+    """Return the verdicts of rules that need no model. The gold of each task has `choices` and `answer`.
 
-    `most common letter` is an oracle, because the letter is counted in the same rows that it is judged on. `most like
-    the text` takes the choice with the largest share of words in the question and the caption; of equal choices, the
-    first.
+    `most common letter` is an oracle: it counts the right letters of the same tasks that it is judged on. `most like
+    the text` selects the choice with the largest share of words that are also in the question or the caption; of
+    equal choices, it selects the first.
 
     The tasks are read twice and not retained.
     """

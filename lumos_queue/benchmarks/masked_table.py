@@ -3,9 +3,9 @@
     Question,Numbers,Equation,Answer,…
     A rope is number0 metres long . How long are number1 ropes ?,2.5 4.0,* number0 number1,10,…
 
-The question of a task has the numbers in place of the masks (`8.0` becomes 8), and no spaces of the tokeniser before
-punctuation; letter case stays as it is. The equation is in prefix form, and only conversions use it.
-The tables are published as CSV and read from every format.
+In the question of a task, the numbers replace the masks (`8.0` becomes 8), and the tokeniser's spaces before
+punctuation are removed. The equation is in prefix form, and only conversions use it.
+The tables are published as CSV; they can be read from every format of rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SPACE_BEFORE = re.compile(r"(?<!\s)\s++(?=[.,;:?!%)](?:\s|$)|'s\b|n't\b|'ve\b|'
 def read_masked_table(
     benchmark: str, path: Path | None, conversion: ConversionFields = CONVERTING
 ) -> Iterator[Task | BadRow]:
-    """Return the tasks of such a file. Raises SpecError for a file of another format."""
+    """Yield the tasks of a table with masked numbers. Raises SpecError for a file of another format."""
     rows = read_records(path, FORMAT, COLUMNS)
     return tasks(rows, lambda row, record: read_masked_task(benchmark, row, record, conversion))
 
@@ -59,7 +59,7 @@ def read_masked_task(
 
 
 def _read_numbers(node: RowNode) -> list[str]:
-    """Return the numbers as the question shows them, from text with spaces or from a number. Raises BadRow."""
+    """Return the numbers as the question writes them. The field has a number, or a text of numbers. Raises BadRow."""
     numbers_node = node["Numbers"]
     if isinstance(numbers_node.value, (int, float)):
         return [numbers_node.label()]

@@ -1,4 +1,4 @@
-"""The registry of benchmarks: their names, and whether they test or teach. Each is a package with its name."""
+"""The registry of benchmarks: their names, and whether they are for tests, for training data, or for both."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _USES = {
 
 
 class BenchmarkRegistry(Registry[Benchmark]):
-    """Benchmarks with a registered name. Benchmarks of files are never registered, whatever modules are imported."""
+    """The benchmarks by registered name. No benchmark of a user's file is registered, whatever modules are imported."""
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) and not (isinstance(name, str) and is_file_benchmark(name))
@@ -63,7 +63,7 @@ TEACHABLE = tuple(name for name, uses in _USES.items() if TEACH in uses)  #: `lu
 
 
 def open_benchmark(name: str, definition: FileDefinition | None = None) -> Benchmark:
-    """Return the benchmark of that name, to test with; with a `definition`, the benchmark of that file.
+    """Return the benchmark of that name for a test of a model; with a `definition`, the benchmark that it defines.
 
     Raises SpecError for an unknown name, listing the names, and for a benchmark that only teaches.
     """
@@ -79,12 +79,12 @@ def open_benchmark(name: str, definition: FileDefinition | None = None) -> Bench
 
 
 def open_benchmark_of(job: Any) -> Benchmark:
-    """Return the benchmark of a stored evaluation, inference or conversion (its row). Raises as `open_benchmark`."""
+    """Return the benchmark of a job: the row of an evaluation, inference or conversion. Raises as `open_benchmark`."""
     return open_benchmark(job.benchmark, definition_of(job.spec))
 
 
 def definition_of(spec: Mapping[str, Any]) -> FileDefinition | None:
-    """Return the definition in a stored request, None if its rows are not of a file. Raises SpecError if damaged."""
+    """Return the definition in a job's request; None if its rows are of no user's file. Raises SpecError if damaged."""
     return _read_definition(spec.get("infer", spec).get("definition"), "a job")
 
 
@@ -98,7 +98,7 @@ def _read_definition(value: Any, job: str) -> FileDefinition | None:
 
 
 def definition_of_episode(episode: Any) -> FileDefinition | None:
-    """Return the definition in the job of a stored episode, None if its rows are not of a file.
+    """Return the definition that the job of a stored episode has; None if the job's rows are not of a user's file.
 
     Raises SpecError for a damaged definition.
     """
@@ -117,7 +117,7 @@ def _make_benchmark(definition: FileDefinition) -> Benchmark:
 
 
 def _refuse_file_name(name: str) -> None:
-    """Raises SpecError for the name of a file's benchmark, because only jobs have its definition."""
+    """Raise SpecError for the name of a file's benchmark, because only its jobs have the definition."""
     if is_file_benchmark(name):
         raise SpecError(
             f"'{name}' was made from a data file, and only its jobs store its definition. Give the path of that file, "
@@ -126,7 +126,7 @@ def _refuse_file_name(name: str) -> None:
 
 
 def benchmark_of(job: Any) -> Benchmark:
-    """Return the benchmark of a stored evaluation (its row), for reports; a stub if it cannot be opened."""
+    """Return the benchmark of an evaluation's row, for a report; a stub if the benchmark cannot be opened."""
     try:
         return open_benchmark_of(job)
     except SpecError:
@@ -154,12 +154,12 @@ def is_test_task(task: Task, split: str) -> bool:
 
 
 def knows_test_rows(benchmark: str) -> bool:
-    """Whether a benchmark lists its test rows; then no texts have to be compared to detect test tasks."""
+    """Whether a benchmark lists its test rows. If it does, test tasks are detected without comparing texts."""
     return benchmark in BENCHMARKS and BENCHMARKS.load(benchmark).test_rows is not None
 
 
 def open_source(name: str, definition: FileDefinition | None = None) -> Benchmark:
-    """Return the benchmark of that name, to teach with; with a `definition`, the benchmark of that file.
+    """Return the benchmark of that name for training data; with a `definition`, the benchmark that it defines.
 
     Raises SpecError for an unknown name, listing the names, and for a benchmark that only tests.
     """

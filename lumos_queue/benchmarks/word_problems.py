@@ -33,7 +33,7 @@ class WordProblems(Benchmark):
         return numeric_scores(result.answer, task.gold["answer"], result.ending)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
-        """Return the verdicts of rules that only read the numbers."""
+        """Return the verdicts of rules that need no model and ignore the words of the question."""
         return numeric_baselines(tasks, lambda task: task.gold["answer"])
 
     def is_right(self, task: Task, answer: str | None) -> bool:
@@ -41,7 +41,7 @@ class WordProblems(Benchmark):
         return self.score(task, EpisodeResult(answer))[0].value == 1.0
 
     def _count_doubtful(self, task: Task) -> int:
-        """Count the ambiguous operands of the gold program; 0 without a program or a rationale."""
+        """Count the ambiguous operands of the gold program; return 0 without a program or a rationale."""
         try:
             steps, rationale = self.gold(task).steps, self.rationale(task)
         except NotConvertible:
@@ -50,7 +50,7 @@ class WordProblems(Benchmark):
 
 
 class EquationProblems(WordProblems):
-    """Problems whose gold may have an `equation`, prefix or infix. Rows without an equation only test."""
+    """Problems whose gold may have an `equation`, in prefix or infix form. Rows without it are only for tests."""
 
     @property
     def teaching(self) -> RowReader:
