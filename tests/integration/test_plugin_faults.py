@@ -94,12 +94,12 @@ def evaluate(benchmark, formulation="direct"):
     [
         (
             NoDomain(),
-            r"^The domain of the benchmark '.*' is missing or no text: set the domain whose actions solve its tasks, as in",
+            r"^The domain of the benchmark '.*' is missing or no text: set the domain whose actions solve its tasks",
         ),
         (OldYesNo(), r"^The benchmark '.*' has the attribute yes_no, .*: write answers = 'yes_no' instead"),
         (
             UnknownAnswers(),
-            r"^The attribute `answers` of the benchmark '.*' is 'letter': expected one of number, choice, yes_no, text\.$",
+            r"^The attribute `answers` of the benchmark '.*' is 'letter': expected one of number, .*\.$",
         ),
         (NoScore(), r"^The benchmark '.*' has metrics but no method `score`: write this method\.$"),
         (ReadsDicts(), r"^The benchmark 'capitals' gives {'question': 'The capital\?'} as row 1: expected an lq\.Task"),

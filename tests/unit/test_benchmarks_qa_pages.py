@@ -51,7 +51,7 @@ def test_three_forms_of_hotpotqa_are_one(tmp_path):
     assert HOTPOTQA.gold(first).answer == "Oslo"
     with pytest.raises(SpecError, match="no_support"):
         HOTPOTQA.gold(third)
-    assert HOTPOTQA.notes[0].startswith("3 rows") and HOTPOTQA.notes[1].startswith("1 of them bring no pages")
+    assert HOTPOTQA.notes[0].startswith("3 rows") and HOTPOTQA.notes[1].startswith("1 of them have no pages")
 
 
 def test_musiques_rows_are_not_taken_for_questions_without_pages(tmp_path, shared_data):

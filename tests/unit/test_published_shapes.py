@@ -220,7 +220,7 @@ def test_supporting_pages_that_were_not_retrieved_are_noted(tmp_path):
     rows = [HOTPOT, {**HOTPOT, "_id": "h2", "supporting_facts": [["Acme (firm)", 0], ["Nobody", 0]]}]
     whole, partly = read("hotpotqa", write(tmp_path, rows))
     assert isinstance(partly, Task) and partly.inputs == whole.inputs and not partly.gold["pages"]
-    assert "1 of them bring pages along that lack a supporting one" in open_benchmark("hotpotqa").notes[-1]
+    assert "1 of them have pages, but not every supporting page" in open_benchmark("hotpotqa").notes[-1]
     converted = read("hotpotqa", write(tmp_path, rows), teaching=True)[1]
     assert isinstance(converted, Task) and refusals("hotpotqa", converted) == ["no_support", "no_support"]
 

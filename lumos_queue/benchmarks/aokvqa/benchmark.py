@@ -1,5 +1,5 @@
-"""A-OKVQA: questions with four choices about photographs; answers need knowledge beyond the picture. Rows as published;
-an invented row, and the text of its task:
+"""A-OKVQA: questions with four choices about photographs. The answers need knowledge that is not in the picture. Rows
+have the published form; an invented row, and the text of its task:
 
     {"split": "val", "image_id": 1, "question_id": "1a", "question": "What is on the mat?", "correct_choice_idx": 2,
      "choices": ["dog", "shoe", "cat", "cup"], "rationales": ["There is a cat.", "The cat lies on a mat.", "A cat."]}
@@ -7,10 +7,10 @@ an invented row, and the text of its task:
     What is on the mat? There're some choices: A. dog, B. shoe, C. cat, D. cup.
 
 LUMOS reports the validation split. The test file has neither answers nor rationales: its rows can be used for
-inference, not for evaluation. A row with an empty choice is left out; the val file has one. Two choices may be equal:
-both are then right. An image is a COCO file, named by its number in twelve digits: `000000000001.jpg`. A row may
-contain its image. The caption of a row is the end of the task's text. The rationale is the texts of three people, and
-the answer. It states no steps, so there is no conversion by rule.
+inference, not for evaluation. A row with an empty choice is left out; the val file has such a row. If two choices are
+equal to the right choice, each of them is right. An image is a COCO file, named by its number in twelve digits:
+`000000000001.jpg`. A row may contain its image. A row's caption is the end of the task's text. The rationale consists
+of the texts of three people and the answer. It states no steps, so there is no conversion by rule.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class AOKVQA(Benchmark):
         return f"{' '.join(task.gold['rationales'])} Overall, the final answer is '{task.gold['answer']}'."
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """Whether the answer is the right choice or its letter, because actions ask for a letter only."""
+        """Whether the answer is the right choice or its letter: the actions request only a letter."""
         if not task.gold["answer"]:
             return False
         letter = (answer or "").strip(" .").upper()

@@ -1,5 +1,5 @@
-"""ASDiv: diverse elementary problems. `ASDiv.xml` as published, its problems as rows, or its masked form; an
-invented problem:
+"""ASDiv: diverse elementary maths problems. A file is the published `ASDiv.xml`, its problems as rows, or its masked
+form; an invented problem:
 
     <Problem ID="nluds-0000" Grade="1" Source="…"><Body>There are six grey and two white cats.</Body>
     <Question>How many cats are there?</Question><Solution-Type>Addition</Solution-Type>
@@ -7,7 +7,7 @@ invented problem:
 
 The question of a task is `Body + " " + Question`. Answers that are not numbers (a name, a time of day, a ratio) are
 compared as text, ignoring case, spaces and a final dot. The rationale is the row's formula unchanged, `9-4=5; 5+7=12`.
-Problems as rows have fields with the same names, also in lower case (`body`).
+In rows, the fields have the names of these elements, or their lower case (`body`).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ASDiv(EquationProblems):
         return task.gold["formula"] if "formula" in task.gold else super().rationale(task)
 
     def count_ambiguous(self, task: Task) -> int:
-        """Count ambiguous operands: only in a sequence of equations is it unclear which numbers are earlier results."""
+        """Count ambiguous operands of the gold program; a row with a single equation has none."""
         return self._count_doubtful(task) if ";" in task.gold.get("formula", "") else 0
 
 

@@ -1,7 +1,7 @@
 """Convert ASDiv's formulas: `6+2=8`, or a sequence of equations, `9-4=5; 5+7=12`. Each operation becomes a subgoal.
 
-Units in parentheses are removed, `6 (penny)*1 (cent/penny)`. Comparisons, remainders, unknowns and other words are
-not converted.
+Units in parentheses are removed: `6 (penny)*1 (cent/penny)` becomes `6*1`. A formula with a comparison, a remainder, an
+unknown or other words is not converted.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""GSM8K: grade-school word problems. Rows as published (openai/grade-school-math); an invented one:
+"""GSM8K: grade-school word problems. Rows have the published form (openai/grade-school-math); an invented row:
 
     {"question": "Ida sold 36 tarts on …", "answer": "Ida sold 36/3 = <<36/3=12>>12 tarts …\\n…\\n#### 48"}
 
-The gold answer is the text after `####`; the gold solution is made from the marks `<<…>>` (rationale.py). A row whose
-answer is only a number has no solution, and only tests. In the socratic files each line of the answer is
-`sub-question ** step`. There the rationale is the text after the first ` ** ` without the other ` ** `, as in the LUMOS
-annotations, and it keeps the marks, which are part of the steps. In the plain files, the rationale is the lines without
-the marks.
+The gold answer is the text after `####`; rationale.py makes the gold solution from the marks `<<…>>`. A row whose
+answer is only a number has no solution and is only for tests. In the plain files, the rationale is the lines without
+the marks. In the socratic files, each line of the answer is `sub-question ** step`. Their rationale is the text after
+the first ` ** ` without the other ` ** `, as in the LUMOS annotations. It keeps the marks, which are part of the steps.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class GSM8K(WordProblems):
         return text
 
     def reference(self, task: Task) -> Reference | None:
-        """Return every plausible reading of the marks: a mark does not state which operands are earlier results."""
+        """Return a program for each plausible reading of the marks, which do not state which operands are results."""
         programs = readings(task.question, task.gold["solution"], read_number(task.gold["answer"]))
         return Reference(programs) if programs else None
 

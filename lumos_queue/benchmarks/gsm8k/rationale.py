@@ -57,7 +57,7 @@ def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Link
 
 
 def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker) -> list[Step]:
-    """Return an action for each calculation of a line. The result of `last` is the answer to the question."""
+    """Return an action for each calculation of a line. `last` is the calculation that computes the answer."""
     steps: list[Step] = []
     text, stated_numbers = f"{question} {line.text}", frozenset(numbers_in(question, words=True))
     for index, calculation in enumerate(line.calculations):
@@ -77,7 +77,10 @@ def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker)
 
 
 def _describe_result(calculation: Calculation, stated_numbers: Collection[Fraction], continues: bool) -> str | None:
-    """Describe the result of a calculation in words of its line: by a phrase longer than a unit, or a blank."""
+    """Return words for a calculation's result: a phrase of its line, or the line with a blank in place of the result.
+
+    Return None if the line has no such words.
+    """
     phrase = describe_quantity(calculation.before, calculation.after, stated_numbers)
     if phrase is not None and len(phrase.split()) > MAX_UNIT_WORDS:
         return phrase

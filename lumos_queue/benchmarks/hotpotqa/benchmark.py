@@ -1,7 +1,7 @@
-"""HotpotQA: questions over two Wikipedia pages. The formats and an invented row: rows.py.
+"""HotpotQA: questions whose answers need two Wikipedia pages. rows.py describes the formats and has an invented row.
 
 Rows of the published distractor and fullwiki files and of their column form have ten pages, which the agent may search.
-A file of only questions and answers (as in the LUMOS evaluation) has no pages: there KnowledgeQuery needs a corpus.
+A file with only questions and answers, as in the LUMOS evaluation, has no pages, so KnowledgeQuery needs a corpus.
 `exact_match` and `f1` are the metrics of HotpotQA's hotpot_evaluate_v1.py; `llm_accuracy` needs a judge.
 """
 
@@ -51,10 +51,10 @@ class HotpotQA(Benchmark):
         if split == "dev":
             self.notes.append(f"{row_count:,} rows; HotpotQA's development set has {PUBLISHED:,}")
         if bare_rows:
-            self.notes.append(f"{bare_rows:,} of them bring no pages along: KnowledgeQuery finds what its corpus has")
+            self.notes.append(f"{bare_rows:,} of them have no pages: for them, KnowledgeQuery only searches its corpus")
         if gold_pages.missing:
             self.notes.append(
-                f"{gold_pages.missing:,} of them bring pages along that lack a supporting one: they cannot be converted"
+                f"{gold_pages.missing:,} of them have pages, but not every supporting page: they cannot be converted"
             )
         self.notes += conversion.notes()
 
@@ -84,13 +84,13 @@ class HotpotQA(Benchmark):
 
 
 def _read_answer(answer: str, gold: str) -> str:
-    """Return the answer. If gold is yes or no, `True` and `False`, which some models write, become yes and no."""
+    """Return the answer. If the gold answer is yes or no, replace `True` and `False` of some models by yes and no."""
     text = read_answer(answer)
     return _TRUTH.get(normalize(text), text) if normalize(gold) in _CLOSED else text
 
 
 def _f1(answer: str, gold: str) -> float:
-    """Return F1 of the words; yes, no and `noanswer` are only right or wrong as a whole."""
+    """Return F1 of the words, from 0 to 1. If an answer is yes, no or `noanswer`, only an equal answer has 1, others 0."""
     if {normalize(answer), normalize(gold)} & _CLOSED:
         return float(exact_match(answer, gold))
     return f1(answer, gold)

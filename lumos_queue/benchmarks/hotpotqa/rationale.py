@@ -1,8 +1,8 @@
-"""Convert HotpotQA's rows by rule: divide the question into two questions in its own words.
+"""Convert HotpotQA's rows by rule: divide the question into two questions with its words.
 
-A comparison becomes a question about each of the two compared things (rationales/questions/comparisons.py). A bridge
-becomes a question whose answer is on one page, and a question about that answer on the other page
-(rationales/questions/bridges.py). The rows state no steps, so a row that fits neither rule needs a teacher.
+A question that compares two things becomes a question about each thing (rationales/questions/comparisons.py). A
+question that describes a thing becomes a question for that thing, which one page answers, and a question about it,
+which the other page answers (rationales/questions/bridges.py). The rows state no steps, so other rows need a teacher.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FROM_BOTH = "Answer the question from #1 and #2:"
 
 
 def describe(task: Task) -> str:
-    """Return the supporting sentences of the pages, and the question: the rows have no sub-questions."""
+    """Return the rationale: the pages' supporting sentences, the question and the answer. Raises NotConvertible."""
     pages = _require_pages(task)
     return rationale(
         [sentence for page in pages for sentence in page["sentences"]],
@@ -57,7 +57,7 @@ def _hop(page: Mapping[str, Any], question: str, answer: str) -> Hop:
 
 
 def _find_position(page: Mapping[str, Any], question: str) -> int:
-    """Return the position of the page's title in the question; the end of the question if it has no such title."""
+    """Return the index of the page's title in the question; the question's length if the title is not in it."""
     position = question.casefold().find(strip_brackets(page["title"]).casefold())
     return position if position >= 0 else len(question)
 

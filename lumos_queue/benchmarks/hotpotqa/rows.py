@@ -1,12 +1,12 @@
-"""Read HotpotQA's rows: the distractor and fullwiki files as published, or their column form; an invented row:
+"""Read HotpotQA's rows in the published form of the distractor and fullwiki files, or in columns; an invented row:
 
     {"_id": "5a", "question": "Were Ann and Bob born in the same town?", "answer": "no",
      "supporting_facts": [["Ann", 0], ["Bob", 2]], "context": [["Ann", ["Ann was born in …", …]], …]}
 
 In the column form `supporting_facts` is `{"title": […], "sent_id": […]}`, `context` is `{"title": […], "sentences":
-[[…]]}`, and the number of a row is its id. Only conversions use the supporting facts: a row without supporting facts
-(as in the simplified file) has no rationale, nor has a row of the fullwiki file whose context lacks a supporting page.
-A row without context but with fields of MuSiQue is refused, because its paragraphs would be lost.
+[[…]]}`, and the number of a row is its id. Only conversions use the supporting facts. A row without supporting facts
+(as in the simplified file) has no rationale; neither has a fullwiki row whose context lacks a supporting page.
+A row with MuSiQue's fields instead of a context is refused, because its paragraphs would be lost.
 An agent may search all pages of the context (`inputs["paragraphs"]`).
 """
 
@@ -32,7 +32,7 @@ _MUSIQUE_FIELDS = ("paragraphs", "question_decomposition")
 
 @dataclass(slots=True)
 class GoldPages:
-    """Reads the supporting facts, and counts the rows that lack a supporting page."""
+    """How supporting facts are read, and the number of rows whose context lacks a supporting page."""
 
     conversion: ConversionFields = field(default_factory=lambda: CONVERTING)
     missing: int = 0  #: rows with a supporting page that is not in their context
@@ -61,9 +61,9 @@ def _task(gold_pages: GoldPages, row: int, record: Mapping[str, Any]) -> Task:
 
 
 def _pages(facts: RowNode, context: Sequence[tuple[RowNode, RowNode]]) -> list[dict[str, Any]] | None:
-    """Return the supporting pages with their index in the context and their supporting sentences, in order of mention.
+    """Return the supporting pages, in the order of `facts`: title, index in the context, and supporting sentences.
 
-    None if the context lacks a supporting page.
+    Return None if the context lacks a supporting page.
     """
     context_pages = {title.text(): (index, sentences) for index, (title, sentences) in enumerate(context)}
     pages: dict[str, dict[str, Any]] = {}
@@ -93,7 +93,7 @@ def _join_sentences(sentences: RowNode) -> str:
 
 
 def _pairs(node: RowNode, second: str) -> list[tuple[RowNode, RowNode]]:
-    """Return pairs of a title and its `second` node, from a list of pairs or from two columns."""
+    """Return pairs of nodes, a title and its `second` value, from a list of pairs or from an object of two columns."""
     if not node.is_list():
         titles, second_column = node["title"].items(), node[second].items()
         if len(titles) != len(second_column):

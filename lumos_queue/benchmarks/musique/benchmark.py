@@ -1,11 +1,11 @@
-"""MuSiQue: questions of two to four hops over twenty paragraphs. The format: rows.py.
+"""MuSiQue: questions of two to four hops over twenty paragraphs. rows.py describes the format.
 
-`exact_match` and `f1` are the metrics of MuSiQue's metrics/answer.py: the best over the answer and its aliases.
+`exact_match` and `f1` are the metrics of MuSiQue's metrics/answer.py: the best score over the answer and its aliases.
 The full files also have questions whose paragraphs do not contain the answer (`answerable` is false). MuSiQue's own
 evaluation excludes these from the two metrics and judges them in pairs with their answerable twins
-(`group_answer_sufficiency`), which needs both rows of a pair. Here every row counts: such a row is right if the agent
-stops without an answer or answers `No answer`, and wrong otherwise, also if the episode failed. For the published
-metric, evaluate the ans files, which have no such rows.
+(`group_answer_sufficiency`). In this project every row counts: an unanswerable question is right if the agent stops
+without an answer or answers `No answer`. Otherwise it is wrong, also if the episode failed. For the published metrics,
+evaluate the ans files, which have no unanswerable questions.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class MuSiQue(Benchmark):
             self.notes.append(f"{row_count:,} rows; MuSiQue's development set of this kind has {published_rows:,}")
         if unanswerable_rows:
             self.notes.append(
-                f"{unanswerable_rows:,} of them have no answer: right when the agent gives none, or says 'No answer'"
+                f"{unanswerable_rows:,} of them have no answer: right if the agent has no answer, or answers 'No answer'"
             )
         self.notes += conversion.notes()
 

@@ -14,7 +14,7 @@ _ASKS = re.compile(r"(?<!#[0-9] )\b(?:who|whom|whose|what|which|when|where|why|h
 
 
 def describe(task: Task) -> str:
-    """Return the supporting paragraphs and their sub-questions. Raises NotConvertible."""
+    """Return the rationale: the supporting paragraphs and their sub-questions. Raises NotConvertible."""
     _check(task)
     hops = [hop | hop.get("written", {}) for hop in task.gold["hops"]]
     facts = ["", *(hop["text"] for hop in hops)]  # the published annotations have two spaces after `facts:`

@@ -5,10 +5,10 @@
      "question_decomposition": [{"question": "Acme >> founded by", "answer": "Ann", "paragraph_support_idx": 0},
                                 {"question": "Where was #1 born?", "answer": "Oslo", "paragraph_support_idx": 7}]}
 
-Paragraph 0 may support like any other (the LUMOS conversion lost those rows).
+Paragraph 0 may be a supporting paragraph; the LUMOS conversion lost the rows where it is.
 An agent may search all paragraphs of the row (`inputs["paragraphs"]`). Only conversions use the decomposition. The full
-files have each question twice with the same id, answerable and unanswerable: the unanswerable twin is the row
-`ID-unanswerable`, whatever the order of the two.
+files have two rows with the same id for each question, answerable and unanswerable. The unanswerable row gets the id
+`ID-unanswerable`, whatever the order of the two rows.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ _TWIN = "-unanswerable"
 
 
 def read_rows(path: Path | None, conversion: ConversionFields) -> Iterator[Task | BadRow]:
-    """Yield the tasks of a file, read twice if it has unanswerable questions. Raises SpecError for another format."""
+    """Yield the tasks of a file. Raises SpecError for another format.
+
+    The file is read twice if it has unanswerable questions.
+    """
     return tasks(read_records(path, FORMAT, FIELDS), partial(_task, _Twins(path), conversion))
 
 
 class _Twins:
-    """Names rows, by whether an unanswerable question has an answerable twin with the same id."""
+    """Makes the ids of rows: an unanswerable question gets another id if an answerable question has the same id."""
 
     def __init__(self, path: Path | None):
         self._path = path
         self._answerable: set[str] | None = None
 
     def name_row(self, name: str, answerable: bool) -> str:
-        """Return the row id of a question whose own id is `name`."""
+        """Return the id of the task of a row, whose id in the file is `name`."""
         if answerable:
             return name
         if self._answerable is None:
@@ -52,7 +55,7 @@ class _Twins:
 
 
 def _answerable_id(row: int, record: Mapping[str, Any]) -> list[str]:
-    """Return the id of an answerable question in a list; [] for any other row."""
+    """Return a list with the row's id if its question is answerable; [] for any other row."""
     node = RowNode(row, "", record)
     try:
         return [node["id"].label()] if _is_answerable(node) else []
@@ -80,7 +83,7 @@ def _task(twins: _Twins, conversion: ConversionFields, row: int, record: Mapping
 
 
 def _read_paragraphs(node: RowNode) -> dict[int, RowNode]:
-    """Return the paragraphs by their number, or by their position if they state no number."""
+    """Return the paragraphs by their `idx`, or by their position from 0 if they have no `idx`."""
     nodes = node["paragraphs"].items()
     return {item["idx"].whole() if "idx" in item else index: item for index, item in enumerate(nodes)}
 
@@ -105,5 +108,5 @@ def _hop(item: RowNode, paragraphs: Mapping[int, RowNode]) -> dict[str, Any]:
 
 
 def _page_of(paragraph: RowNode) -> dict[str, str]:
-    """Return a paragraph for an agent's search, without the mark that it supports the answer."""
+    """Return a paragraph for an agent's search, without the field that marks supporting paragraphs."""
     return {"title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}

@@ -57,7 +57,7 @@ class OpenEnded(Benchmark):
             yield Task(NAME, "", row, objective, {"functions": local_functions(*functions)})
 
     def gold_answer(self, task: Task) -> str:
-        """Return '': people judge the answers."""
+        """Return '' because tasks have no gold answer: people judge the answers."""
         return ""
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:

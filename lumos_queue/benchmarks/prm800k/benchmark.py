@@ -1,10 +1,10 @@
-"""PRM800K: competition problems with labelled solution steps. Rows as published; an invented one, cut:
+"""PRM800K: competition problems with labelled solution steps. Rows have the published form; an invented row, truncated:
 
     {"labeler": "…", "question": {"problem": "What is $2+3$?", "ground_truth_answer": "5",
      "ground_truth_solution": "We add: $\\boxed{5}$."}, "label": {"steps": […], "finish_reason": "solution"}}
 
 The rationale is the published solution of the problem, which many rows lack. It is prose, so there is no conversion by
-rule. A problem has a row for each of its labelled solutions; the id of a row is its number.
+rule. A problem has a row for each labelled solution; the id of a row is its number in the file.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PRM800K(Benchmark):
         return task.gold["solution"]
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """Whether the answer is right: numbers by value; formulas as text, without spaces and dollar signs."""
+        """Whether the answer is right. Numbers are compared by value, formulas as text without spaces and `$`."""
         gold = task.gold["answer"]
         if read_number(gold) is not None:
             return numeric_scores(answer, gold)[0].value == 1.0

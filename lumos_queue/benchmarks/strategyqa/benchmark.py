@@ -1,13 +1,13 @@
-"""StrategyQA: yes/no questions whose steps are implicit. Two files: `train.json` as published (rows.py), the only file
-with rationales to teach with, and BIG-bench's task file, the file of the LUMOS evaluation; an invented task file:
+"""StrategyQA: yes/no questions whose steps are implicit. It reads the published `train.json` (rows.py), the only file
+with rationales, and BIG-bench's task file, which the LUMOS evaluation used; an invented task file:
 
     {"name": "strategyqa", "examples": [{"input": "Could Ann have met Bob?", "target_scores": {"Yes": 0, "No": 1},
                                          "target": "No. Ann died in 1800. Bob was born in 1810."}]}
 
 The file of the LUMOS evaluation also has the training questions, so there are two protocols: the split `paper` has all
-rows of the file, and `clean` excludes the questions that LUMOS was trained on. These are the rows of train.json that
-the LUMOS conversion retained, because an annotator found evidence for every step (1,777 of 2,061; `trained` names that
-file). An agent may search the facts, not the evidence paragraphs: reports must name the tool set `facts`.
+rows of the file, and `clean` excludes the questions that LUMOS was trained on. These are the 1,777 of 2,061 rows of
+train.json for whose every step an annotator found evidence; the option `trained` names that file. An agent may search
+the facts, not the evidence paragraphs: reports must name the tool set `facts`.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class StrategyQA(Benchmark):
             self.notes.append("most of these questions are among those that LUMOS was trained on: see --split clean")
 
     def _training_questions(self, split: str, path: str | None) -> set[str]:
-        """Return the questions of that file that the LUMOS conversion retained; none unless the split is `clean`."""
+        """Return the questions of train.json that LUMOS was trained on; an empty set for other splits than `clean`."""
         if (split == "clean") != (path is not None):
             raise SpecError(
-                "StrategyQA's split 'clean' and --option trained=PATH belong together: PATH is StrategyQA's "
-                "train.json, whose questions LUMOS was trained on."
+                "StrategyQA's split 'clean' and --option trained=PATH need each other: give both, or neither. PATH is "
+                "StrategyQA's train.json, whose questions LUMOS was trained on."
             )
         if path is None:
             return set()
@@ -93,7 +93,7 @@ class StrategyQA(Benchmark):
         return tasks(read_records(path, FORMAT, (*FIELDS, *EXAMPLE_FIELDS)), partial(self._row, conversion))
 
     def _row(self, conversion: ConversionFields, row: int, record: Mapping[str, Any]) -> Task:
-        """Return the task of a row of either file."""
+        """Return the task of a row, of train.json or of BIG-bench's task file."""
         is_example = record.get("target_scores") is not None and record.get("question") is None
         return self._example(row, record) if is_example else read_row(conversion, row, record)
 
@@ -120,9 +120,9 @@ class StrategyQA(Benchmark):
         return annotate(task)
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Return `accuracy`: the answer is yes or no, as gold is. `original`: as the LUMOS evaluation judged it.
+        """Return three scores, 1 or 0. `accuracy`: the answer is yes or no, and equal to the gold answer.
 
-        `unparsed`: the answer is neither yes nor no, and so it is wrong.
+        `original`: the LUMOS evaluation would count the answer as right. `unparsed`: it is neither yes nor no.
         """
         gold = task.gold["answer"] == "Yes"
         truth = read_yes_no(result.answer) if result.answer is not None else None
@@ -140,7 +140,7 @@ class StrategyQA(Benchmark):
         return describe(task)
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """`Yes` and `True` are the same answer, and so are `No` and `False`."""
+        """Whether the answer is the gold answer. `True` counts as `Yes`, and `False` as `No`."""
         plain_answer = {"true": "Yes", "false": "No"}.get((answer or "").strip(" .").casefold(), answer)
         return super().is_right(task, plain_answer)
 
@@ -161,7 +161,7 @@ def _examples(path: Path | None, document: Mapping[str, Any]) -> Iterator[Row | 
 
 
 def _key(task: Task) -> str:
-    """Return the question with single spaces and without case."""
+    """Return the question with single spaces and in lower case, to compare questions."""
     return " ".join(task.question.casefold().split())
 
 

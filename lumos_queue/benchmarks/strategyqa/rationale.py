@@ -1,10 +1,10 @@
-"""Convert StrategyQA's rows: sub-questions whose answers the rows do not state.
+"""Convert StrategyQA's rows, which state sub-questions without their answers.
 
 The evidence is that of the first annotator who found evidence for every step, as in the LUMOS annotations. The rule
-converts a row under two conditions. For each step but the last, a single fact gives the answer, clearly better than any
-other fact (rationales/questions/facts.py); the result of the step is the words of that fact. The row's answer follows
-from these results in the last step, as far as this can be checked (rationales/questions/last_step.py). All other rows
-need a teacher.
+converts a row under two conditions. First, each step but the last is answered by a single fact, clearly better than by
+any other fact (rationales/questions/facts.py); words of that fact become the result of the step. Second, the row's
+answer follows from these results in the last step, if this can be checked (rationales/questions/last_step.py). All
+other rows need a teacher.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NEGATIVE = re.compile(
 
 
 def describe(task: Task) -> str:
-    """Return the facts, and the sub-questions with their evidence. Raises NotConvertible."""
+    """Return the rationale: the facts, and the sub-questions with their evidence. Raises NotConvertible."""
     raw_texts = task.gold.get("written", task.gold)
     evidence = [step["paragraphs"] for _, step in _steps(task)]
     steps = list(zip(raw_texts["questions"], evidence, strict=True))
@@ -55,7 +55,10 @@ def annotate(task: Task) -> Annotation:
 
 
 def _steps(task: Task) -> list[tuple[str, dict[str, Any]]]:
-    """Return the sub-questions with the evidence of the first annotator who has some for all. Raises NotConvertible."""
+    """Return the sub-questions, each with evidence of the same annotator: the first who found evidence for all steps.
+
+    Raises NotConvertible if no annotator did.
+    """
     for annotator in task.gold["evidence"]:
         if not any(step["none"] for step in annotator):
             return list(zip(task.gold["questions"], annotator, strict=True))
@@ -63,7 +66,7 @@ def _steps(task: Task) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _results(questions: Sequence[str], task: Task) -> list[str]:
-    """Return the answers of the facts to each step but the last. Raises NotConvertible."""
+    """Return the results of all steps but the last: an answer from the facts for each. Raises NotConvertible."""
     *before, last = questions
     used_numbers = {int(number) for question in questions for number in REFERENCE.findall(question)}
     if not before or not _YES_NO.match(last) or used_numbers != set(range(1, len(questions))):

@@ -5,10 +5,10 @@
      "decomposition": ["When did Ann die?", "When was Bob born?", "Is #2 before #1?"],
      "evidence": [[[["Ann-3"]], [["Bob-1", "Bob-2"]], ["operation"]], …]}
 
-`evidence` has for each annotator and step lists of paragraph ids (`Title-number`), or marks. The paragraphs are in a
-separate file. Only conversions use decomposition and evidence: copies of the file without them, or with all facts in
-one text, can be evaluated. In a file whose columns have a single type, marks are lists: `["operation"]`. An agent may
-search the facts (`inputs["paragraphs"]`), whose title is the row's `term`.
+`evidence` has, for each annotator and each step, lists of paragraph ids (`Title-number`) or marks such as `operation`.
+The paragraphs are in a separate file. Only conversions use decomposition and evidence, so copies of the file without
+these fields, or with all facts in one text, can be evaluated. In a file whose columns have a single type, marks are
+lists: `["operation"]`. An agent may search the facts (`inputs["paragraphs"]`); their title is the row's `term`.
 """
 
 from __future__ import annotations
@@ -72,21 +72,21 @@ def _read_texts(node: RowNode, name: str) -> _Texts:
 
 
 def _read_facts(node: RowNode) -> _Texts:
-    """Return the facts; a text counts as a single fact."""
+    """Return the row's facts: a list, or a text, which counts as a single fact."""
     if "facts" not in node or node["facts"].is_list() or not isinstance(node["facts"].value, str):
         return _read_texts(node, "facts")
     return _Texts([node["facts"].text()], [node["facts"].raw_text()])
 
 
 def _read_evidence(node: RowNode, steps: int) -> list[list[dict[str, Any]]]:
-    """Return the evidence of each annotator for `steps` steps; none if the row states no steps."""
+    """Return a list for each annotator, with the evidence of each of the `steps` steps; [] if there are no steps."""
     if "evidence" not in node or not steps:
         return []
     return [_annotator(item, steps) for item in node["evidence"].items()]
 
 
 def _annotator(node: RowNode, count: int) -> list[dict[str, Any]]:
-    """Return for each step its paragraphs, and whether it is an operation or has no evidence."""
+    """Return an annotator's evidence: for each step the paragraphs, and whether it has the marks. Raises BadRow."""
     steps = node.items()
     if len(steps) != count:
         raise node.bad(f"{len(steps)} steps, but 'decomposition' has {count}")
