@@ -244,7 +244,7 @@ def test_a_bad_settings_file_is_one_line(lumos, folder, server, content, told):
         (("nothing.csv",), "does not exist"),
         (("sums.csv", "--answer-by", "last"), "--answer-by is for benchmarks with a QA tool"),
         (("sums.csv", "--scorer", "regex:(?<=x)y"), "RE2"),
-        (("sums.csv", "--title", "///"), "gives no title"),
+        (("sums.csv", "--title", "///"), "has no letter or digit for a title"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(lumos, folder, server, options, told):

@@ -44,7 +44,7 @@ class FileBenchmark(TeachingRows):
             self.scores_readings = False  # the judge only sees the main answer
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """Yield the tasks of the file. `options` are already part of the definition."""
+        """Yield the tasks of the file. `options` are ignored, because the definition already contains them."""
         question = self.definition.fields.question
         pictures = pictures_beside(path) if path and self.definition.fields.images else None
         if pictures:
@@ -75,7 +75,7 @@ class FileBenchmark(TeachingRows):
         return self._scorer.baselines(tasks) if self._scorer else {}
 
     def is_right(self, task: Task, answer: str | None) -> bool:
-        """Whether the main metric accepts the answer; without a scorer, whether it is the same text."""
+        """Whether the main metric accepts the answer; without a scorer, whether it has the text of the gold answer."""
         if self._scorer is None:
             return super().is_right(task, answer)
         scores = self.score(task, EpisodeResult(answer))

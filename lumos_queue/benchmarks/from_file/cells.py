@@ -44,7 +44,7 @@ def write_scalar(value: Any) -> str | None:
 
 
 def read_text(record: Mapping[str, Any], row: int, name: str) -> str:
-    """Return a field that must hold text or a number. Raises BadRow."""
+    """Return a field's text or number as text. Raises BadRow if the field is missing, empty or of another type."""
     value = cell_of(record, name)
     if value is None:
         raise BadRow(row, name, "empty" if name in record else "missing")
@@ -55,7 +55,7 @@ def read_text(record: Mapping[str, Any], row: int, name: str) -> str:
 
 
 def read_list(value: Any) -> list[Any] | dict[str, Any] | None:
-    """Return a list or an object, also from JSON in a cell of a table; None for any other value."""
+    """Return a list or an object, which may be JSON text in a cell of a table; None for any other value."""
     if isinstance(value, (list, dict)):
         return value
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
@@ -68,7 +68,7 @@ def read_list(value: Any) -> list[Any] | dict[str, Any] | None:
 
 
 def describe(value: Any) -> str:
-    """Return a description of a value that is short enough for a line."""
+    """Return a short description of a value for a message of one line."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, (list, tuple)):

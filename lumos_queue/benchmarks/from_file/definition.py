@@ -21,7 +21,7 @@ _NOT_IN_TITLE = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class FieldNames:
-    """The names of the fields of a row; '' and (): there is no such field."""
+    """The names of a row's fields; '' or () if rows have no such field."""
 
     question: str
     answers: tuple[str, ...] = ()  #: each field has a right answer or a list of right answers
@@ -94,5 +94,5 @@ def make_title(text: str) -> str:
     """
     title = _NOT_IN_TITLE.sub("-", text).strip("-")[:MAX_TITLE]
     if not title:
-        raise SpecError(f"'{text[:40]}' gives no title: give one of letters and digits with --title.")
+        raise SpecError(f"'{text[:40]}' has no letter or digit for a title: give a title that has some with --title.")
     return title

@@ -1,6 +1,6 @@
 """Guess the fields and the scorer of a file from its first rows.
 
-Only usual names of fields count, and only one field may match, because a wrong guess would silently score another
+A field is guessed only if it is the only field with a usual name, because a wrong guess would silently score another
 field.
 """
 
@@ -66,8 +66,8 @@ def guess_fields(
 ) -> FieldNames:
     """Return the fields of the rows: those in `field_names`, and guesses by usual names for the others.
 
-    `needs_answers` and `needs_rationales`: whether the rows need these; `only`: the fields to guess. Raises SpecError
-    for a field that no row has, for two candidates, and if a required field has no candidate.
+    `needs_answers` and `needs_rationales`: whether the rows must have these fields; `only`: the fields to guess. Raises
+    SpecError if no row has a field of `field_names`, if a field has two candidates, or if a required field has none.
     """
     fields, usual = sample.fields, {**USUAL, "rationale": RATIONALES if needs_rationales else USUAL["rationale"]}
     _check_names(sample, fields, field_names)
@@ -106,7 +106,7 @@ def guess_fields(
 
 
 def _check_choices(sample: Sample, field: str) -> str:
-    """Return the field if it has choices in a row; '' for an ordinary column."""
+    """Return the field if at least one row has choices in it; '' if it is an ordinary column."""
     for row, record in sample.rows if field else ():
         try:
             read_choices(record, row, field)
@@ -117,7 +117,7 @@ def _check_choices(sample: Sample, field: str) -> str:
 
 
 def _check_names(sample: Sample, fields: Sequence[str], field_names: FieldNames) -> None:
-    """Raises SpecError for a field that no row has, and for a field with two uses."""
+    """Raise SpecError if no row has a field of `field_names`, or if two options name the same field."""
     options = [
         ("question", field_names.question),
         *(("answer", name) for name in field_names.answers),
@@ -136,7 +136,9 @@ def _check_names(sample: Sample, fields: Sequence[str], field_names: FieldNames)
                 f"{list_names(fields)}."
             )
         if name in uses:
-            raise SpecError(f"The field '{name[:40]}' is named by --{uses[name]} and by --{option}: name two fields.")
+            raise SpecError(
+                f"--{uses[name]} and --{option} both name the field '{name[:40]}': name a different field for each."
+            )
         uses[name] = option
 
 
@@ -162,7 +164,7 @@ def guess_scoring(sample: Sample, fields: FieldNames) -> Scoring | str:
 
 
 def find_form(sample: Sample, fields: FieldNames) -> Scoring:
-    """Return the scorer `choice` with the form that most answers have. Raises SpecError if two forms fit equally."""
+    """Return the scorer `choice` with the form that fits most answers. Raises SpecError as `choose_form`."""
     rows: list[tuple[int, str, Choices]] = []
     for row, record in sample.rows:
         try:
@@ -175,7 +177,7 @@ def find_form(sample: Sample, fields: FieldNames) -> Scoring:
 
 
 def require_scorer(sample: Sample, reason: str) -> SpecError:
-    """Return the error for rows whose scorer the user has to name."""
+    """Return the error that asks the user for a scorer. `reason`: why none can be guessed."""
     return SpecError(f"'{sample.name}' needs a scorer: {reason}. Choose one with --scorer: {', '.join(NAMES)}.")
 
 
@@ -187,7 +189,7 @@ def list_names(names: Sequence[str]) -> str:
 
 
 def describe_fields(fields: FieldNames) -> str:
-    """Return the fields as part of a line: `question=problem, answer=solution`."""
+    """Return the fields as text for a message: `question=problem, answer=solution`."""
     pairs = [("question", fields.question), *(("answer", name) for name in fields.answers), ("id", fields.id)]
     pairs += [("choices", fields.choices), ("images", fields.images), ("rationale", fields.rationale)]
     return ", ".join(f"{field}={list_names([name])}" for field, name in pairs if name)

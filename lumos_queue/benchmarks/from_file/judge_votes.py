@@ -2,12 +2,12 @@
 
 The grade of an answer is the median of its readable votes. If the number of votes is even and the two in the middle
 differ, the grade is their mean, and the answer is counted as a tie. With two grades, the median is the majority, or 0.5
-for a tie. An unreadable vote and a vote without a reply are requested once more. An answer without a readable vote has
-no score. An episode without an answer has the grade 0, and no judge is asked.
+for a tie. An unreadable vote and an empty reply are requested once more; a refused request is not. An answer without a
+readable vote has no score. An episode without an answer has the grade 0, and no judge is asked.
 
-A grade is read from the last line of a reply (`Grade: 4`, `**4**`, `4/5`), or from the lines of a reply that all state
-the same grade. A line with a bar is a quotation of the prompt, and its grade does not count. Replies are hostile:
-reading takes time in proportion to the text, and never raises.
+A grade is read from the last line of a reply (`Grade: 4`, `**4**`, `4/5`). If that line has none, it is read from the
+other lines, if all that state a grade state the same grade. A line with a bar is a quotation of the prompt, and its
+grade does not count. Replies are hostile: reading takes time in proportion to the text, and never raises.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class VoteCounts:
         )
 
     def as_text(self) -> str:
-        """Return the detail of a score."""
+        """Return the counts as text, for the detail of a score: `votes 1 0 unreadable; 1 asked again; tie`."""
         votes = [*map(str, self.grades), *[UNREADABLE] * self.unreadable, *[MISSING] * self.missing]
         suffix = f"; {self.again} asked again" if self.again else ""
         return f"votes {' '.join(votes)}{suffix}{'; tie' if self.is_tie else ''}"
@@ -90,7 +90,7 @@ def may_ask_again(judge: JudgeDefinition, vote: Completion) -> bool:
 
 
 def read_vote(judge: JudgeDefinition, vote: Completion) -> int | None:
-    """Return the grade of a reply: 0 or 1 for two grades, 1 to 5 for five; None if it states none."""
+    """Return the grade that a vote states: 0 or 1 of two grades, or 1 to 5 of five; None if it states no grade."""
     if is_missing(vote):
         return None
     text = _reply_of(vote)
@@ -143,13 +143,13 @@ def _reply_of(vote: Completion) -> str:
 
 
 def _is_quoted(line: str) -> bool:
-    """Whether a line begins with the bar of quotations in the prompt; a row of a table also ends with a bar."""
+    """Whether a line quotes the prompt: it begins with a bar, but does not end with a bar like a table's row."""
     text = line.strip()
     return text.startswith("|") and not text.endswith("|")
 
 
 def _value_of(line: str, words: Mapping[str, str], is_bare: bool = False) -> str:
-    """Return the value after a label, or the whole line if `is_bare`; '' for any other line."""
+    """Return the grade as text, after a label such as `Grade:` or, if `is_bare`, without a label; '' if none."""
     text = line.strip(_EDGES).removeprefix("- ").strip(_EDGES)
     if len(text) > _MAX_LINE:
         return ""
@@ -161,7 +161,7 @@ def _value_of(line: str, words: Mapping[str, str], is_bare: bool = False) -> str
 
 
 def _read_value(value: str, grades: int) -> int | None:
-    """Return the grade of a value of `_value_of`; None if it is not on the scale."""
+    """Return the grade in a text of `_value_of`; None if it is not on the scale."""
     number = _NUMBER.fullmatch(value)
     if number is None or (number["most"] and int(number["most"]) != (1 if grades == 2 else grades)):
         return None

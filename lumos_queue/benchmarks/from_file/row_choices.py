@@ -1,11 +1,11 @@
 """Read the choices of a row, and find the choice that an answer names.
 
-A field has choices as a list of texts; as `{"text": […], "label": […]}` or a list of such pairs, as in ARC and
-OpenBookQA; as an object of label to text; or as one text: JSON, or choices separated by `|` or by line breaks. Several
-columns with a choice each are named with commas: `--choices A,B,C,D`.
+A field may have the choices as a list of texts; as `{"text": […], "label": […]}` or a list of such pairs, as in ARC and
+OpenBookQA; as an object of label to text; or as a text: JSON, or choices separated by `|` or by line breaks. If each
+choice has its own column, commas separate the columns' names: `--choices A,B,C,D`.
 
 All answers of a file name choices in the same form: by text, label, letter, or index from 0 or from 1. The form that
-fits most rows is taken; if two forms fit equally and mean different choices, the user has to state the form.
+fits most answers is used. If two forms fit equally and mean different choices, the user has to state the form.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _check(row: int, name: str, texts: Sequence[Any], labels: Sequence[Any] = ()
 
 
 def find_choice(answer: str, choices: Choices, form: str) -> int | None:
-    """Return the index of the choice that an answer names in this form; None if it names none."""
+    """Return the index from 0 of the choice that an answer names in this form; None if it names no choice."""
     answer = " ".join(answer.split())
     if form == TEXT:
         return _find(answer, choices.texts)
@@ -122,7 +122,7 @@ def _find(answer: str, texts: Sequence[str]) -> int | None:
 def choose_form(rows: Iterable[tuple[int, str, Choices]]) -> tuple[str, int, int]:
     """Return the form that fits most answers, the number of answers that it fits, and the number of answers.
 
-    `rows` are row number, answer and choices. Raises SpecError if two forms fit equally and mean different choices.
+    `rows` yields (row number, answer, choices). Raises SpecError if two forms fit equally and mean different choices.
     """
     rows = list(rows)
     meanings = {form: [find_choice(answer, choices, form) for _, answer, choices in rows] for form in FORMS}
@@ -133,7 +133,8 @@ def choose_form(rows: Iterable[tuple[int, str, Choices]]) -> tuple[str, int, int
         for (row, answer, _), index, other_index in zip(rows, meanings[best], meanings[form], strict=True):
             if index != other_index:
                 raise SpecError(
-                    f"The answers can be read as {WORDS[best]} and as {WORDS[form]} of the choices, which differ in "
-                    f"row {row} ({describe(answer)}): state it with --option {OPTION}={best} or {OPTION}={form}."
+                    f"The answers can be read as {WORDS[best]} and as {WORDS[form]} of choices, but in row {row} "
+                    f"({describe(answer)}) the choices differ: give --option {OPTION}={best} or --option "
+                    f"{OPTION}={form}."
                 )
     return best, largest, len(rows)

@@ -22,7 +22,7 @@ _TRUTH: dict[str, str] = {**{word: "Yes" for word in _YES}, **{word: "No" for wo
 
 
 class RowTasks:
-    """Makes tasks of a file. `pictures` finds images below the file's folder; None if the rows come from no file."""
+    """Makes tasks of rows. `pictures` finds images below the file's folder; None if the rows come from no file."""
 
     def __init__(self, definition: FileDefinition, pictures: Pictures | None):
         self._definition, self._pictures = definition, pictures
@@ -103,7 +103,7 @@ class RowTasks:
 
 
 def read_answers(record: Mapping[str, Any], names: Sequence[str]) -> list[tuple[str, Any]]:
-    """Return the right answers of a row, each with its field. A field has an answer or a list of answers.
+    """Return pairs (field, right answer) of a row. A field has an answer or a list of answers.
 
     A cell of a table may have a list of texts as JSON.
     """
@@ -120,5 +120,5 @@ def read_answers(record: Mapping[str, Any], names: Sequence[str]) -> list[tuple[
 
 
 def pictures_beside(path: Path) -> Pictures:
-    """Return the finder of images below the folder of a file, or below a folder of rows."""
+    """Return a finder of images below `path` if it is a folder of rows, else below the folder of the file `path`."""
     return Pictures(images=str(path if path.is_dir() else path.absolute().parent))

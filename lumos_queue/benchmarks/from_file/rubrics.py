@@ -2,7 +2,7 @@
 
 A rubric is a template: `{question}`, `{answer}` and `{gold}` are replaced, other braces stay. Each text is between two
 lines with a key, and each of its lines begins with a bar. The key is a digest of all texts and occurs in none of them.
-So a resumed episode has the same prompt, and a text can only end its quotation if it contains its own digest.
+So a resumed episode has the same prompt, and no text can contain the line that ends its quotation.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def check_rubric(text: str) -> str:
     if "{answer}" not in text:
         raise SpecError("The rubric has no {answer}: write it where the prompt needs the answer.")
     if storable(text)[1]:
-        raise SpecError("The rubric has a NUL or a lone surrogate, which cannot be stored: leave it out.")
+        raise SpecError("The rubric has a NUL character or a lone surrogate, which cannot be stored: remove it.")
     return text
 
 
@@ -96,7 +96,7 @@ def write_reminder(judge: JudgeDefinition, prompt: str) -> str:
 
 
 def prompt_head(judge: JudgeDefinition) -> str:
-    """Return the common beginning of all prompts; it is stored once for a job."""
+    """Return the beginning that all prompts of a judge have in common; a job stores it once."""
     first = _FIELD.search(judge.rubric)
     assert first is not None  # check_rubric
     return without_roles(f"{_HEAD}{judge.rubric[: first.start()]}")
@@ -127,7 +127,7 @@ def _quote(name: str, text: str, key: str) -> str:
 
 
 def _fill(rubric: str, blocks: dict[str, str]) -> str:
-    """Replace the fields of the rubric in one pass: each block begins and ends a line."""
+    """Return the rubric with blocks in place of its fields. No other text is on the lines of a block."""
     parts: list[str] = []
     end = 0
     for field in _FIELD.finditer(rubric):

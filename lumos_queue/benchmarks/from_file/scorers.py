@@ -34,7 +34,7 @@ def _no_baselines(tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
 class Scorer:
     """One way to judge answers."""
 
-    metrics: tuple[str, ...]  #: the main one first
+    metrics: tuple[str, ...]  #: the main metric first
     score: Scores
     answers: AnswerKind = AnswerKind.TEXT
     baselines: Baselines = _no_baselines
@@ -42,24 +42,27 @@ class Scorer:
 
 
 def right_answers(task: Task) -> Sequence[str]:
-    """Return the right answers of a task; none if its file has none."""
+    """Return the right answers of a task; an empty sequence if its row states no answer."""
     gold = task.gold or {}
     return gold.get("answers") or ([gold["answer"]] if "answer" in gold else [])
 
 
 def _best(task: Task, score: Callable[[str], Sequence[Score]], default_scores: Sequence[Score]) -> Sequence[Score]:
-    """Return the best scores against a right answer: by the main metric, then by the next metrics."""
+    """Return the scores against the right answer that fits best: by the main metric, then by the next metrics.
+
+    `default_scores`: the scores of a task without a right answer.
+    """
     candidates = [score(answer) for answer in right_answers(task)]
     return max(candidates, key=lambda scores: [score.value for score in scores], default=default_scores)
 
 
 def score_number(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """Return `accuracy`: the same number in any spelling; and `strict`: the same text."""
+    """Return `accuracy`, 1 for the right number in any spelling, and `strict`, 1 for the same text."""
     return _best(task, lambda gold: numeric_scores(result.answer, gold, result.ending), numeric_scores(None, ""))
 
 
 def score_exact(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """Return `exact_match`: the same words, as SQuAD compares them; for two numbers, the same number."""
+    """Return `exact_match`, 1 for the same words as SQuAD compares them; numbers are compared by value."""
     answer = read_answer(result.answer or "")
     right = bool(answer) and any(_is_same(answer, gold) for gold in right_answers(task))
     return (Score("exact_match", float(right)),)
@@ -74,7 +77,7 @@ def _is_same(answer: str, gold: str) -> bool:
 
 
 def score_includes(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """Return `includes`: a right answer is in the answer, ignoring case and spaces; `4` is not in `14`."""
+    """Return `includes`, 1 if the answer contains a right answer, ignoring case and spaces; `14` contains no `4`."""
     answer = _plain(result.answer or "")
     right = bool(answer) and any(_includes(answer, _plain(gold)) for gold in right_answers(task))
     return (Score("includes", float(right)),)
@@ -107,7 +110,7 @@ def score_f1(task: Task, result: EpisodeResult) -> Sequence[Score]:
 
 
 def score_choice(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """Return `accuracy`: the answer names a right choice; and `unparsed`: it names no choice."""
+    """Return `accuracy`, 1 if the answer names a right choice, and `unparsed`, 1 if it names no choice."""
 
     def score(answer: str) -> Sequence[Score]:
         return choice_scores(replace(task, gold={**task.gold, "answer": answer}), result.answer)
@@ -116,7 +119,7 @@ def score_choice(task: Task, result: EpisodeResult) -> Sequence[Score]:
 
 
 def score_yes_no(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """Return `accuracy`: the answer is yes or no, as a right answer; and `unparsed`: it is neither."""
+    """Return `accuracy`, 1 for the right one of yes and no, and `unparsed`, 1 for an answer that is neither."""
     truth = read_yes_no(result.answer) if result.answer is not None else None
     right = truth is not None and any(truth == (gold == "Yes") for gold in right_answers(task))
     is_unparsed = result.answer is not None and truth is None
@@ -124,7 +127,7 @@ def score_yes_no(task: Task, result: EpisodeResult) -> Sequence[Score]:
 
 
 def score_later(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """Return no score: judge_votes.py computes the scores of judges."""
+    """Return no scores, because judge_votes.py computes the scores of judges later."""
     return ()
 
 
@@ -151,7 +154,7 @@ NAMES = (*SCORERS, f"{REGEX}PATTERN")
 
 
 def compares(name: str, judge: JudgeDefinition | None) -> bool:
-    """Whether a row needs a right answer; a judge needs it if the rubric has {gold}. Raises as `open_scorer`."""
+    """Whether a scorer needs right answers in rows; a judge does if its rubric has {gold}. Raises as `open_scorer`."""
     return "{gold}" in judge.rubric if judge else open_scorer(name).compares
 
 

@@ -1,4 +1,4 @@
-"""Conversion of rows of users' files: their rationales, the teacher's prompt of their domain, and the rule of maths.
+"""Convert rows of users' files to training data: by the rule for maths, or with the teacher's prompt of a domain.
 
 The rule reads the calculator's marks `<<48/2=24>>` in solutions of GSM8K. Other rationales need a teacher.
 """
@@ -24,8 +24,8 @@ _ANSWER_MARK = "####"  #: the mark before the answer in solutions of GSM8K
 class Teaching:
     """How annotations of a domain are made and checked. Domains of plug-ins have no teacher's prompt."""
 
-    check_level: str  #: as of Benchmark
-    teacher_prompt: str  #: as of Benchmark
+    check_level: str  #: as in Benchmark
+    teacher_prompt: str  #: as in Benchmark
     has_rule: bool = False  #: whether marks in a rationale can be converted without a teacher
 
 
@@ -38,7 +38,7 @@ _DEFAULT = Teaching(Level.FORMAT, "")
 
 
 def find_teaching(domain: str) -> Teaching:
-    """Return the teaching of a domain; of a domain without a teacher's prompt, only the form is checked."""
+    """Return the teaching of a domain. Without a teacher's prompt, only the form of annotations is checked."""
     return _BY_DOMAIN.get(domain, _DEFAULT)
 
 
@@ -51,7 +51,7 @@ class TeachingRows(Benchmark):
         self.check_level, self.teacher_prompt = teaching.check_level, teaching.teacher_prompt
 
     def has_marks(self, task: Task) -> bool:
-        """Whether the rule can read the rationale of a task."""
+        """Whether the rationale of a task has marks, and its domain has a rule that reads them."""
         return self.has_rule and bool(_MARK.search(_solution(task)))
 
     def rationale(self, task: Task) -> str:
@@ -68,7 +68,7 @@ class TeachingRows(Benchmark):
         return annotate(task.question, _steps(task), self.gold_answer(task))
 
     def reference(self, task: Task) -> Reference | None:
-        """Return every plausible reading of the marks, as GSM8K does."""
+        """Return a program for each plausible reading of the marks, as GSM8K does; None if there is no such reading."""
         if not self.has_marks(task):
             return None
         programs = readings(task.question, _steps(task), read_number(self.gold_answer(task)))

@@ -90,7 +90,7 @@ def _read_answer(answer: str, gold: str) -> str:
 
 
 def _f1(answer: str, gold: str) -> float:
-    """Return F1 of the words, from 0 to 1. If an answer is yes, no or `noanswer`, only an equal answer has 1, others 0."""
+    """Return F1 of the words. If an answer is yes, no or `noanswer`, return 1 if both answers are equal, else 0."""
     if {normalize(answer), normalize(gold)} & _CLOSED:
         return float(exact_match(answer, gold))
     return f1(answer, gold)

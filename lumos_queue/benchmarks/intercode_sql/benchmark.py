@@ -1,13 +1,13 @@
-"""InterCode's SQL tasks. `ic_spider_dev.json` as published; an invented row:
+"""InterCode's SQL tasks, from the published `ic_spider_dev.json`; an invented row:
 
     {"db": "shop", "gold": "SELECT name FROM hat ORDER BY price LIMIT 1", "query": "Which hat is cheapest?",
      "hardness": "medium", "db_tables": {"hat": ["name", "price"]}}
 
-`intercode_reward` is InterCode's own reward, at least 0 (a reversed order makes it negative). `success` counts the
-episodes whose reward is exactly 1, the published figure. `iou_reward` is the reward without Kendall's tau, and
-`iou_success` counts the episodes whose `iou_reward` is 1, as in InterCode's recorded runs. `success_order_aware`
-compares the order only if the gold query sets an order. If the gold query has no rows, an empty answer is right:
-`success_nonempty` is `success` over the other tasks. With several turns, each reward counts its best submission.
+`intercode_reward` is InterCode's own reward; a negative reward, which reversed rows have, counts 0. `success` counts
+the episodes whose reward is exactly 1, which is the published figure. `iou_reward` is the reward without Kendall's tau,
+and `iou_success` counts the episodes whose `iou_reward` is 1, as in InterCode's recorded runs. `success_order_aware`
+compares the order only if the gold query sets an order. `success_nonempty` is `success` over the tasks whose gold query
+has rows: for the other tasks, an empty answer is right. If an episode submits several queries, the best counts.
 """
 
 from __future__ import annotations
@@ -72,9 +72,12 @@ class InterCodeSQL(Benchmark):
         return replace(task, gold=gold | _look_up(queries, node, database, query)) if queries else task
 
     def gold(self, task: Task) -> Annotation:
-        """Return the gold solution by the rule of Spider, with the tables as the database itself shows them."""
+        """Return the gold solution by Spider's rule, with the tables as the database lists them. Raises SpecError."""
         if "schema" not in task.gold:
-            raise SpecError("Gold annotations show the tables of the database: give --option databases=FOLDER.")
+            raise SpecError(
+                "Gold annotations need the tables of the databases: give Spider's databases with --option "
+                "databases=FOLDER."
+            )
         try:
             return spider.gold(task)
         except NotConvertible as error:
@@ -103,7 +106,7 @@ class InterCodeSQL(Benchmark):
             raise SpecError(f"The gold query of task {task.row} does not run: {error}.") from None
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
-        """Return the verdicts of an empty answer and of all rows of the first table; {} without --option databases."""
+        """Return the verdicts of two rules: submit no rows, or all rows of the first table; {} without databases."""
         if not all("empty" in task.gold for task in tasks):
             return {}
         return {

@@ -1,4 +1,4 @@
-"""Run gold queries and load schemas on temporary copies of databases, as actions do; for threads without a loop."""
+"""Run gold queries and load schemas on temporary copies of databases, as actions do, in threads that have no loop."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ IDLE_SECONDS = 60.0  #: without a query, after which the process ends
 
 
 class GoldQueries:
-    """The databases of one set of tool options. Runs one query at a time, and caches recent replies.
+    """Answers queries to the databases of one set of tool options, one query at a time. It caches recent replies.
 
-    A process runs the queries. It starts with the first query and ends after `idle` seconds without a query.
+    A child process runs the queries: it starts at the first query, and ends after `idle` seconds without a query.
     """
 
     def __init__(self, tools: Mapping[str, str], idle: float = IDLE_SECONDS):
@@ -42,7 +42,7 @@ class GoldQueries:
         return self._reply(database, query, "rows")
 
     def schema(self, database: str) -> str:
-        """Return `Table hat has name (type: TEXT); Table …`. Raises ActionError, InfrastructureError."""
+        """Return the schema: `Table hat has name (type: TEXT); Table …`. Raises ActionError, InfrastructureError."""
         return self._reply(database, "SHOW TABLES", "shown")
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ _open_lock = threading.Lock()
 
 
 def open_queries(tools: Mapping[str, str]) -> GoldQueries:
-    """Return the gold queries of these options, shared by all threads. Raises SpecError as `open_tools` does."""
+    """Return the GoldQueries of these tool options, which all threads share. Raises SpecError as `open_tools` does."""
     key, oldest = tuple(sorted(tools.items())), None
     with _open_lock:
         queries = _open.pop(key, None) or GoldQueries(tools)

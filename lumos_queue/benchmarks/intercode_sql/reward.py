@@ -1,13 +1,13 @@
 """Compute rewards from the rows of a query and of the gold query: InterCode's two rewards, and an order-aware reward.
 
-InterCode's own reward (spec/lumos.md 6.2; `get_reward` of its SQL environment): rows become strings. The first number
-is the intersection over the union of the two multisets. Then the common rows in the agent's order and in gold's order
-are two lists of strings, paired by position. Kendall's tau of the pairs multiplies the first number, and the product is
-rounded to two places. If tau is not defined, the reward is the first number. InterCode's recorded runs have the first
-number alone: there 0.875 is unrounded although tau is 1, and reversed rows have 1.
+InterCode's own reward (spec/lumos.md 6.2; `get_reward` of its SQL environment) compares rows as strings. Its first
+factor is the intersection over the union of the two multisets of rows. Its second factor is Kendall's tau of the common
+rows: in the agent's order and in gold's order, they are two lists, paired by position. The product is rounded to two
+places. If tau is not defined, the reward is the first factor. InterCode's recorded runs have the first factor alone:
+they contain an unrounded 0.875 although tau is 1, and a reward of 1 for reversed rows.
 
-InterCode's rounding makes a reward of exactly 1 (`success`) from each product above 0.995: with 29 or more rows, two
-neighbours may be exchanged; with 201 or more, a row may be missing. `order_aware_reward` does not round.
+InterCode's rounding turns each product above 0.995 into a reward of exactly 1 (`success`). So two neighbours may be
+exchanged in 29 or more rows, and one of 201 or more rows may be missing. `order_aware_reward` does not round.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def iou_reward(rows: Sequence[Row], gold: Sequence[Row]) -> float:
 
 
 def original_reward(rows: Sequence[Row], gold: Sequence[Row]) -> float:
-    """Return `iou_reward` times Kendall's tau, from -1 to 1; 1 for two empty results."""
+    """Return `iou_reward` times Kendall's tau, from -1 to 1, rounded to two places; 1 for two empty results."""
     row_texts, gold_texts = _strings(rows), _strings(gold)
     reward, common = iou_reward(rows, gold), Counter(row_texts) & Counter(gold_texts)
     tau = kendall_tau(_in_order(row_texts, common), _in_order(gold_texts, common))
@@ -44,8 +44,9 @@ def order_aware_reward(rows: Sequence[Row], gold: Sequence[Row], needs_order: bo
 def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float | None:
     """Return Kendall's tau-b of the pairs (first[i], second[i]), compared by code point; None if it is not defined.
 
-    (P - Q) / sqrt((P + Q + T) (P + Q + U)): P concordant and Q discordant pairs, T tied in the first only, U in the
-    second only (Kendall, Rank Correlation Methods, 1970). Q by counting inversions (Knight, JASA 61, 1966): n log n.
+    Tau-b is (P - Q) / sqrt((P + Q + T) (P + Q + U)), with P concordant and Q discordant pairs, T pairs that are tied
+    only in `first`, and U pairs that are tied only in `second` (Kendall, Rank Correlation Methods, 1970). Q is computed
+    by counting inversions, in n log n steps (Knight, JASA 61, 1966).
     """
     pairs = sorted(zip(first, second, strict=True))
     size = len(pairs)

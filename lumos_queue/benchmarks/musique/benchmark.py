@@ -52,7 +52,7 @@ class MuSiQue(Benchmark):
             self.notes.append(f"{row_count:,} rows; MuSiQue's development set of this kind has {published_rows:,}")
         if unanswerable_rows:
             self.notes.append(
-                f"{unanswerable_rows:,} of them have no answer: right if the agent has no answer, or answers 'No answer'"
+                f"{unanswerable_rows:,} of them have no answer: right if the agent gives none, or answers 'No answer'"
             )
         self.notes += conversion.notes()
 
