@@ -1,16 +1,16 @@
-"""Mind2Web: tasks on recorded web pages. The published lists, or files in their shape; an invented row:
+"""Mind2Web: tasks on recorded web pages, from the published lists or files of the same form; an invented row:
 
     {"annotation_id": "1a", "website": "acme", "confirmed_task": "Find a hat", "action_reprs": ["[a]  Hats -> CLICK"],
      "actions": [{"cleaned_html": "<html …", "operation": {"op": "CLICK", "value": ""},
                   "pos_candidates": [{"tag": "a", "attributes": "{…}", "backend_node_id": "7"}],
                   "neg_candidates": […]}]}
 
-In files that are composed of samples, `_step_index` is the index of an action's step in the trajectory. Such samples
-also exist as prompts (prompts.py).
+Some files contain only samples of the steps. There, `_step_index` is the index of an action's step in the trajectory.
+Such samples also exist as prompts (prompts.py).
 
-An agent sees a page as its candidates in document order, because files list the right candidates first. The
-descriptions have MindAct's form. They are written here and not by workers, so that the digest of the rows covers the
-text that is matched, and no worker reads untrusted HTML. Gold has the right candidates and the right operations.
+An agent sees a page as a list of its candidates, in document order because files list the right candidates first. The
+candidates' descriptions have MindAct's form. Reading a file writes them: so the digest of the rows covers the text that
+is matched, and no worker reads untrusted HTML. Gold has the right candidates and the right operations.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Mind2Web(Benchmark):
 
     @property
     def teaching(self) -> RowReader:
-        """The reader without pages: a rationale only needs the recorded actions."""
+        """The reader of rows without their pages, because a rationale only needs the recorded actions."""
         return RowReader(("train", "dev", "test"), {}, self._without_pages)
 
     def _without_pages(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
@@ -91,7 +91,7 @@ class Mind2Web(Benchmark):
         return step_scores(task, result)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
-        """Return the verdicts of clicks without reading a page: a verdict for each step, as for `step_success`."""
+        """Return the verdicts of two rules, to click the first or the last element: a verdict for each step."""
         return {
             "click the first element": [right for task in tasks for right in click_at(task, 0)],
             "click the last element": [right for task in tasks for right in click_at(task, -1)],

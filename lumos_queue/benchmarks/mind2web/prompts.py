@@ -105,7 +105,7 @@ def _candidate(node: Node, text: str) -> dict[str, Any]:
 
 
 def _read_attributes(text: str) -> dict[str, str]:
-    """Return the values of a candidate's attributes by name; a value may have quotes, and the last may be truncated."""
+    """Return a candidate's attributes, name to value. A value may contain quotes, and the last may be truncated."""
     attributes, position = {}, 0
     while begin := _ATTRIBUTE.search(text, position):
         end = _ATTRIBUTE_END.search(text, begin.end())

@@ -1,13 +1,13 @@
 """Convert Mind2Web's rows: each recorded action becomes a subgoal with one action, without results.
 
 HOVER and ENTER become CLICK, as in the data set's own `operation`, because LUMOS has no other action for them; the
-subgoals name the original operation. Unbalanced parentheses in a page's text become `/`, because page texts are
-truncated. Texts of actions:
+subgoals name the original operation. Texts of a page are truncated: if the parentheses of a text are not balanced, all
+of them become `/`. Examples of the texts of actions:
 
     ["[searchbox]  Search -> TYPE: red hat", "[svg]   -> CLICK", "[combobox]  Size -> SELECT: M"]
 
-Only these texts are used. A row with more `actions` than texts (by `_step_index` in files of samples) is incomplete
-and not converted: its end would teach to stop too early.
+Only these texts are used. A row with more `actions` than texts (by `_step_index` in files of samples) is incomplete and
+not converted, because its annotation would teach a model to stop too early.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WORDS = {
 
 
 def describe(task: Task) -> str:
-    """Return the texts of the actions. Raises NotConvertible."""
+    """Return the rationale: the texts of the actions. Raises NotConvertible."""
     return "; ".join(_actions(task))
 
 

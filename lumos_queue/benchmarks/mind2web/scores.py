@@ -1,6 +1,6 @@
 """Score an episode on recorded pages, step by step. The k-th action of the episode is the prediction for step k.
 
-Every recorded step counts (`of`): a step without an action, or whose action failed, is wrong.
+Every recorded step is a trial (`Score.of`). A step is wrong if the episode has no action for it, or if this failed.
 
 step_success        element and operation are right: Mind2Web's own definition, averaged over steps
 element_accuracy    the element is a right element, by node number
@@ -40,7 +40,7 @@ Value = Mapping[str, Any]
 
 
 def step_scores(task: Task, result: EpisodeResult) -> Sequence[Score]:
-    """Return a score for each of METRICS that the task allows."""
+    """Return a score for each of METRICS that applies to the task."""
     gold = task.gold["steps"]
     predictions: list[Value | None] = [
         execution.values[0] if execution.ok and execution.values else None for _, execution in result.seen

@@ -33,7 +33,7 @@ class CandidateElement:
 
 @dataclass(slots=True)
 class CandidateCounts:
-    """How many candidates were read, and how many of them are in the readable part of their page."""
+    """The number of candidates that were read, and the number of these that are in the readable part of their page."""
 
     candidates: int = 0
     on_page: int = 0
@@ -42,7 +42,10 @@ class CandidateCounts:
 def read_steps(
     record: RowNode, counts: CandidateCounts
 ) -> tuple[list[int], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return (indices in the trajectory, pages, gold) of the steps. Counts candidates in `counts`. Raises BadRow."""
+    """Return three lists over the steps: indices in the trajectory, pages, and gold. Raises BadRow.
+
+    The candidates are added to `counts`.
+    """
     actions = record["actions"]
     steps = actions.items()
     if not 0 < len(steps) <= MAX_STEPS:
@@ -100,7 +103,7 @@ def _page(html: RowNode) -> HtmlPage:
 
 
 def _describe_candidates(page: HtmlPage, candidates: list[CandidateElement]) -> list[dict[str, Any]]:
-    """Return the candidates for an agent: independent of their order in the row, and of which candidates are right."""
+    """Return the candidates for an agent, in document order. Their form does not reveal which of them are right."""
     by_node = {
         candidate.node: candidate
         for candidate in sorted(candidates, key=lambda candidate: (candidate.tag, sorted(candidate.attributes.items())))

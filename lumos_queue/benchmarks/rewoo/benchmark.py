@@ -1,15 +1,15 @@
-"""ReWOO's planner data: questions with plans that call tools, without their results (planner_instruction_tuning_2k).
-Rows in Alpaca's form; the output of an invented one, whose input is `Who wrote the book on the Rhine?`:
+"""ReWOO's planner data (planner_instruction_tuning_2k): questions, with plans that call tools, without their results.
+Rows have Alpaca's form; this is the output of an invented row with the input `Who wrote the book on the Rhine?`:
 
     Plan: Find the book on the Rhine.
     #E1 = Wikipedia[Rhine (book)]
     Plan: Find out who wrote it.
     #E2 = LLM[Who wrote the book? Given context: #E1]
 
-By rule each `Plan` becomes a subgoal, and its calls become actions of this project. A search becomes KnowledgeQuery and
-ParagraphRetrieve, for the question that a later call asks about it; `LLM` becomes QA over the evidence that it names.
-There are no results, so only LUMOS-O can be trained on these rows, because its planner sees no results:
-`--formulation one-pass`. The row's instruction, which lists ReWOO's tools, is not used.
+The rule makes a subgoal of each `Plan`, and actions of its calls. A search becomes KnowledgeQuery and
+ParagraphRetrieve, with the question that a later call asks about its result; `LLM` becomes QA over the evidence that
+the call names. Without results, the rows can only train LUMOS-O, whose planner is sent no results
+(`--formulation one-pass`). The row's instruction, which lists ReWOO's tools, is not used.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _read_calls(text: str) -> tuple[list[tuple[str, str, str]], str]:
 def _actions(
     tool: str, tool_input: str, number: str, calls: list[tuple[str, str, str]], question: str, last: int
 ) -> list[tuple[str, str]]:
-    """Return the (name, arguments) of the actions of a call; `last` is the number of the last variable before them."""
+    """Return (name, arguments) of each action of a call. `last`: the number of the last variable before them."""
     if tool in SEARCHES:
         questions = (
             _question(text) for _, call_tool, text in calls if call_tool == "LLM" and number in _EVIDENCE.findall(text)
@@ -125,12 +125,12 @@ def _actions(
 
 
 def _question(text: str) -> str:
-    """Return the question to `LLM`, without evidence that is only its context."""
+    """Return the question in a call of `LLM`, without the part that only names evidence as its context."""
     return _CONTEXT.sub("", text) or text
 
 
 def _with_variables(text: str, variables: dict[str, str]) -> str:
-    """Replace evidence by variables. Raises NotConvertible for evidence without an earlier call."""
+    """Return the text with evidence (`#E1`) replaced by variables. Raises NotConvertible if no earlier call made it."""
     if any(number not in variables for number in _EVIDENCE.findall(text)):
         raise NotConvertible("undefined_step")
     return _EVIDENCE.sub(lambda match: variables[match[1]], text)

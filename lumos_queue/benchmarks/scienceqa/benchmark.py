@@ -5,13 +5,13 @@ beside it, as published (lupantech/ScienceQA); an invented problem and its split
            "hint": "Birds have feathers.", "split": "test", …}, …}           {"train": […], "test": ["7", …], …}
 
 Copies with a row for each problem (as on the Hugging Face hub) are also read. The id of a row is its `pid` or else its
-number, a row may contain its image, and if rows state their `split`, only the rows of the requested split are read.
+number. A row may contain its image. If rows state their `split`, only the rows of the requested split are read.
 
 LUMOS reports the problems with an image (ScienceQA-IMG): `--option subset=IMG`, the default; `all` takes all problems.
 Images are in `images/<split>/<pid>/image.png` beside the file, or in another folder of that structure.
 
-The hint is the text that is needed to answer: a passage, a table, a rule. LUMOS published no text for such rows; here
-the hint is between question and choices, in the order of ScienceQA's own prompts (question, context, choices):
+The hint is the text that is needed to answer: a passage, a table, a rule. LUMOS published no task text with a hint. In
+this project, the hint is between question and choices, as in ScienceQA's own prompts (question, context, choices):
 
     Which animal is a bird? Birds have feathers. There're some choices: A. bat, B. owl.
 
@@ -107,7 +107,7 @@ def _look_up_image(node: RowNode, identifier: str, pictures: Pictures) -> dict[s
 
 
 def _rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
-    """Yield the problems of a split; those of problems.json in the order and with the numbers of pid_splits.json."""
+    """Yield the rows of a split. Problems of problems.json have the order and the numbers of pid_splits.json."""
     problems = read_object(file, FORMAT, lambda record: "question" in record)
     if problems is None:
         yield from _single_rows(file, split, subset)
@@ -129,7 +129,7 @@ def _rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
 
 
 def _single_rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
-    """Yield the rows of a file with a problem in each row. Raises SpecError for a split that it cannot have."""
+    """Yield the rows of a file that has a problem in each row. Raises SpecError for a split that rows cannot state."""
     for item in read_records(file, FORMAT, ("question", "choices")):
         if isinstance(item, BadRow):
             yield item

@@ -1,4 +1,4 @@
-"""Spider: questions about databases with their SQL. `dev.json` as published, beside its `tables.json`; an invented row:
+"""Spider: questions about databases, with SQL queries, from `dev.json` with `tables.json` beside it; an invented row:
 
     {"db_id": "shop", "question": "Which hats cost most?", "query": "SELECT name FROM hat ORDER BY price LIMIT 1", …}
 
@@ -51,7 +51,7 @@ class Spider(Benchmark):
         return Task(self.name, "", str(row), node["question"].text(), {"database": database}, gold)
 
     def rationale(self, task: Task) -> str:
-        """Return the tables of the database, and the query."""
+        """Return the rationale: a text with the tables of the database, and the query. Raises NotConvertible."""
         query = read_query(task.gold["answer"]).whole
         return f"The database has these tables: {task.gold['schema']}. The SQL query is: {query}"
 
@@ -80,7 +80,7 @@ def _plain(query: str) -> str:
 
 
 def _schemas(path: Path) -> dict[str, str]:
-    """Return database to `Table hat has name (type: TEXT), price (type: NUMBER); Table …`. Raises SpecError."""
+    """Return database to schema: `Table hat has name (type: TEXT), price (type: NUMBER); Table …`. Raises SpecError."""
     schemas = {}
     for item in read_records(path, TABLES_FORMAT, ("db_id", "column_names", "column_names_original")):
         try:

@@ -1,4 +1,4 @@
-"""Sum2Act's four cases with image experts (arXiv:2402.18157), which the paper describes but does not measure.
+"""Sum2Act's four cases with image experts (arXiv:2402.18157). The paper describes the cases without measuring them.
 
 The tasks were made for this project, with generated pictures (MIT): VARIATIONS of each case. Agents call local
 functions (actions/local/), so a score depends on the experts: `--tool experts=own`.
@@ -28,7 +28,7 @@ class VisualCases(Benchmark):
     metrics = ("success", "gold_calls")
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """Yield the first task of each case, then the second task of each case, and so on."""
+        """Yield the first task of every case, then the second task of every case, and so on. Raises SpecError."""
         if path is not None:
             raise SpecError(f"The tasks of '{NAME}' are generated: leave out --data.")
         artifacts: dict[str, bytes] = {}
@@ -39,7 +39,7 @@ class VisualCases(Benchmark):
                 yield make_case(case, number, artifacts)
 
     def gold_answer(self, task: Task) -> str:
-        """Return the names of the gold calls."""
+        """Return the names of the functions of the gold calls, separated by `; `."""
         return task.gold["plan"]
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:

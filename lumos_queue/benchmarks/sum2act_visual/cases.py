@@ -1,7 +1,7 @@
 """Generate the tasks of the four cases, each from a seed of its case and number.
 
 A task's question names its pictures as models name them (actions/local/images.py); `channels` has the pictures. The
-gold solution is a sequence of calls (`steps`, read in check.py), never an answer.
+gold solution is a sequence of calls (`steps`, which check.py reads). It has no answer.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ CASES: Mapping[str, Callable[[int, _Pictures], Made]] = MappingProxyType(
 
 
 def make_case(case: str, number: int, artifacts: dict[str, bytes]) -> Task:
-    """Return the task of a case, `number` from 0 to VARIATIONS - 1; adds its pictures to `artifacts` by sha256."""
+    """Return a task of a case, and add its pictures to `artifacts` by sha256. `number`: from 0 to VARIATIONS - 1."""
     pictures = _Pictures(Random(f"{NAME} {case} {number}"), artifacts)
     question, steps = CASES[case](number, pictures)
     row = f"{case.split(',')[0].replace(' ', '-').replace(chr(39), '')}-{number + 1}"
@@ -138,8 +138,8 @@ def make_case(case: str, number: int, artifacts: dict[str, bytes]) -> Task:
 
 
 def _step(function: str, images: Mapping[str, str], **words: list[list[str]]) -> Step:
-    """Return a gold call. `images`: argument to the sha256 of the picture that it must name. `words`: text argument to
-    lists of words; the text must have a word of each list."""
+    """Return a gold call. `images`: name of an argument to the sha256 of the picture that it must have. `words`: name
+    of a text argument to lists of words; the text must have a word of each list."""
     return {"function": function, "images": dict(images), "words": words}
 
 

@@ -1,6 +1,6 @@
-"""Check by rule whether the calls of an episode solve its case, whatever the experts are.
+"""Check by rule whether the calls of an episode solve its case. The quality of the experts does not affect the result.
 
-The episode must have the gold calls in their order, with success, with the right pictures and with the required words.
+The episode must make the gold calls in their order. Each must succeed, with the right pictures and the required words.
 The last picture of the episode must be the picture of the last gold call. Extra calls do not count as errors.
 """
 
@@ -19,14 +19,14 @@ from lumos_queue.records import Action, Execution
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """How many gold calls an episode made, and why it is no success."""
+    """The number of gold calls that an episode made, and the reason why it is no success."""
 
     completed: int  #: number of gold calls that were made, in their order
     problem: str = ""  #: why it is no success; '' if it is one
 
 
 def check_case(steps: Sequence[Mapping[str, Any]], calls: Sequence[tuple[Action, Execution]]) -> CaseCheck:
-    """Check an episode. `steps`: the gold calls (cases.py); `calls`: all calls of the episode in their order."""
+    """Return the result for an episode. `steps`: its gold calls (cases.py); `calls`: all its calls, in order."""
     completed, final_picture, last_picture = 0, "", ""
     for action, execution in calls:
         if not (execution.ok and execution.values):

@@ -93,7 +93,7 @@ class SuperNI(Benchmark):
         return Task(self.name, "", name, question, inputs, {"answer": outputs[0], "outputs": outputs})
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Return `rouge_l`: the F-measure of the longest common subsequence of stemmed words, the best of all."""
+        """Return `rouge_l`: the F-measure of the longest common subsequence of stemmed words, for the best reference."""
         if not result.answer:
             return (Score("rouge_l", 0.0),)
         answer = _words(result.answer)
@@ -109,7 +109,7 @@ def rouge_l(answer: str, reference: str) -> float:
 
 
 def _rouge_l(answer: Sequence[str], reference: Sequence[str]) -> float:
-    """Return ROUGE-L of stemmed words. The library's own algorithm takes hours for long texts."""
+    """Return ROUGE-L of lists of stemmed words. The library's own algorithm takes hours for long texts."""
     from rouge_score.scoring import fmeasure
 
     if not answer or not reference:
@@ -154,7 +154,10 @@ def _first_of_each_task(path: Path, limit: int) -> Iterator[Row | BadRow]:
 
 
 def _files(path: Path | None, split: str) -> tuple[list[Path], bool]:
-    """Return the task files, and whether a list of the split names them. Raises SpecError."""
+    """Return the task files, and whether these are a selection: a file, or the files of the split's list.
+
+    If they are no selection, they are all files of the folder. Raises SpecError.
+    """
     if path is None or not path.exists():
         raise SpecError(f"Cannot read '{path}': give the folder of Super-NaturalInstructions with --data.")
     if path.is_file():

@@ -1,11 +1,11 @@
-"""ToolBench: questions that are answered by calling documented APIs. The format: rows.py.
+"""ToolBench: questions that are answered by calling documented APIs. rows.py describes the format.
 
 The tools of a task are the APIs that its row lists (`--option tools=oracle`, the default), or the K APIs that fit the
-question best of all listed APIs of the file, or of all six files of a folder (`tools=retrieved:K`).
+question best (`tools=retrieved:K`). These are retrieved from all listed APIs of the file, or of a folder's six files.
 
-Only judges can decide whether an answer is right. The metrics here need no judge: `answered` is 1 if there is an
-answer, from Finish or from a solver; `relevant_apis` is the share of the APIs behind the question that were called with
-success. Neither states that the answer is right, and a good answer may need fewer APIs.
+Only judges can decide whether an answer is right. The two metrics need no judge: `answered` is 1 if there is an
+answer, from Finish or from a solver; `relevant_apis` is the share of the row's relevant APIs that were called with
+success. A high value does not mean that the answer is right, and a good answer may need fewer APIs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ToolBench(Benchmark):
     options = OPTIONS
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """Yield the tasks; of a folder, those of the split's file, or of all files for 'test' (builds --against)."""
+        """Yield the tasks of a file. Of a folder, read the split's file, or all files for 'test' (builds --against)."""
         count = _read_tools(options.get("tools", ORACLE))
         self.notes, row_count = [], 0
         pool = Pool(read_listed_apis(path)) if count and path else None
@@ -54,14 +54,14 @@ class ToolBench(Benchmark):
         has = f"; StableToolBench has {PUBLISHED[split]:,} of {split}" if split in PUBLISHED else ""
         self.notes = [f"{row_count:,} rows{has}"]
         if pool:
-            self.notes.append(f"the {count:,} best of {len(pool.apis):,} APIs are offered for each row, found by words")
+            self.notes.append(f"each row has the {count:,} of {len(pool.apis):,} APIs whose words fit its query best")
 
     def gold_answer(self, task: Task) -> str:
-        """Return the relevant APIs, because no row states an answer."""
+        """Return the names of the relevant APIs, because no row states an answer."""
         return "; ".join(f"{tool}: {api}" for tool, api in task.gold["relevant"])
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Return the scores, without `relevant_apis` for a row that names none."""
+        """Return `answered`, and `relevant_apis` if the row names relevant APIs."""
         final_answers = [execution.result for _, execution in result.seen if execution.ends]
         has_answer = float(any(answer.strip() for answer in (*final_answers, result.answer or "")))
         relevant = {tuple(pair) for pair in task.gold["relevant"]}
@@ -80,7 +80,7 @@ class ToolBench(Benchmark):
 
 
 def _read_tools(option: str) -> int:
-    """Return K of `retrieved:K`; 0 for `oracle`. Raises SpecError."""
+    """Return K if the option is `retrieved:K`, and 0 if it is `oracle`. Raises SpecError for any other text."""
     if option == ORACLE:
         return 0
     kind, _, number = option.partition(":")

@@ -26,7 +26,7 @@ class Pool:
 
 
 def document_words(api: API) -> list[str]:
-    """Return the words of an API's document: its tool and name as a title, its category, description and arguments."""
+    """Return the words of an API's document: tool and API name as title, then category, description and arguments."""
     arguments = [*api["required_parameters"], *api["optional_parameters"]]
     argument_texts = [f"{argument.get('name', '')} {argument.get('description', '')}" for argument in arguments]
     text = " ".join([api["category_name"], api["api_description"], *argument_texts])

@@ -6,8 +6,8 @@
                    "description": "", "default": ""}], "optional_parameters": [], "method": "GET",
                    "template_response": {"status": "str"}}]}
 
-`query` may be a list, of which the first text is the query. Rows without `api_list` need retrieved tools. An entry of
-`api_list` may lack descriptions and parameters: demonstration files only have names.
+If `query` is a list, its first text is the query. Rows without `api_list` need retrieved tools. An entry of `api_list`
+may lack descriptions and parameters, because demonstration files only have names.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def query_rows(path: Path | None) -> Iterator[Row | BadRow]:
-    """Yield the records of a file. Raises SpecError for another format."""
+    """Yield the records of a query file with their row numbers. Raises SpecError for a file of another format."""
     return read_records(path, FORMAT, FIELDS)
 
 
@@ -72,7 +72,7 @@ def query_task(row: int, record: Mapping[str, Any]) -> Task:
 
 
 def read_listed_apis(path: Path) -> list[dict[str, Any]]:
-    """Return all APIs that the rows of these files list, except in bad rows. Raises SpecError if there are none."""
+    """Return all APIs that the good rows of a file or of a folder's files list. Raises SpecError if they list none."""
     apis: list[dict[str, Any]] = []
     for file in files_of(path):
         for item in query_rows(file):
@@ -88,7 +88,7 @@ def read_listed_apis(path: Path) -> list[dict[str, Any]]:
 
 
 def apis_of(node: RowNode) -> list[dict[str, Any]] | None:
-    """Return the API entries of a record, with the fields that functions are made from. Raises BadRow."""
+    """Return the entries of a record's `api_list`, as `_api` does; None without this field. Raises BadRow."""
     if "api_list" not in node:
         return None
     apis = [_api(item) for item in node["api_list"].items()]
@@ -98,7 +98,7 @@ def apis_of(node: RowNode) -> list[dict[str, Any]] | None:
 
 
 def _api(item: RowNode) -> dict[str, Any]:
-    """Return an entry with all texts and lists, and only with the fields that functions are made from."""
+    """Return an entry with only the fields that a function needs. Missing texts become '', missing lists []."""
     for name in ("api_name", "tool_name"):
         item[name].raw_text()
     api: dict[str, Any] = {name: _text(item, name) for name in _TEXTS}
@@ -121,7 +121,7 @@ def _text(item: RowNode, name: str) -> str:
 
 
 def _relevant(node: RowNode, functions: list[dict[str, Any]] | None) -> list[list[str]]:
-    """Return the (tool, API) pairs of the relevant APIs without duplicates, which one of the published rows has."""
+    """Return the (tool, API) pairs of the relevant APIs, without the duplicates that a published row has."""
     pairs = [_pair(item) for item in node["relevant APIs"].items()] if "relevant APIs" in node else []
     known_apis = {(api["tool_name"], api["api_name"]) for api in functions or ()}
     for pair in pairs:
@@ -138,7 +138,7 @@ def _pair(item: RowNode) -> tuple[str, str]:
 
 
 def _query(node: RowNode) -> str:
-    """Return the query; of several, the first."""
+    """Return the query, the first if the field has a list of queries."""
     if isinstance(node.value, list):
         if not node.value:
             raise node.bad("empty")

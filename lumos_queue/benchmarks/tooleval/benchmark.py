@@ -1,4 +1,4 @@
-"""ToolEval: each task is a stored run of a tool agent, whose answer a judge votes on (`lumos judge JOB`).
+"""ToolEval: each task is a stored run of a tool agent; a judge votes on its answer (`lumos judge JOB`).
 
     pass           strict: most votes state that the answer solves the request
     tooleval_pass  most votes pass by ToolEval's table, which also accepts giving up on an unsolvable request
@@ -33,11 +33,11 @@ class ToolEval(Benchmark):
         raise SpecError("The tasks of 'tooleval' are the runs of a job: judge them with lumos judge JOB.")
 
     def gold_answer(self, task: Task) -> str:
-        """Return '': a judge decides, without a gold answer."""
+        """Return '' because tasks have no gold answer: a judge decides."""
         return ""
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Return the scores of the stored verdict; none without a verdict, which makes the report incomplete."""
+        """Return the scores of the stored verdict; () without a verdict, so that the report counts a missing score."""
         if result.answer is None:
             return ()
         verdict = ToolVerdict.from_text(result.answer)
