@@ -111,7 +111,7 @@ def test_tools_are_found_for_rows_that_list_none(tmp_path):
     rows = [ROW, {"query_id": 8, "query": "Will there be rain?"}, {"query_id": 9, "query": "Q?", "api_list": [weather]}]
     tasks = read(tmp_path, rows, tools="retrieved:1")
     assert [task.inputs["functions"][0]["api_name"] for task in tasks[1:]] == ["Forecast", "Latest"]
-    assert "1 best of 3 APIs" in BENCHMARK.notes[1]
+    assert "1 of 3 APIs whose words fit" in BENCHMARK.notes[1]
     assert len(read(tmp_path, rows, tools="retrieved:9")[0].inputs["functions"]) == 3
     assert [type(task) for task in read(tmp_path, rows)] == [Task, BadRow, Task]
     with pytest.raises(SpecError, match="lists APIs"):

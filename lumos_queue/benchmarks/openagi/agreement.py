@@ -26,7 +26,7 @@ def order(plan: Plan, gold: Plan) -> float:
 
 
 def name_difference(plan: Plan, gold: Plan) -> str:
-    """Return the missing and the wasted names as text for a person; '' if there are none."""
+    """Return text for a person with the names that the plan lacks and those that it has in excess; '' if none."""
     plan_names, gold_names = Counter(plan.names), Counter(gold.names)
     parts = (("missing", gold_names - plan_names), ("wasted", plan_names - gold_names))
     return "; ".join(f"{word}: {', '.join(sorted(names.elements()))}" for word, names in parts if names)

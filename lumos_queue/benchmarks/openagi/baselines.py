@@ -1,4 +1,4 @@
-"""Plans without a model: by rule from the words of a description, or from the labelled task with the nearest words."""
+"""Make plans without a model: from the words of a description, or from the labelled task with the nearest words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAKE = {
 
 
 def plan_by_keywords(description: str) -> Plan:
-    """Return a plan made from the words of a description alone. It is the gold plan for all 185 tasks."""
+    """Return a plan made from the words of a description alone. For each of the 185 tasks, it is the gold plan."""
     inputs, _, goal = description.partition(", how to ")
     branches = [tuple(name for word, name in _UNDO.items() if word in part.split()) for part in inputs.split(" and ")]
     head = [name for word, name in _MAKE.items() if word in goal.split()]
@@ -41,7 +41,7 @@ def plan_by_keywords(description: str) -> Plan:
 def plan_of_nearest(description: str, demonstrations: Sequence[TaskSpec] | None = None) -> Plan:
     """Return the gold plan of the labelled task whose words are nearest (Jaccard index of multisets).
 
-    A task is not a demonstration of itself. Of several tasks that are equally near, the first counts.
+    A task with the same description is not used. Of several tasks that are equally near, the first is used.
     """
     labelled_tasks = tasks_of(LABELLED) if demonstrations is None else demonstrations
     candidates = [task for task in labelled_tasks if task.description != description]

@@ -1,7 +1,8 @@
 """OpenAGI: 185 tasks that are solved by composing expert models into a plan (arXiv:2304.04370).
 
 Without `--data`, pictures and texts are generated (MIT; data/samples.py). With `--data`, they are read from a folder in
-the released layout (released_folder.py). An episode is a task; its samples are the lists in its channels.
+the released layout (released_folder.py). An episode solves a task for all samples at once: each channel (an input) has
+a list with a value for each sample.
 """
 
 from __future__ import annotations
@@ -90,11 +91,11 @@ class OpenAGI(Benchmark):
 
     @property
     def teaching(self) -> RowReader:
-        """The reader of the labelled tasks alone: planners must not see the plans of other tasks."""
+        """The reader of only the labelled tasks, because planners must not see the plans of other tasks."""
         return RowReader((LABELLED,), self.options, self.read)
 
     def gold(self, task: Task) -> Annotation:
-        """Return the runs of the gold plan as an annotation: each run is a subgoal, without results."""
+        """Return the gold plan as an annotation: each run of an expert is a subgoal, without results."""
         return annotate_plan(read_wire(task.gold["plan"]), read_signature(task.inputs))
 
     def gold_answer(self, task: Task) -> str:
@@ -108,7 +109,7 @@ class OpenAGI(Benchmark):
         return tuple(name for name in self.metrics if is_judged_by(task, name))
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
-        """Return the scores of plans made by rule. The first scores of each rule compare with `feasible`."""
+        """Return the scores of plans that rules make: `RULE` to the scores of `feasible`, `RULE: METRIC` to others."""
         rules = {"keyword rule": plan_by_keywords, "nearest demonstration": plan_of_nearest}
         return {
             rule if metric == "feasible" else f"{rule}: {metric}": values

@@ -26,7 +26,7 @@ SOURCE_OF = {
 
 
 def generate_task(spec: TaskSpec, samples: int, profile: str, artifacts: dict[str, bytes]) -> Task:
-    """Return the task with its first samples. The pictures that it names are added to `artifacts`, by sha256."""
+    """Return the task with its first `samples` samples. Its pictures are added to `artifacts`, by sha256."""
     source, numbers = SOURCE_OF[spec.goal.source], range(samples)
 
     def keep(data: bytes) -> str:
@@ -51,7 +51,7 @@ def generate_task(spec: TaskSpec, samples: int, profile: str, artifacts: dict[st
 
 
 def _describe_sources(spec: TaskSpec, source: str, numbers: Sequence[int], profile: str) -> list[dict[str, Any]]:
-    """Return the origin of each channel's values. `oracle:` finds the clean originals by it."""
+    """Return the origin of each channel's values, by which experts of `oracle:` find the clean originals."""
     return [
         {
             "channel": channel.slot.name,

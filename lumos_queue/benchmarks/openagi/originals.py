@@ -1,4 +1,4 @@
-"""The originals of OpenAGI's generated inputs, and the right outputs for them. `oracle:` experts use them."""
+"""Find the originals of OpenAGI's generated inputs, and the right outputs for them, for experts of `oracle:`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRANSLATION, _DRAWING = "Machine Translation", "Text to Image Generation"
 
 
 class _Originals:
-    """The samples by source, split and number."""
+    """Loads inputs and right outputs of samples by their origin: source, split and number."""
 
     def load(self, origin: Origin) -> bytes:
         return load_input(
@@ -27,7 +27,10 @@ class _Originals:
         )
 
     def answer(self, origin: Origin) -> bytes | None:
-        """Return the target or its German; for the text of a caption its German or its picture. None: no answer."""
+        """Return the right output after `origin.experts`: the target, its translation, or the picture of a caption.
+
+        Return None if there is no right output.
+        """
         head = _HEADS.get((origin.source, origin.channel))
         target = load_sample(origin.source, origin.split, origin.number).target
         if origin.source == "captions" and origin.channel == "text":

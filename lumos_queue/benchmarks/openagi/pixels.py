@@ -1,6 +1,6 @@
 """Decodes pictures of the released layout in a child process, and resizes them as the released code does.
 
-The size is 256 x 256 whatever their shape, bilinear, as in torchvision. png.py writes the bytes.
+Pictures of every shape get 256 x 256 pixels, by torchvision's bilinear interpolation. png.py writes the bytes.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _resizer = Sandbox("lumos_queue.benchmarks.openagi.pixels")
 
 
 def read_resized(path: Path) -> bytes:
-    """Return a picture file as a PNG of SIDE x SIDE. Blocks.
+    """Return a picture file as a PNG of SIDE x SIDE. The call blocks while a child process decodes it.
 
-    Raises SpecError for a file that cannot be used, also for decompression bombs.
+    Raises SpecError for a file that cannot be used, such as a decompression bomb.
     """
     read_image(path)
     try:
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _resize(request: dict[str, Any]) -> dict[str, Any]:
-    """`pixels`: SIDE x SIDE x 3 bytes, as base64."""
+    """Return the resized picture as `pixels`: SIDE x SIDE x 3 bytes, as base64."""
     from PIL import Image
 
     with open_regular(request["path"]) as file, Image.open(file, formats=("PNG", "JPEG", "WEBP", "GIF")) as image:

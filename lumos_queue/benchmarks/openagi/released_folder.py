@@ -29,7 +29,7 @@ _PICTURES = (".jpg", ".jpeg", ".png")
 
 
 class Unusable(Exception):
-    """Raised when a file or a folder of a task cannot be used. Arguments: its name in the task's folder, the reason."""
+    """Raised if a task's file or folder cannot be used. Arguments: its path in the task's folder, and the reason."""
 
 
 class ReleasedFolder:
@@ -45,7 +45,7 @@ class ReleasedFolder:
             raise SpecError(f"'{path}' has no folder of a task ('0' to '{len(TASKS) - 1}'). Expected {LAYOUT}.")
 
     def read_task(self, spec: TaskSpec, number: int, samples: int) -> Task | BadRow:
-        """Return a task with its first samples, or the reason why it cannot be read.
+        """Return a task with its first `samples` samples, or a BadRow with the reason why it cannot be read.
 
         `number` is the position of the task in its split, from 1.
         """
@@ -82,7 +82,7 @@ class ReleasedFolder:
         return "captions" if spec.category == "text-image" else _FILES[channel]
 
     def _read_values(self, folder: Path, name: str, kind: Kind) -> list[str | Path]:
-        """Return texts, or the paths of pictures, in their order."""
+        """Return the samples of a file or folder of the task, in order: texts, or paths of pictures."""
         return [*_list_pictures(folder, name)] if kind is Kind.IMAGE else [*_read_texts(folder, name)]
 
     def _load(self, folder: Path, values: list[str | Path]) -> list[str]:
@@ -98,9 +98,9 @@ class ReleasedFolder:
         return digest
 
     def _fill_masks(self, spec: TaskSpec, texts: list[str]) -> list[str]:
-        """Return the captions as they were before a word was masked: those of the task without masks.
+        """Return the captions without masks, which are read from the folder of the task without augmentations.
 
-        The list is empty if that task is missing, or if a caption differs from its text by more than a word.
+        Return [] if that folder is missing, or if a caption differs from its text by more than a word.
         """
         if CLOZED not in spec.channels[0].augmentations:
             return texts
@@ -138,7 +138,7 @@ def _list_pictures(folder: Path, name: str) -> list[Path]:
 
 
 def _read_texts(folder: Path, name: str) -> list[str]:
-    """Return the samples of a text file, or of the JSON lines beside it."""
+    """Return the samples of a text file; if a file of JSON lines is beside it, return the samples of that file."""
     lines_path, json_path = folder / f"{name}.txt", folder / f"{name}.jsonl"
     path = json_path if json_path.is_file() else lines_path
     file_name = f"{name}{path.suffix}"

@@ -1,8 +1,8 @@
-"""A task of OpenAGI as a row, for generated data and for data of the released layout.
+"""Make the row of an OpenAGI task, from generated data or from data of the released layout.
 
 `inputs["channels"]` has for each input its `name`, its `kind` ('image' or 'text') and its `values`: for each sample a
-text, or the sha256 of a picture. Samples are parallel over channels. `gold["references"]` has the right value of each
-sample; it is empty for pictures from text, which are judged without a reference.
+text, or the sha256 of a picture. Sample k consists of the k-th value of each channel. `gold["references"]` has the
+right value of each sample; it is empty if a task makes pictures from text, which are judged without a reference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def make_task(
     origin: Mapping[str, Any],
     augmentations: Mapping[str, Any],
 ) -> Task:
-    """Return the task with these values, a list for each channel. `origin`: further inputs, hidden from models."""
+    """Return the task. `values` has a list for each channel; `origin`: further inputs, which models do not see."""
     channels = [
         {"name": channel.slot.name, "kind": str(channel.slot.kind), "values": list(channel_values)}
         for channel, channel_values in zip(spec.channels, values, strict=True)

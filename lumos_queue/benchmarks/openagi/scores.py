@@ -1,8 +1,8 @@
-"""The scores of an episode: is its plan feasible, how near is it to the gold plan, and how right are its values.
+"""Score an episode: is its plan feasible, how near is the plan to the gold plan, and how right are the final values?
 
-The plan is the graph of the episode's actions, with those that failed and those that were skipped after a failure. An
-infeasible plan scores 0 in everything. If experts of a feasible plan fail, `feasible` stays 1,
-and each sample without a value scores 0.
+The plan is the graph of the episode's actions. It includes actions that failed, or were skipped after a failure. An
+infeasible plan has 0 in every score. If experts of a feasible plan fail, `feasible` stays 1, and each sample without a
+final value scores 0.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class PlanRun:
     """The plan that an episode ran, and its final values."""
 
     plan: Plan | None  #: None if the actions are not a plan
-    problem: str  #: the reason why it is not feasible; '' if it is
+    problem: str  #: the reason why the plan is not feasible; '' if it is feasible
     items: Sequence[str | None]  #: the final value of each sample: a text or a sha256
 
 
@@ -119,7 +119,7 @@ def score_episode(
 
 
 def read_run(task: Task, result: EpisodeResult) -> PlanRun:
-    """Return the plan that an episode ran, with its final values."""
+    """Return the plan that an episode ran, its problem if it is not feasible, and its final values."""
     sample_count = len(task.inputs["channels"][0]["values"])
     no_items: list[str | None] = [None] * sample_count
     if result.ending == Ending.INFEASIBLE:
@@ -139,7 +139,7 @@ def read_run(task: Task, result: EpisodeResult) -> PlanRun:
 
 
 def _is_same_graph(nodes: Sequence[PlanNode], plan: Plan, signature: Signature) -> bool:
-    """Return whether these runs are those of the plan. The names of variables do not count."""
+    """Return whether the nodes compute the same values as the plan, whatever their variables are called."""
     plan_nodes = [node for level in ready_sets(plan, signature) for node in level]
     return Counter(_history(nodes)) == Counter(_history(plan_nodes))
 
@@ -168,7 +168,7 @@ def _count_equal(items: Sequence[str | None], references: Sequence[str]) -> list
 
 
 def _compare(task: Task, run: PlanRun, result: EpisodeResult, comparisons: Sequence[Comparison]) -> list[Score]:
-    """Return the scores of values: means over the task's samples. A sample without a value counts 0."""
+    """Return the scores of the final values, as means over the task's samples. A sample without a value counts 0."""
     scores = []
     for comparison in comparisons:
         targets = task.gold[comparison.source]
@@ -209,7 +209,7 @@ def metric_of_paper(task: Task) -> str:
 
 
 def proxy_of(task: Task) -> str:
-    """Return the metric without weights that judges a task; '' if the task has no references."""
+    """Return the metric that judges a task and needs no model weights; '' if the task has no references."""
     if not task.gold["references"]:
         return ""
     return next(
@@ -220,7 +220,7 @@ def proxy_of(task: Task) -> str:
 
 
 def is_judged_by(task: Task, metric: str) -> bool:
-    """Return whether a metric judges a task, if its weights are installed."""
+    """Return whether a metric applies to a task, whether or not the metric's weights are installed."""
     comparisons = [comparison for comparison in COMPARISONS if comparison.metric == metric]
     if metric == "recovery":
         return bool(task.gold["references"])
@@ -243,7 +243,7 @@ OVERALLS: Mapping[str, Callable[[Task], str]] = MappingProxyType({"paper": metri
 
 
 def baseline_verdicts(tasks: Iterable[Task], rule: Callable[[str], Plan]) -> Mapping[str, Sequence[float]]:
-    """Return the scores of the plans that a rule makes from descriptions: for each metric, a score for each task.
+    """Return metric to a score for each task, for the plans that a rule makes from the tasks' descriptions.
 
     `tasks` is read once; no task is kept in memory.
     """

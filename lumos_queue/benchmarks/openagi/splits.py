@@ -1,7 +1,7 @@
-"""Our split of the tasks: 20 with their gold plan as demonstrations, 110 for feedback alone, 55 held out.
+"""This project's split of the tasks: 20 are demonstrations with gold plans, 110 are for feedback, 55 are held out.
 
-The paper's ids were never published, and the ids in its code overlap. splits.json has our ids; `sample_splits` computes
-the same ids.
+The paper never published the ids of its splits, and the ids in its code overlap. splits.json has the ids of this split;
+`sample_splits` computes the same ids.
 """
 
 from __future__ import annotations

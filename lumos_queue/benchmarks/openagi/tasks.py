@@ -1,7 +1,7 @@
-"""OpenAGI's 185 tasks, by rule (Ge et al. 2023, arXiv:2304.04370, table A.6), in the order of the released list.
+"""OpenAGI's 185 tasks (Ge et al. 2023, arXiv:2304.04370, table A.6), made by rule in the order of the released list.
 
-A task has inputs, augmentations of them, and a goal. Its gold plan undoes the augmentations, the last first, then runs
-the model of the goal, then translates if the output is German. Other plans can be right, too.
+A task has augmented inputs and a goal. Its gold plan undoes the augmentations in reverse order, then runs the goal's
+model, then translates the output if it must be German. Other plans can be right, too.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class TaskSpec:
 
     @property
     def description(self) -> str:
-        """The description as in the released list, with its grammar."""
+        """The description with the wording and the grammar of the released list."""
         inputs = " and ".join(map(_describe, self.channels))
         language = f" in {_LANGUAGES[self.language]}" if self.language else ""
         return f"Given {inputs}, how to {self.goal.words}{language} step by step?"
@@ -87,7 +87,7 @@ class TaskSpec:
 
     @property
     def difficulty(self) -> int:
-        """The published difficulty."""
+        """The difficulty of the published table."""
         return _PUBLISHED.get(self.id, self.difficulty_derived)
 
     @property

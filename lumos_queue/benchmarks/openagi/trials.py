@@ -1,4 +1,4 @@
-"""Trials of experts on samples of a split. The baseline returns the input unchanged, or always the commonest answer."""
+"""Trials of experts on samples of a split, in comparison with a baseline that is no model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lumos_queue.scoring.media.pixels import psnr, ssim
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The data that an expert is tried on, and the measure that compares its outputs with the targets."""
+    """The samples on which an expert is measured, and the measure that compares its outputs with the targets."""
 
     source: str
     channels: tuple[str, ...]
@@ -43,7 +43,7 @@ TRIALS = {
 def read_samples(trial: Trial, profile: str, split: str, n: int) -> tuple[list[list[bytes]], list[bytes], list[bytes]]:
     """Return the inputs by slot, the target outputs, and the outputs of the baseline.
 
-    The baseline returns the input unchanged, or the commonest answer of the training split.
+    The baseline returns the input unchanged, the commonest answer of the training split, or its first picture.
     """
     augmentations = (trial.augmentation,) if trial.augmentation else ()
     inputs = [

@@ -93,7 +93,7 @@ class SuperNI(Benchmark):
         return Task(self.name, "", name, question, inputs, {"answer": outputs[0], "outputs": outputs})
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Return `rouge_l`: the F-measure of the longest common subsequence of stemmed words, for the best reference."""
+        """Return `rouge_l`: the F-measure of the longest common subsequence of stemmed words for the best reference."""
         if not result.answer:
             return (Score("rouge_l", 0.0),)
         answer = _words(result.answer)

@@ -1,8 +1,8 @@
-"""Augmentations of inputs, in the order of the released code: grayscale, blur, noise, low resolution; a mask in texts.
+"""Augment inputs: pictures by grayscale, blur, noise and low resolution, in the released code's order; texts by a mask.
 
 As in the released code, low resolution is only JPEG compression, and noise is multiplied (speckle); the paper describes
-fewer pixels and added noise. In the released code every augmentation goes through JPEG; here only low resolution does.
-Chance depends on source, split, sample, channel and augmentation, so tasks share their inputs.
+fewer pixels and added noise. The released code compresses to JPEG after every augmentation, this module only for low
+resolution. The random numbers depend on source, split, sample, channel and augmentation, so tasks share their inputs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def manifest(profile: str) -> dict[str, Any]:
 
 
 def augment_image(pixels: Pixels, names: Collection[str], profile: str, *sample: object) -> Pixels:
-    """Return the picture with these augmentations, applied in the order of ORDER. Chance depends on `sample`."""
+    """Return the picture with these augmentations, applied in the order of ORDER. `sample` seeds the random numbers."""
     strength = PROFILES[profile]
     for name in ORDER:
         if name in names:
@@ -63,7 +63,7 @@ def augment_image(pixels: Pixels, names: Collection[str], profile: str, *sample:
 
 
 def mask_token(text: str, *sample: object) -> str:
-    """Return the text with one of its words replaced by [MASK]. Spaces separate words."""
+    """Return the text with a word replaced by [MASK], at random with `sample` as seed. Spaces separate words."""
     words = text.split(" ")
     words[Random(f"{(*sample, CLOZED)}").randrange(len(words))] = MASK
     return " ".join(words)
@@ -78,7 +78,7 @@ def _blur(pixels: Pixels, strength: Profile, seed: int) -> Pixels:
 
 
 def _multiply_noise(pixels: Pixels, strength: Profile, seed: int) -> Pixels:
-    """Return x + x * n for x from 0 to 1, clipped to that range and rounded down, as in the released code."""
+    """Return the pixels with noise n: x + x * n for x from 0 to 1, clipped and rounded down as in the released code."""
     chance = np.random.RandomState(seed)  # its draws are the same in every version of numpy
     noise = chance.normal(0.0, strength.speckle_variance**0.5, pixels.shape)
     clean = pixels / 255

@@ -1,8 +1,8 @@
-"""Pictures of scenes: things in a place, and writing on boards.
+"""Draw pictures of scenes: things in front of a background, and writing on boards.
 
-Pictures have 64 x 64 pixels: things and writing stay recognizable after every augmentation of `released`, and small
-networks learn from such pictures on a processor within minutes. Everything except writing is drawn four times as large
-and averaged. Writing uses Pillow's built-in bitmap font, which has no versions: system fonts differ between machines.
+Pictures have 64 x 64 pixels. With this size, things and writing stay recognizable after every augmentation of the
+profile `released`, and small networks learn on a processor within minutes. Everything except writing is drawn four
+times as large and averaged. Writing uses Pillow's built-in bitmap font, because system fonts differ between machines.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Scene:
 
 
 def draw_scene(scene: Scene) -> Pixels:
-    """Return the picture of a scene: SIZE x SIZE x 3."""
+    """Return the picture of a scene: SIZE x SIZE x 3, uint8."""
     random = Random(f"shades {scene.shade}")
     large = Image.new("RGB", (SIZE * _SCALE, SIZE * _SCALE))
     pen = ImageDraw.Draw(large)

@@ -53,5 +53,5 @@ def article(word: str) -> str:
 
 
 def capitalize(text: str) -> str:
-    """Return the text with its first letter in upper case; the others stay as they are."""
+    """Return the text with its first letter in upper case; the other letters stay as they are."""
     return text[:1].upper() + text[1:]

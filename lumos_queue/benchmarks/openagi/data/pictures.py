@@ -1,4 +1,4 @@
-"""Samples with a picture: a thing and its class, things and a caption or their names, boards and a question."""
+"""Make samples with a picture: a thing and its class, things and a caption or their names, boards and a question."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def draw_label(random: Random) -> tuple[Scene, str]:
 
 
 def split_label(sample: tuple[Scene, str]) -> str:
-    """Return the split of a kind of thing in a place. Of its five places, each kind has three in train.
+    """Return the split that a kind of thing in a place belongs to: three of five places are in train for each kind.
 
-    One place is in dev and one in test. A rule decides, because with so few places chance would leave kinds out.
+    One place is in dev, and one in test. The assignment is no random choice, which would leave kinds out of a split.
     """
     scene, name = sample
     return ("test", "dev", "train", "train", "train")[(_NAMES.index(name) + _PLACES.index(scene.place)) % 5]
@@ -83,7 +83,7 @@ def draw_objects(random: Random) -> tuple[Scene, Phrase]:
 
 
 def split_objects(sample: tuple[Scene, Phrase]) -> str:
-    """Return the split of kinds of things with their numbers in a place. The order of things does not count."""
+    """Return the split of a picture by its place and the number of things of each kind; positions do not count."""
     scene = sample[0]
     return split_of("things", sorted(Counter(spot.thing for spot in scene.spots).items()), scene.place)
 
@@ -106,13 +106,13 @@ def draw_signs(random: Random) -> tuple[Scene, str, Phrase]:
 
 
 def split_signs(sample: tuple[Scene, str, Phrase]) -> str:
-    """Return the split of a word with a number and a thing."""
+    """Return the split of a picture of boards by its word, its number and its thing."""
     scene = sample[0]
     return split_of("signs", [board.text for board in scene.boards], scene.spots[0].thing)
 
 
 def _spread(things: list[str], random: Random) -> tuple[Spot, ...]:
-    """Put each thing into its own cell."""
+    """Return a spot for each thing, each in another cell of the picture."""
     cells = random.sample(_CELLS, len(things))
     return tuple(
         Spot(thing, left + random.randint(0, 2), top + random.randint(-5, 5), _SMALL)

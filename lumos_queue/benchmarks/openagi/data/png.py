@@ -1,7 +1,7 @@
 """Pixels as PNG bytes that are the same everywhere.
 
-Compressors of different versions make different bytes of the same pixels, and the digest of its bytes identifies a
-sample. So nothing is compressed: a picture of 64 x 64 has 12 kB. PNG: ISO/IEC 15948; stored blocks: RFC 1951, 3.2.4.
+The digest of a picture's bytes identifies it, but versions of compressors make different bytes of the same pixels. So
+nothing is compressed: a picture of 64 x 64 has 12 kB. PNG: ISO/IEC 15948; stored blocks: RFC 1951, 3.2.4.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@
     signs       TextVQA val               a picture with writing and a question; the answer
     passages    SQuAD val                 a text and a question; the answer, a part of the text
 
-Source, split and number identify a sample. The same grammar writes the English and the German of a target; no model
-does.
+Source, split and number identify a sample. The same grammar, not a model, writes a target in English and in German.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ SOURCES: Mapping[str, Callable[[str, int], Sample]] = MappingProxyType(
 
 @lru_cache(maxsize=4096)
 def load_sample(source: str, split: str, number: int) -> Sample:
-    """Return a sample. It is always the same. `split` is 'train', 'dev' or 'test'; `number` counts from 0.
+    """Return the sample with that number, always the same. `split`: 'train', 'dev' or 'test'; `number`: from 0.
 
     Raises KeyError for an unknown source and ValueError for an unknown split.
     """
@@ -99,9 +98,9 @@ def load_sample(source: str, split: str, number: int) -> Sample:
 def load_input(
     source: str, split: str, number: int, channel: str, augmentations: tuple[str, ...] = (), profile: str = "released"
 ) -> bytes:
-    """Return the input of a channel after these augmentations: PNG bytes, or a text in UTF-8.
+    """Return the input of a channel of a sample, after these augmentations: PNG bytes, or a text in UTF-8.
 
-    Without augmentations, it is the clean original. Raises KeyError for an unknown channel or profile.
+    Without augmentations, return the clean original. Raises KeyError for an unknown channel or profile.
     """
     sample = load_sample(source, split, number)
     if channel == "image":

@@ -1,7 +1,7 @@
-"""Seeds of samples, and the split that a combination of words or things belongs to.
+"""Seed samples, and assign each combination of words or things to a split.
 
-Samples are drawn again until their combination belongs to their split. So splits share words and kinds of things, which
-makes learning possible, but no combination.
+A sample is drawn again until its combination belongs to its split. So splits have no combination in common. They share
+words and kinds of things, without which a model could not learn them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def split_of(*combination: object) -> str:
 
 
 def draws(*parts: object) -> Iterator[Random]:
-    """Yield a random generator for each try. Its draws are the same in every version of Python: the seed is a text."""
+    """Yield a random generator for each try. `parts` seed it as a text, so all versions of Python make equal draws."""
     for number in range(_TRIES):
         yield Random(f"{parts} {number}")
 

@@ -1,4 +1,4 @@
-"""Samples of texts: reports with a summary, opinions with their sentiment, lives with a question and its answer."""
+"""Make samples of texts: reports with a summary, opinions with a sentiment, and lives of persons with a question."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POSITIVE, NEGATIVE = Phrase("positive", "positiv"), Phrase("negative", "negativ"
 
 
 def sample_report(random: Random) -> tuple[object, str, Phrase]:
-    """Sample a combination, a report of five to seven sentences about it, and a summary of two sentences."""
+    """Sample a combination for `split_report`, a report of five to seven sentences, and a summary of two sentences."""
     (event, event_de), verb = random.choice(EVENTS), random.choice(VERBS)
     building, look = random.choice(BUILDINGS), random.choice(LOOKS)
     city, other_city = random.sample(CITIES, 2)
@@ -61,12 +61,12 @@ def _details(random: Random, building: BilingualNoun, city: Phrase, other_city: 
 
 
 def split_report(sample: tuple[object, str, Phrase]) -> str:
-    """Return the split of a report, by its event, verb, building and city."""
+    """Return the split of a report by its combination: event, verb, building, the building's adjective, and city."""
     return split_of("documents", sample[0])
 
 
 def sample_opinion(random: Random) -> tuple[object, str, Phrase]:
-    """Sample a combination, a sentence about a film, and its sentiment. Of two opinions, that after 'but' counts."""
+    """Sample a combination for `split_opinion`, a sentence about a film, and the sentiment of its last clause."""
     good = random.random() < 0.5
     words, opposite_words = (GOOD, BAD) if good else (BAD, GOOD)
     first, second = random.sample(words, 2)
@@ -82,12 +82,12 @@ def sample_opinion(random: Random) -> tuple[object, str, Phrase]:
 
 
 def split_opinion(sample: tuple[object, str, Phrase]) -> str:
-    """Return the split of an opinion, by the form of its sentence, two adjectives and a part of the film."""
+    """Return the split of an opinion by its combination: the sentence's form, two adjectives and a part of the film."""
     return split_of("sentiments", sample[0])
 
 
 def sample_life(random: Random) -> tuple[object, str, str, Phrase]:
-    """Sample a combination, a text about a person, a question, and its answer, which is in the text once."""
+    """Sample a person's name, a text about the person, a question, and its answer, which is in the text once."""
     first, last = random.choice(PEOPLE), random.choice(SURNAMES)
     born, works = random.sample(CITIES, 2)
     job, instrument, year = random.choice(JOBS), random.choice(INSTRUMENTS), str(random.randint(1940, 1999))
@@ -111,5 +111,5 @@ def sample_life(random: Random) -> tuple[object, str, str, Phrase]:
 
 
 def split_life(sample: tuple[object, str, str, Phrase]) -> str:
-    """Return the split of a life, by the person's name."""
+    """Return the split of a text about a person, by the person's name."""
     return split_of("passages", sample[0])

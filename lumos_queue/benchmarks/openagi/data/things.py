@@ -1,7 +1,7 @@
 """The kinds of things that pictures show: their shapes, colours and names.
 
-Each kind has one colour and its own shape: the shape determines the colour in a gray picture. Parts are drawn in their
-order, in a box of 100 x 100.
+Each kind has one colour and its own shape, so that the colour can be inferred from the shape in a gray picture. Parts
+are drawn in their order, in a box of 100 x 100.
 """
 
 from __future__ import annotations
