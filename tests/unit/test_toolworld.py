@@ -209,10 +209,10 @@ BAD = [
     ({"apis": "0"}, "--option apis=0 cannot be read: expected a whole number from 1 to 4: without an API no link can"),
     ({"lookalikes": "4"}, "--option lookalikes=4 cannot be read: expected a whole number from 0 to 3."),
     ({"digits": "2"}, "--option digits=2 cannot be read: expected a whole number from 3 to 5."),
-    ({"context": "12000"}, "--option context=… goes with --option ratio=…: give both, or leave it out."),
-    ({"ratio": "1"}, "--option ratio=… goes with --option context=…: give both, or leave it out."),
+    ({"context": "12000"}, "--option context=… needs --option ratio=…: give both options, or neither."),
+    ({"ratio": "1"}, "--option ratio=… needs --option context=…: give both options, or neither."),
     ({"faults": "1", "apis": "1"}, "needs links with a second API that works: give --option apis=2 or more."),
-    ({"traps": "1", "lookalikes": "0"}, "and lookalikes=0 leaves none: give one of the two."),
+    ({"traps": "1", "lookalikes": "0"}, "but lookalikes=0 leaves no look-alikes: give only one of these options."),
     ({"seed": "0"}, "--option seed=0 is a seed of 'train', and no two splits may have the same tasks: 'I1-inst' has"),
     ({"seed": "999999"}, "--option seed=999999 is no split's seed: 'I1-inst' has the seeds 1000 to 1999."),
     ({"seed": "１０００"}, "cannot be read: expected a whole number from 1,000 to 1,999 for 'I1-inst'."),
@@ -228,7 +228,7 @@ def test_a_dial_that_cannot_be_is_refused_in_one_line(options, said):
 
 
 def test_a_context_smaller_than_the_tool_list_is_refused_with_both_sizes():
-    with pytest.raises(SpecError, match=r"--option context=900 is smaller than the tool list of task I1-inst-1000-1, "):
+    with pytest.raises(SpecError, match=r"--option context=900 is too small for the request of task I1-inst-1000-1, "):
         tasks("I1-inst", 1, ratio="1", context="900", parts="3")
 
 

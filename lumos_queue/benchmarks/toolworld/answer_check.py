@@ -1,7 +1,7 @@
 """Check by rule, without a judge, whether each part of an answer is right, and whether a call returned a gold value.
 
 An answer has the form `1: 20417; 2: unknown`. The text from the number of a part to the next number is about that part;
-if a task has one part, the whole answer is about it. Numbers of ids (`SH-48213`) are no claims: they name the subject.
+if an answer to a task of one part has no such number, the whole answer is about it. Ids (`SH-48213`) are no values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNKNOWN = re.compile(
 
 
 class Claim(StrEnum):
-    """The claim of an answer about a part."""
+    """The kind of claim that an answer makes about a part of the task."""
 
     VALUE = "value"  #: a single value, as the answer
     REFUSED = "refused"  #: the answer is unknown, without a value
@@ -34,7 +34,7 @@ class Claim(StrEnum):
 
 
 class PartCheck(StrEnum):
-    """The verdict on an answer about a part."""
+    """The verdict on an answer's claim about a part of the task."""
 
     RIGHT = "right"  #: the right value, or `unknown` for a part without an answer
     REFUSED = "refused"  #: `unknown` for a part with an answer
@@ -43,13 +43,13 @@ class PartCheck(StrEnum):
 
 
 def check_answer(parts: Sequence[Mapping[str, Any]], answer: str | None) -> list[PartCheck]:
-    """Return the verdict on each part of an answer. `parts`: the parts of a task's gold."""
+    """Return the verdict on an answer for each part of the task. `parts`: the parts of the task's gold."""
     texts = _split((answer or "")[:MAX_ANSWER], len(parts))
     return [_check(part["answer"], *_read_claim(text)) for part, text in zip(parts, texts, strict=True)]
 
 
 def holds_value(parts: Sequence[Mapping[str, Any]], execution: Execution) -> bool:
-    """Whether a call returned the value of a gold call; the verdict of a state manager is compared with this.
+    """Whether a call returned the value of a gold call, to check the verdicts of state managers.
 
     All numbers of a task differ, so no value matches by chance.
     """
@@ -64,7 +64,7 @@ def _whole_body(execution: Execution) -> str:
 
 
 def _split(answer: str, part_count: int) -> list[str]:
-    """Return the text of an answer about each part."""
+    """Return, for each part of the task, the text of the answer about it; '' if there is none."""
     marks = [match for match in _PART.finditer(answer) if int(match[1]) <= part_count]
     if not marks:
         return [answer] if part_count == 1 else [""] * part_count
@@ -76,7 +76,7 @@ def _split(answer: str, part_count: int) -> list[str]:
 
 
 def _read_claim(text: str) -> tuple[Claim, str]:
-    """Return the claim of a text about a part, and its value."""
+    """Return the kind of claim in a text about a part, and the value of the claim, or ''."""
     values = {number.replace(",", "") for number in _NUMBER.findall(_ID.sub("", text))}
     unknown = _UNKNOWN.search(text) is not None
     if not values:

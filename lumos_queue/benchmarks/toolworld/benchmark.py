@@ -3,10 +3,10 @@
     Find (1) the weight of the depot of the shipment SH-48213; (2) the fee of the driver DR-70118. Answer with …
 
 A question has one to three parts. A part is a chain of one to three calls: the value of a call is the argument of the
-next call. Two APIs with different names answer each link of a chain; look-alikes do not. Splits have the names
+next call. By default, two APIs with different names answer each call; look-alikes do not answer. Splits have the names
 of ToolBench's subsets: `-inst` has other tasks with the tools of training, `-tool` and `-cat` have tools and categories
 that no training task has. Tasks have ToolBench's form and include the answers of their APIs, so everything that reads
-or simulates ToolBench's tasks works here.
+or simulates ToolBench's tasks also works for them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ GROUPS: Mapping[str, Callable[[Task], str]] = {
 
 
 class ToolWorld(Benchmark):
-    """The benchmark, with these metrics.
+    """The benchmark. A part of an answer is right if it has the part's value, or 'unknown' if the part has no value.
 
-    `pass`: every part is right; the answer states its value, or that it is unknown if it has no value. `verified_pass`:
-    the same, for solvable tasks. `right_refusal`, for all other tasks: for every part without a value, the answer
-    states that it is unknown, and claims no value. `partial`: the share of right parts. `false_finish`: the answer
-    claims a wrong value, or omits a part.
+    Metrics: `pass` is 1 if every part is right. `verified_pass` is the same, for solvable tasks. `right_refusal`, for
+    all other tasks, is 1 if the answer states for every part without a value that it is unknown. `partial` is the
+    share of right parts. `false_finish` is 1 if the answer claims a wrong value or omits a part.
     """
 
     name = NAME
@@ -54,7 +53,7 @@ class ToolWorld(Benchmark):
     groups = GROUPS
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """Yield the tasks of a split, always the same for the same dials. Raises SpecError."""
+        """Yield the tasks of a split, always the same for the same options. Raises SpecError."""
         if path is not None:
             raise SpecError(f"The tasks of '{NAME}' are generated: leave out --data.")
         dials = read_dials(split, options)
@@ -89,7 +88,7 @@ class ToolWorld(Benchmark):
 
 
 def _describe(dials: Dials) -> str:
-    """Return a note with the dials of the tasks."""
+    """Return a note for the user with the settings of the tasks."""
     text = f"generated with seed {dials.seed}, faults {dials.faults:g}, traps {dials.traps:g}, "
     text += f"unsolvable parts {dials.unsolvable:g}"
     if not dials.context:

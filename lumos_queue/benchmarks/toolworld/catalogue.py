@@ -144,7 +144,7 @@ def document(api: ApiName) -> Mapping[str, Any]:
 
 
 def misspell(entry: Mapping[str, Any], of: str, position: int) -> tuple[dict[str, Any], str]:
-    """Return the entry with a misspelt parameter, two letters exchanged by `position`, and the right name of it."""
+    """Return the entry with two letters of its parameter exchanged, which `position` selects, and the right name."""
     right = f"{of}_id"
     positions = [index for index in range(1, len(of) - 1) if right[index] != right[index + 1]]
     index = positions[position % len(positions)]
@@ -157,7 +157,7 @@ def _parameter(of: str, name: str) -> dict[str, str]:
 
 
 def read_description(text: str) -> tuple[str, str, str] | None:
-    """Return (kind of API, kind of the argument, kind of the value) of a description; None for any other text."""
+    """Return the kinds of an API, its argument and its value from its description; None for any other text."""
     for kind, pattern in _patterns():
         if match := pattern.search(text):
             return kind, match["a"], match["b"]

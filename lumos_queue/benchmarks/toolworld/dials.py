@@ -1,4 +1,4 @@
-"""The dials of ToolWorld, set by `--option NAME=VALUE`, and the seeds of each split."""
+"""The dials of ToolWorld: settings for faults and difficulty, by `--option NAME=VALUE`; and the seeds of each split."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Dials:
 
 
 def read_dials(split: str, options: Mapping[str, str]) -> Dials:
-    """Return the dials for these options. Raises SpecError for an unknown split or option, and for an invalid one."""
+    """Return the dials for these options. Raises SpecError for an unknown split or option, or an invalid value."""
     if split not in SIZES:
         raise unknown("split of toolworld", split, SIZES)
     for name in options:
@@ -73,16 +73,19 @@ def read_dials(split: str, options: Mapping[str, str]) -> Dials:
     )
     if bool(dials.ratio) != bool(dials.context):
         option, partner = ("ratio", "context") if dials.ratio else ("context", "ratio")
-        raise SpecError(f"--option {option}=… goes with --option {partner}=…: give both, or leave it out.")
+        raise SpecError(f"--option {option}=… needs --option {partner}=…: give both options, or neither.")
     if dials.faults and dials.apis == 1:
         raise SpecError("--option faults=… needs links with a second API that works: give --option apis=2 or more.")
     if dials.traps and not dials.lookalikes:
-        raise SpecError("--option traps=… makes look-alikes traps, and lookalikes=0 leaves none: give one of the two.")
+        raise SpecError(
+            "--option traps=… turns look-alikes into traps, but lookalikes=0 leaves no look-alikes: give only one of "
+            "these options."
+        )
     return dials
 
 
 def seeds_of(split: str) -> range:
-    """Return the seeds of a split; no other split has them."""
+    """Return the seeds that only this split may use."""
     first = list(SIZES).index(split) * SEEDS
     return range(first, first + SEEDS)
 

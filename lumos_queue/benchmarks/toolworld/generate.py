@@ -1,7 +1,7 @@
 """Generate a task from a seed and a number: its parts, the offered APIs, their faults, and its gold calls.
 
-Questions, faults and traps have separate random streams. So the tasks of a seed have the same questions with other
-dials, unless these change the number of parts and links.
+Questions, faults and traps have separate random streams. So other dials change the questions of a seed's tasks only if
+they change the number of parts or links.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Offered = tuple[ApiName, dict[str, Any]]  #: an API, and its facts in the task's
 
 @dataclass(slots=True)
 class _NewLink:
-    """A link during generation."""
+    """A link of a part, a call that the part needs, during generation."""
 
     of: str
     gives: str
@@ -130,7 +130,7 @@ class _Scope:
         return self._of[kind].attributes
 
     def order(self, kind: str, draw: random.Random) -> list[Tool]:
-        """Return the order of tools for a kind: a tool of its category, other categories, the rest of its category."""
+        """Return the tools in the order of use for a kind: one of its category, all of other categories, the rest."""
         own_tools = [*self._tools[self._of[kind].name]]
         draw.shuffle(own_tools)
         other_tools = [
@@ -144,7 +144,7 @@ class _Scope:
 
 
 def _draw_parts(scope: _Scope, dials: Dials, draw: random.Random) -> list[list[_NewLink]]:
-    """Sample chains of links; no two links of a task have both kinds in common."""
+    """Sample a chain of links for each part. No two links of a task have the same pair of kinds."""
     lowest = 10 ** (dials.digits - 1)
     numbers = iter(draw.sample(range(lowest, 10 * lowest), 64))  # all differ, so that a number identifies its thing
     used_steps: set[tuple[str, str]] = set()
@@ -168,12 +168,12 @@ def _draw_parts(scope: _Scope, dials: Dials, draw: random.Random) -> list[list[_
 
 
 def _name(kind: str, number: int, scope: _Scope) -> str:
-    """Return an id of a kind of thing, `SH-48213`; the value of an attribute is only the number."""
+    """Return the value with this number: for a kind of thing an id, `SH-48213`; for an attribute only the number."""
     return f"{kind[:2].upper()}-{number}" if kind in scope.kinds else str(number)
 
 
 def _offer(link: _NewLink, scope: _Scope, dials: Dials, draw: random.Random) -> None:
-    """Choose the link's APIs, each with another tool or another style of name, and its look-alikes."""
+    """Choose the APIs that answer the link, and its look-alikes. Each has another style of name."""
     order, styles = scope.order(link.of, draw), set[int]()
     for index, kind in enumerate((*[ANSWERS] * dials.apis, *LOOKALIKES[: dials.lookalikes])):
         tool = order[index % len(order)]
@@ -209,7 +209,7 @@ def _set_traps(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.R
 
 
 def _entry(api: ApiName, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the API's document. For a misspelt parameter, add the right name to the facts of the world."""
+    """Return the API's document. If its fault is a misspelt parameter, add the right name to `facts`."""
     if facts.get("fault") != MISSPELT:
         return dict(document(api))
     entry, facts["parameter"] = misspell(document(api), api.of, api.style)
@@ -222,7 +222,7 @@ def _phrase(part: Sequence[_NewLink]) -> str:
 
 
 def _gold(phrase: str, part: Sequence[_NewLink], broken_link: int | None) -> dict[str, Any]:
-    """Return the gold of a part: its answer, None if there is none, and the calls that lead to it, in order."""
+    """Return the gold of a part: its answer, or None without an answer, and the calls that lead to it, in order."""
     calls = [
         {
             "apis": [[api.tool.name, api.name] for api, _ in link.answer_apis()],
@@ -239,7 +239,7 @@ def _relevant(parts: Sequence[Sequence[_NewLink]]) -> list[list[str]]:
 
 
 def _filler(task: Task, dials: Dials) -> int:
-    """Return the extra characters of each answer that make the gold transcript `ratio` contexts long.
+    """Return the number of extra characters of each API's answer that make the gold transcript `ratio` contexts long.
 
     The transcript is the request with its functions, the gold calls, and their answers. Raises SpecError if the request
     exceeds the context.
@@ -247,8 +247,8 @@ def _filler(task: Task, dials: Dials) -> int:
     prompt = request(task, open_functions(task))
     if len(prompt) > dials.context:
         raise SpecError(
-            f"--option context={dials.context} is smaller than the tool list of task {task.row}, which has with the "
-            f"request {len(prompt):,} characters: expected a larger context, or fewer parts, links and APIs."
+            f"--option context={dials.context} is too small for the request of task {task.row}, which has "
+            f"{len(prompt):,} characters with its tools: expected a larger context, or fewer parts, links and APIs."
         )
     names = {(function.tool, function.api): function.name for function in functions_of_task(task).values()}
     links = {link["argument"]: link for part in task.inputs["world"]["parts"] for link in part}

@@ -1,1 +1,1 @@
-"""Experts by rule that know how the generated data are made. They are baselines, and tests run them."""
+"""Experts that follow rules instead of a model: they know how the generated data are made. They serve as baselines."""

@@ -43,9 +43,9 @@ class Recolour:
 
 
 class PaintOutlines:
-    """Fills the outlines of a picture with a colour: the colour that a text names, or that of the thing that it names.
+    """Fills the outlines of a picture with the colour that a text names, or with the colour of the thing that it names.
 
-    The background is the place that the text names, or white. Lines within the outlines are drawn dark.
+    The background shows the place that the text names, or is white. Lines within the outlines are drawn dark.
     """
 
     def run(self, *inputs: bytes) -> bytes:
@@ -64,7 +64,7 @@ class PaintOutlines:
 
 
 def _nearness(picture: Picture, colour: Array) -> Array:
-    """Return how near each pixel is to a colour, from 0 (the bare place) to 1. A rim is a mixture of both."""
+    """Return for each pixel its share of a colour, from 0 (the background) to 1. The rim of a thing has a mixture."""
     way = colour - picture.bare
     return (((picture.pixels - picture.bare) * way).sum(axis=2) / ((way**2).sum(axis=2) + 1e-6)).clip(0, 1)
 
@@ -86,7 +86,7 @@ def _last(light: Array, axis: int) -> Array:
 
 
 def _resize(planes: Array, like: Array) -> Array:
-    """Return an array of height x width (x channels), resized to the size of a picture."""
+    """Return an array of height x width (x channels), resized to the height and width of `like`."""
     size: Sequence[int] = like.shape[1::-1]
     if planes.shape[:2] == like.shape[:2]:
         return planes

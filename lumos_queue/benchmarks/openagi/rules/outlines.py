@@ -1,8 +1,8 @@
-"""Finds things by their outlines, whatever their colours: for questions about colours, and for changing them.
+"""Finds things by their outlines, whatever their colours, to answer questions about colours and to change colours.
 
-The foreground is compared with the outline of each kind of thing at each size and position. A fit is the number of
-foreground pixels that the outline covers, less the other pixels that it covers, less the foreground pixels of its box
-that it does not cover.
+The foreground is compared with the outline of each kind of thing at each size and position. The fit of an outline is
+the number of foreground pixels that it covers, minus the number of other pixels that it covers, minus the number of
+foreground pixels in its box that it does not cover.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Outline:
 
 
 def foreground(picture: Picture) -> Array:
-    """Return 1 for each pixel that differs from the bare place, else 0. Single pixels are 0, too."""
+    """Return 1 for each pixel that differs from the background, with most of its neighbours; 0 for other pixels."""
     apart = (np.abs(picture.pixels - picture.bare).max(axis=2) > _STANDS_OUT).astype(np.float32)
     around = sliding_window_view(np.pad(apart, 1), (3, 3)).sum(axis=(2, 3))
     return ((around >= 5) & (apart > 0)).astype(np.float32)
 
 
 def find_outlines(picture: Picture) -> list[Outline]:
-    """Return one large thing or several small things, whichever fits more pixels, from left to right."""
+    """Return the outlines from left to right: one large thing or several small things, whichever fit more pixels."""
     shape = foreground(picture)
     large, small = _find(shape, _LARGE, 1), _find(shape, _SMALL, _MAX_THINGS)
     best = large if sum(outline.fit for outline in large) >= sum(outline.fit for outline in small) else small
@@ -78,13 +78,13 @@ def own_colour(picture: Picture, thing: Outline) -> Array:
 
 
 def name_colour(colour: Array) -> str:
-    """Return the name of the nearest colour. A little lighter or darker shades of it are as near."""
+    """Return the name of the nearest colour. Slightly lighter and darker shades of each colour are compared, too."""
     colours = {name: np.array(rgb, np.float32) / 255 for name, rgb in COLOURS.items()}
     return min(colours, key=lambda name: min(float(((colours[name] * f - colour) ** 2).sum()) for f in _SHADES))
 
 
 def share_of(thing: Outline) -> Array:
-    """Return the share of each pixel of the picture that has the thing's main colour: SIDE x SIDE, 0 to 1."""
+    """Return for each pixel of the picture the share that has the thing's main colour: SIDE x SIDE, 0 to 1."""
     shares = np.zeros((SIDE, SIDE), np.float32)
     shares[thing.top : thing.top + thing.size, thing.left : thing.left + thing.size] = main_share(
         thing.name, thing.size
@@ -105,7 +105,7 @@ def _find(shape: Array, sizes: Sequence[int], limit: int) -> list[Outline]:
 
 
 def _best(shape: Array, size: int) -> Outline:
-    """Return the thing and position that fit best, for things of one size."""
+    """Return the outline with the best fit, over all kinds and positions of things of this size."""
     masks = outline_masks(size).reshape(len(KINDS), -1)
     windows = sliding_window_view(shape, (size, size))
     rows, columns = windows.shape[:2]

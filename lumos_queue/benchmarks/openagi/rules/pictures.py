@@ -29,7 +29,7 @@ def look_at(data: bytes) -> Picture:
 
 
 class ClassifyScene:
-    """Names the thing that explains most of the picture."""
+    """Names the thing that explains most of the picture (recognition.py)."""
 
     def run(self, *inputs: bytes) -> bytes:
         return max(look_at(inputs[0]).things(), key=lambda match: match.explains).name.encode()
@@ -55,7 +55,7 @@ class CaptionScene:
 
 
 class AnswerFromScene:
-    """Returns the text of a board, the thing beside it, or the colour of a thing, by the words of the question."""
+    """Returns the text of a board, the thing beside it, or a thing's colour, as the words of the question request."""
 
     def run(self, *inputs: bytes) -> bytes:
         picture, text = look_at(inputs[0]), read_text(inputs[1]).lower()
@@ -85,7 +85,7 @@ class Colorize:
 
 
 class Draw:
-    """Draws the things that a text names, in the number and the place that it names."""
+    """Draws the things that a text names, in the numbers and at the place that the text names."""
 
     def run(self, *inputs: bytes) -> bytes:
         text = read_text(inputs[0]).lower()
@@ -96,7 +96,7 @@ class Draw:
 
 
 def find_named_things(text: str) -> list[tuple[str, int]]:
-    """Return each kind of thing that a lower-case text names, in its order, and the number that the text gives."""
+    """Return pairs (kind of thing, number) for the kinds that a lower-case text names, in order; 1 without a number."""
     names = []
     words = re.findall(r"[a-z]+", text)
     kinds = {form: name for name, kind in KINDS.items() for form in (kind.noun.en_plural, kind.noun.en)}

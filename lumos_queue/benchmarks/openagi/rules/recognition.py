@@ -1,7 +1,8 @@
-"""Finds the place, the things and the writing of a picture, by comparing it with drawings of each.
+"""Finds the place, the things and the writing of a picture, by comparing the picture with drawings of them.
 
-A thing explains a part of the picture: the squared difference between the picture and the bare place, less that between
-the picture and the thing, over the pixels that the thing covers. The thing that explains most is taken first.
+The amount that a thing explains is computed over the pixels that it covers: the squared difference between the picture
+and the place without things, minus the squared difference between the picture and the thing. The thing that explains
+most is found first.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Picture:
         self.place, self.bare = _find_place(self.pixels, self.gray)
 
     def things(self) -> list[Match]:
-        """Return one large thing or several small things, whichever explains more, from left to right."""
+        """Return the things from left to right: one large thing or several small things, whichever explain more."""
         large = self._find(_LARGE, 1)
         small = self._find(_SMALL, _MAX_SPOTS)
         best = large if sum(match.explains for match in large) >= sum(match.explains for match in small) else small
@@ -98,7 +99,7 @@ def _explains(match: Match) -> float:
 
 
 def _best(pixels: Array, bare: Array, sprites: Sequence[Sprite]) -> Match | None:
-    """Return the sprite and position that explain most, for sprites of one size; None if they are too large."""
+    """Return the match that explains most, over sprites of the same size; None if they are larger than the picture."""
     height, width = sprites[0].mask.shape
     if height > pixels.shape[0] or width > pixels.shape[1]:
         return None
@@ -121,9 +122,9 @@ def _best(pixels: Array, bare: Array, sprites: Sequence[Sprite]) -> Match | None
 
 
 def _find_place(pixels: Array, gray: bool) -> tuple[str, Array]:
-    """Return the place whose drawing is nearest to most pixels, and the drawing.
+    """Return the place whose drawing differs least from the picture, and the drawing. Large differences are limited.
 
-    Each half of the drawing is made as dark or light as that of the picture first.
+    Before, the upper and the lower part of the drawing get the lightness of the same part of the picture.
     """
     best, nearest, bare = np.inf, "", pixels
     for name in place_names():

@@ -1,4 +1,4 @@
-"""Drawings of things, boards and places as arrays, which pictures are compared with."""
+"""Draw things, boards and places as arrays, with which pictures are compared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sprite:
-    """One thing or board of one size: its colours, and the mask of the pixels that it covers."""
+    """A drawing of a thing or a board: its colours, and the mask of the pixels that it covers."""
 
     name: str
     colours: Array  #: height x width x channels, 0 to 1; 0 where it covers nothing
@@ -35,7 +35,7 @@ def thing_sprites(size: int, gray: bool) -> tuple[Sprite, ...]:
 
 @lru_cache(maxsize=256)
 def board_sprite(text: str, colour: tuple[int, int, int], gray: bool) -> Sprite:
-    """Return a board with a text."""
+    """Return a sprite of a board with a text."""
     width, height = board_size(text)
     scene = Scene("sea", (), (Board(text, 0, 0, colour),))
     pixels = draw_scene(scene)[:height, :width].astype(np.float32) / np.float32(255)
@@ -72,7 +72,7 @@ def outline_masks(size: int) -> Array:
 
 @lru_cache(maxsize=64)
 def main_share(name: str, size: int) -> Array:
-    """Return the share of each pixel that has the thing's main colour: height x width, 0 to 1."""
+    """Return for each pixel the share that has the thing's main colour: height x width, 0 to 1."""
     parts = [_draw_kind(name, size, (255, 255, 255)), _draw_kind(name, size, (0, 0, 0))]
     light, dark = (plane[..., :3].mean(axis=2) * plane[..., 3] for plane in parts)
     return light - dark

@@ -1,4 +1,4 @@
-"""Experts for generated texts that count words of the training split: masks, sentiments, summaries, answers."""
+"""Experts for generated texts that count words of the training split: for masks, sentiments, summaries and answers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def _words(text: str) -> list[str]:
 
 
 class FillByCounts:
-    """Fills a mask with the word that occurs most often between its neighbours: two words before and two after.
+    """Fills a mask with the word that occurs most often between the two words before it and the two words after it.
 
-    Names that occur elsewhere in the text are preferred.
+    Capitalised words that occur elsewhere in the text are preferred.
     """
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class ContinueByCounts:
 
 
 class FeelSentiment:
-    """Weighs words by how often they are in positive and in negative texts. Only words after 'but' count."""
+    """Weighs words by their counts in positive and in negative texts. If a text has 'but', only words after it count."""
 
     def __init__(self) -> None:
         counts: dict[str, Counter[str]] = {"positive": Counter(), "negative": Counter()}
@@ -123,7 +123,7 @@ def _last_clause(text: str) -> str:
 
 
 class SummarizeByCounts:
-    """Selects the two sentences whose words are most often in summaries, in their order."""
+    """Selects the two sentences whose words occur most often in summaries, in the order of the text."""
 
     def __init__(self) -> None:
         inside, outside = Counter[str](), Counter[str]()
@@ -145,7 +145,7 @@ class SummarizeByCounts:
 
 
 class AnswerByCounts:
-    """Selects the word of the document whose neighbours are those of answers to questions with the same words."""
+    """Selects the document's word whose neighbours are most like those of answers to questions with the same words."""
 
     def __init__(self) -> None:
         self.answer_counts: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
@@ -166,7 +166,7 @@ class AnswerByCounts:
         return document[max(candidates, key=lambda index: self._score(_around(document, index), question))].encode()
 
     def _score(self, around: tuple[str, ...], question: list[str]) -> float:
-        """Return how likely the neighbours are with the words of the question, as a sum of logarithms."""
+        """Return how likely answers to the question's words have these neighbours, as a sum of logarithms."""
         score = 0.0
         for word in question:
             table = self.answer_counts.get(word)

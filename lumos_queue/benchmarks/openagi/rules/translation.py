@@ -1,4 +1,4 @@
-"""English to German by a closed vocabulary: the longest known phrase comes first; unknown words stay as they are."""
+"""Translate English to German by a closed vocabulary. The longest known phrase is replaced; unknown words are kept."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class TranslateByVocabulary:
 
 
 def translate(text: str) -> str:
-    """Return the German of an English text. A sentence that begins with a capital letter does so in German, too."""
+    """Return the German of an English text. A sentence begins with a capital letter if the English sentence does."""
     return " ".join(_translate_clause(clause) for clause in _reorder(text).split("\n"))
 
 
 def _reorder(text: str) -> str:
-    """Return the text with each clause that has another order in German replaced by that order.
+    """Return the text with each clause of the form `X will stay closed until Y` in the order of German words.
 
-    Its words are German already, except for an unknown subject.
+    Only an unknown subject stays English in such a clause.
     """
 
     def reorder(match: re.Match[str]) -> str:
@@ -62,7 +62,7 @@ def _reorder(text: str) -> str:
 
 
 def _pronoun(before: str) -> str:
-    """Return the German pronoun of the last building in a text."""
+    """Return the German pronoun for the building that a text names last; 'es' if it names no building."""
     building = max(BUILDINGS, key=lambda noun: before.rfind(noun.en))
     return PRONOUNS[building.gender] if building.en in before else "es"
 
