@@ -275,7 +275,7 @@ def test_synthetic_goals_are_made_only_when_asked_for(tmp_path):
 def test_wrong_options_are_refused(tmp_path, options, says):
     with pytest.raises(SpecError, match=says):
         benchmark.read(write(tmp_path, "x.json", {}), "test", **options)
-    with pytest.raises(SpecError, match="goes with goals from a file"):
+    with pytest.raises(SpecError, match="is for goals from a file"):
         benchmark.read(None, "test", **options)
     with pytest.raises(SpecError, match="No split of webshop called 'best'"):
         benchmark.read(None, "best")

@@ -20,7 +20,7 @@ _WORDS = re.compile(r"[\w.-]+")
 
 
 def shop_baselines(tasks: Iterable[Task]) -> dict[str, list[float]]:
-    """Return rule name to a reward per task. Goals from a file only have the first rule: their shop is unknown here.
+    """Return rule name to a reward for each task. Goals from a file only have `never buys`: their shop is unknown.
 
     Each task is read once and not retained.
     """
@@ -43,7 +43,7 @@ def shop_baselines(tasks: Iterable[Task]) -> dict[str, list[float]]:
 
 
 def options_in_text(product: Product, text: str) -> dict[str, str]:
-    """Return group to value for the options whose exact words are in the text; the last match of a group counts."""
+    """Return option group to the last of its values whose exact words are in the text; omit groups without any."""
     padded_text = f" {' '.join(_WORDS.findall(text.lower()))} "
     return {
         group: value for group, values in product.options.items() for value in values if f" {value} " in padded_text

@@ -1,7 +1,7 @@
 """WebShop: buy what an instruction asks for (princeton-nlp/WebShop, MIT).
 
-Without data: the project's own generated shop and goals (MIT). With `--data`: goals in one of WebShop's forms; their
-catalogue is `--tool catalogue=FILE` (see goal_files.py).
+Without `--data`, the project's own shop and goals are generated (MIT). With `--data`, goals are read from a file in one
+of WebShop's forms (goal_files.py), and their products from `--tool catalogue=FILE`.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class WebShop(Benchmark):
         if path is not None:
             return read_goals(path, split, options)
         if options:
-            raise SpecError(f"--option {next(iter(options))}=… goes with goals from a file: give it with --data PATH.")
+            raise SpecError(f"--option {next(iter(options))}=… is for goals from a file: give --data PATH, or omit it.")
         return goals(split, SIZES.get(split, 0))
 
     def gold(self, task: Task) -> Annotation:
-        """Return five subgoals, executed in the generated shop. Raises SpecError for goals from a file."""
+        """Return the gold solution: five subgoals, executed in the generated shop. Raises SpecError for file goals."""
         return annotate(task)
 
     def gold_answer(self, task: Task) -> str:
@@ -58,7 +58,7 @@ class WebShop(Benchmark):
         return self.gold(task).answer
 
     def annotation(self, task: Task) -> Annotation:
-        """Return the gold solution with other numbers of items (item_numbers.py)."""
+        """Return the gold solution with random numbers of items (item_numbers.py). Raises NotConvertible."""
         try:
             gold = self.gold(task)
         except SpecError as error:
@@ -66,7 +66,7 @@ class WebShop(Benchmark):
         return replace(gold, steps=tuple(renumber(gold.steps, random.Random(f"items {task.row}"))))
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        """Score the purchase, by the product's record in the catalogue of the agent."""
+        """Return the scores of the purchase, by the product's record in the agent's catalogue. Raises SpecError."""
         purchase = next(
             (
                 record
@@ -90,7 +90,7 @@ class WebShop(Benchmark):
         return (Score("reward", judgement.value, detail=detail), Score("success_rate", float(judgement.value == 1)))
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
-        """Return the rewards of rules without a model."""
+        """Return the rewards of rules that need no model (baselines.py)."""
         return shop_baselines(tasks)
 
 

@@ -4,11 +4,11 @@
   "instruction_text", "attributes", "price_upper", "goal_options"[, "weight"]}`. All rows are read, in order.
 - `--option goals=human`: items_human_ins.json, asin to `[{"instruction", "instruction_attributes",
   "instruction_options"}]`. `--option goals=synthetic`: items_ins*.json, asin to `{"instruction",
-  "instruction_attributes"}`, one goal for each combination of options. Both need `--option catalogue=FILE`, whose
-  order is the order of the goals; the goals are then shuffled with the original's seed and split as in the original:
+  "instruction_attributes"}`, one goal for each combination of options. Both forms need `--option catalogue=FILE`. The
+  goals are put into the order of its products, then shuffled with WebShop's seed and split as in WebShop:
   test is the first 500, dev the next 1,000, train the rest.
 
-In the original, a price limit depends on earlier random numbers; here only on the goal (spec/lumos.md 8.1, 19).
+In WebShop, a price limit depends on earlier random numbers; in this module, only on the goal (spec/lumos.md 8.1, 19).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _valid_products(catalogue: Path) -> Iterator[Product]:
 
 
 def _human(entries: Mapping[str, Any], products: Iterator[Product]) -> Iterator[dict[str, Any]]:
-    """Yield the goals of instructions by people; those without an attribute are excluded, as in the original."""
+    """Yield a goal for each instruction by people. Instructions without attributes are excluded, as in WebShop."""
     for product in products:
         instructions = entries.get(product.asin)
         for entry in instructions if isinstance(instructions, list) else ():
@@ -96,7 +96,7 @@ def _synthetic(entries: Mapping[str, Any], products: Iterator[Product]) -> Itera
 
 
 def _goal(product: Product, entry: Mapping[str, Any], options: Any, options_text: str) -> dict[str, Any]:
-    """Return the goal of an entry about a product. A damaged entry becomes a BadRow when the goal is read."""
+    """Return the goal of an entry about a product. If the entry is damaged, `_task` raises BadRow for the goal."""
     instruction = entry.get("instruction")
     stem = instruction.strip(".") if isinstance(instruction, str) else ""
     limit = price_limit(product.price, random.Random(f"limit {product.asin} {stem}{options_text}"))

@@ -1,4 +1,4 @@
-"""Generate goals for the generated shop: an instruction in other words, and the gold words that find the product.
+"""Generate goals for the generated shop: a reworded instruction, and the gold words that find the product.
 
 A goal is made from a product: its attributes, a value of each group of options, a price limit above its price. A goal
 is retained if the actions with its gold words lead to the product (gold.py). Products of the same kind with the same
@@ -72,7 +72,7 @@ def _products(split: str) -> tuple[Product, ...]:
 
 
 def generate_goals(split: str, seed: int = 0) -> Iterator[WordedGoal]:
-    """Yield the different goals of a split whose search finds their product; other actions are not yet checked.
+    """Yield different goals of a split whose gold search finds their product. Their other actions are not checked.
 
     Raises SpecError for an unknown split.
     """
@@ -91,7 +91,7 @@ def _search(search: str) -> tuple[str, ...]:
 
 
 def _draw_goals(split: str, rng: random.Random) -> Iterator[WordedGoal]:
-    """Sample goals, each product with each choice of options once; end after STALE samples without a new goal."""
+    """Sample goals that differ in product or options. Stop after STALE samples in succession without a new goal."""
     known_goals: set[tuple[str, ...]] = set()
     stale = 0
     while stale < STALE:
@@ -137,7 +137,10 @@ def _word_goal(product: Product, rng: random.Random) -> WordedGoal:
 
 
 def price_limit(price: float, rng: random.Random) -> int | None:
-    """Return dollars: the larger of two of the next limits above a price, as in WebShop; None with fewer than two."""
+    """Return a limit in dollars: the larger of two random limits from the next ones above a price, as in WebShop.
+
+    Return None if fewer than two limits are above the price.
+    """
     next_limits = [limit for limit in PRICE_LIMITS if limit > price][:FOLLOWING]
     return max(rng.sample(next_limits, 2)) if len(next_limits) > 1 else None
 
@@ -164,7 +167,7 @@ def _option(group: str, value: str, rng: random.Random) -> str:
 
 
 def _sidetrack(kind: Kind, option_values: dict[str, str], rng: random.Random) -> str:
-    """Return a remark that misleads a search for all words: it has a colour or a kind of another product."""
+    """Return '' or a remark that misleads a search for all words: it names another colour or kind of product."""
     if rng.random() >= SIDETRACKED:
         return ""
     colour = rng.choice([name for name in OPTIONS["color"] if name not in option_values.values()])

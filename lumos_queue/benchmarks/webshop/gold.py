@@ -1,4 +1,4 @@
-"""Make the gold solution of a worded goal: five subgoals, executed in the shop, which returns the results."""
+"""Make the gold solution of a worded goal: five subgoals, whose actions are executed in the generated shop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def act_out(worded_goal: WordedGoal) -> Annotation:
 
 
 def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in another thread, because an event loop may be running in this thread."""
+    """Return the result of a coroutine, run in another thread because this thread may have a running event loop."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()
 
@@ -74,7 +74,7 @@ async def _act_out(worded_goal: WordedGoal) -> Annotation:
 
 
 def _line(number: int, worded_goal: WordedGoal, items: list[str]) -> str:
-    """Return the grounder's line for a subgoal."""
+    """Return the grounder's line for the subgoal with this number. `items`: the numbers of the items of the search."""
     if number == 1:
         return f"R1 = Search({worded_goal.search})"
     if number == 2:

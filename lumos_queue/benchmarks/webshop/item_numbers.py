@@ -1,6 +1,6 @@
 """Replace the numbers of items in a gold solution by random numbers, different for each task of a conversion.
 
-Otherwise a model would memorise the numbers of the few thousand products, and not read them.
+Otherwise a model could memorise the numbers of the few thousand products, instead of reading them on pages.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ASIN = re.compile(r"\bb\d{5}\b")  #: the form on pages of the generated shop
 
 
 def renumber(steps: Iterable[AnnotatedSubgoal], rng: random.Random) -> Iterator[AnnotatedSubgoal]:
-    """Yield the steps with other numbers of items, the same number for the same item in all steps."""
+    """Yield the steps with a random number for each item. All steps have the same number for the same item."""
     numbers: dict[str, str] = {}
 
     def replace_number(match: re.Match[str]) -> str:

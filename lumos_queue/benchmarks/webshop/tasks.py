@@ -1,4 +1,4 @@
-"""Convert goals to tasks, and the gold of tasks to goals."""
+"""Convert goals of the shop to tasks, and tasks back to goals."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _tasks(split: str, number: int, candidates: Iterator[WordedGoal]) -> Iterato
 
 
 def _as_json(worded_goal: WordedGoal) -> dict[str, Any]:
-    """Return the goal in WebShop's form."""
+    """Return the goal as an object in WebShop's form."""
     goal = worded_goal.goal
     return {
         "asin": goal.asin,

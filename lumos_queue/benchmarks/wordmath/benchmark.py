@@ -16,9 +16,9 @@ SIZES = {"train": 20_000, "familiar": 1_000, "dev": 500, "test": 1_000}
 
 
 class WordMath(WordProblems):
-    """Problems of one to six operations. Each family of problem structures is completely in train, dev or test.
+    """Problems of one to six operations. All problems of a family, a problem structure, are in the same split.
 
-    Three of four training problems are composed from clauses and relations, the fourth fills a template of a training
+    Of four training problems, three are composed from clauses and relations, and one fills a template of a training
     family. `test` has families that are not in training; `familiar` has new problems of the training families.
     """
 
@@ -28,7 +28,7 @@ class WordMath(WordProblems):
     needs_data = False
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """Return the tasks of a split, always the same. Raises SpecError for an unknown split, and for any path."""
+        """Return the tasks of a split, always the same. Raises SpecError for an unknown split, and for any `path`."""
         if path is not None:
             raise SpecError(f"wordmath makes its own tasks, but a data path was given: '{path}'. Leave it out.")
         from lumos_queue.benchmarks.wordmath.grammar import generate  # reports of its jobs do not need it

@@ -1,4 +1,4 @@
-"""Irrelevant sentences, with a number that does not matter or without a number."""
+"""Irrelevant sentences, with or without a number that the solution does not need."""
 
 from __future__ import annotations
 

@@ -79,9 +79,9 @@ def _write(s: Scene, template: Template) -> str:
 
 
 def task(split: str, seed: int, index: int) -> Task:
-    """Return the task at a position of a split, from 0. It depends on the arguments alone.
+    """Return the task at position `index` of a split, from 0. It depends only on the arguments.
 
-    Three of every four training tasks in a row are composed. They share a story, if it has enough questions. Raises
+    Of four successive training tasks, three are composed; they share a story if it has enough questions. Raises
     SpecError for an unknown split.
     """
     story_number, member = divmod(index, QUESTIONS + 1)

@@ -135,7 +135,7 @@ class ProblemBuilder:
         return signs + sum(action["name"] == "Count" for action in actions)
 
     def is_sound(self) -> bool:
-        """Return whether all results are readable positive numbers and no subgoal states its own result.
+        """Whether all results are readable positive numbers, and no subgoal states its own result.
 
         Also false for programs of more than six operations.
         """

@@ -19,7 +19,7 @@ _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 
 
 class Redraw(Exception):
-    """Raised when the choices do not make a good problem. The caller draws again."""
+    """Raised if the random choices do not make a good problem. The caller then makes other choices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Scene:
         self.body += [self.say(sentence) for sentence in sentences]
 
     def tell_any_order(self, *sentences: str) -> None:
-        """Add sentences in a random order. No sentence may refer to another."""
+        """Add sentences to the story in a random order. None of them may refer to another sentence."""
         self.tell(*self.rng.sample(sentences, len(sentences)))
 
     def ask(self, *questions: str) -> None:
@@ -220,7 +220,7 @@ class Scene:
         return self.program.calculate(quantity, Sum("%", (whole, rate)))
 
     def fraction(self, quantity: str, whole: Operand, over: int, under: int) -> GoldValue:
-        """Compute `over`/`under` of the whole; if `over` is 1, by a plain division."""
+        """Add the steps that compute `over`/`under` of the whole, and return the result; a division if `over` is 1."""
         if over == 1:
             return self.div(quantity, whole, under)
         return self.program.calculate(quantity, Sum("of", (whole, over, under)))

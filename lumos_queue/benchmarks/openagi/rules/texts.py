@@ -103,7 +103,7 @@ class ContinueByCounts:
 
 
 class FeelSentiment:
-    """Weighs words by their counts in positive and in negative texts. If a text has 'but', only words after it count."""
+    """Weighs words by their counts in positive and in negative texts. After a 'but', only the words behind it count."""
 
     def __init__(self) -> None:
         counts: dict[str, Counter[str]] = {"positive": Counter(), "negative": Counter()}

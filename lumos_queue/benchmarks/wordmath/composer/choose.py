@@ -1,4 +1,4 @@
-"""Selects the clauses of a problem, which do not follow from each other, and the quantity that it asks for."""
+"""Selects the clauses of a problem, none of which follows from the others, and the quantity that it asks for."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Target:
 
 
 def choose_clauses(story: Story) -> tuple[list[Clause], Derivation]:
-    """Select clauses and return them with everything that follows from them.
+    """Return a selection of a story's clauses, and the derivation of everything that follows from these clauses.
 
-    No number of a selected clause follows from the numbers of the others.
+    No number of a selected clause follows from the numbers of the other clauses.
     """
     target_count = story.rng.choice(TOLD)
     clauses: list[Clause] = []

@@ -38,9 +38,9 @@ class ComposedProblem:
 
 
 def compose(seed: str, member: int) -> ComposedProblem:
-    """Return a problem of the story that belongs to the seed. `member` is the number of the question, from 0.
+    """Return a problem of the story that the seed determines. `member`: the index of its question in the story, from 0.
 
-    If the story has fewer questions, the problem is of another story.
+    If the story has too few questions, the problem is from another story.
     """
     problems = _tell_story(seed)
     return problems[member] if member < len(problems) else _tell_story(f"{seed}:{member}")[0]
@@ -48,7 +48,7 @@ def compose(seed: str, member: int) -> ComposedProblem:
 
 @lru_cache(maxsize=8)  # callers mostly read the members of a story one after another
 def _tell_story(seed: str) -> tuple[ComposedProblem, ...]:
-    """Return the problems of the first story that has any, at most `QUESTIONS`. They share clauses and words."""
+    """Return up to `QUESTIONS` problems of the first story with a problem. They share clauses and words."""
     rng = random.Random(seed)
     while True:
         story = Story(rng)

@@ -21,7 +21,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """`whole` is the sum or product of `parts` (indexes of quantities). Each member follows from all the others."""
+    """States that `whole` is the sum or product of `parts` (indices of quantities). Each follows from all the others."""
 
     operator: str  #: '+' or '*'
     whole: int

@@ -65,7 +65,7 @@ def _join(sentences: list[tuple[Clause, str]], rng: random.Random) -> list[str]:
 
 
 def _link(text: str, next_text: str, rng: random.Random) -> str:
-    """Return the second of two clauses as text after the first. Equal words before its number are left out."""
+    """Return `next_text` with a conjunction, to follow `text`. Words before the number that both have are left out."""
     start = _START.match(text)
     if start and next_text.startswith(start[0]) and _START.match(next_text):
         return f" and {next_text.removeprefix(start[0])}"
@@ -75,9 +75,9 @@ def _link(text: str, next_text: str, rng: random.Random) -> str:
 
 
 def _use_pronouns(texts: list[str], cast: list[Person], rng: random.Random) -> list[str]:
-    """Replace names at the start of sentences by 'he' or 'she' at random.
+    """Return the sentences with names at their starts replaced by 'he' or 'she' at random.
 
-    The sentence before must start with the same name, and no other person of the same pronoun may be in either.
+    The previous sentence must start with the same name, and neither sentence may name another person with the pronoun.
     """
     output = list(texts)
     for index in range(1, len(texts)):

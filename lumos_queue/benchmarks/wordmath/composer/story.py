@@ -116,7 +116,7 @@ class Story:
 
 
 def tidy(value: Number) -> Number:
-    """Return a whole number as an `int`, and another amount of money with two decimals."""
+    """Return a whole number as an `int`, and any other number with two decimals, as an amount of money."""
     if isinstance(value, int):
         return value
     return int(value) if value == int(value) else value.quantize(Decimal("0.01"))

@@ -27,7 +27,7 @@ def share(s: Scene) -> tuple[int, int, str]:
 
 
 def of_these(portion: str, trait: str) -> str:
-    """Return a sentence about a part that does not begin with a digit."""
+    """Return a sentence about a part of a group. The sentence never begins with a digit."""
     return f"Of these, {portion} {trait}." if portion[0].isdigit() else f"{portion} of them {trait}."
 
 

@@ -69,7 +69,7 @@ def _chain(story: Story, person: Person, noun: Noun, count: int, also: bool = Fa
 
 
 def _event(story: Story, person: Person, noun: Noun, before: int, number: int, events: list[Event]) -> int:
-    """Add a gain or a loss, and return the quantity after it."""
+    """Add a gain or a loss to the story, and return the index of the quantity after it."""
     s, many = story.scene, noun.many
     amount = int(story.value(before))
     gain = s.chance(0.45) or amount < 4
@@ -130,7 +130,7 @@ def _net(story: Story, person: Person, many: str, start: int, now: int) -> None:
 
 
 def _two_events(story: Story, person: Person, many: str, first_event: Event, second_event: Event) -> int | None:
-    """Compare two changes. If both are gains or both are losses, add them and return the quantity of their sum."""
+    """Add the comparison of two changes. If both are gains or both losses, add their sum, too, and return its index."""
     both = None
     if first_event.gain == second_event.gain:
         both = story.sum_of("the sum of both numbers", first_event.quantity, second_event.quantity)

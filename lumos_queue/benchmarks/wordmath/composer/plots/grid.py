@@ -185,7 +185,7 @@ def _axis(first: Cell, second: Cell) -> str | None:
 
 
 def _lines(axis: str, cells: list[Cell]) -> list[list[Cell]]:
-    """Return the longest rows of cells that differ only in the axis."""
+    """Return the rows of cells that differ only in `axis`: who, what, when or where."""
     lines: dict[tuple[object, ...], list[Cell]] = {}
     for cell in cells:
         lines.setdefault(tuple(str(getattr(cell, other_axis)) for other_axis in AXES if other_axis != axis), []).append(
@@ -310,7 +310,7 @@ def _add_up(story: Story, axis: str, line: list[Cell], cells: list[Cell]) -> Non
 
 
 def _joint(line: list[Cell]) -> str:
-    """Return the common noun of `red pens and blue pens`; if there is none, both nouns: `pens and books`."""
+    """Return the noun that all cells share, such as pens for red and blue pens; else both nouns: `pens and books`."""
     names = [cell.what.many for cell in line]
     heads = {name.partition(" ")[2] for name in names}
     if len(heads) == 1 and "" not in heads and all(name.startswith(vocabulary.COLORS) for name in names):
