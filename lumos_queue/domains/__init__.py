@@ -1,1 +1,1 @@
-"""Domains: an object for each kind of task (maths, question answering, web, image, shop, SQL) with its particulars."""
+"""Domains: for each kind of task (maths, question answering, web, …) an object with its actions, wording and limits."""

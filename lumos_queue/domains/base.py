@@ -1,4 +1,4 @@
-"""Defines a domain: its wording, actions, demonstrations and limits, and the end of its episodes."""
+"""Defines domains and demonstrations. A domain has actions, wording, demonstrations and limits for a kind of task."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ GROUND = (
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A solved task; each step is (subgoal with its label, the grounder's line, the result that the planner is sent).
+    """A solved task. Each step is (subgoal with its label, the grounder's line, the result that the planner is sent).
 
-    Subgoals and lines name earlier results (`R2`) and never state them, so that the steps are also a one-pass plan.
+    Subgoals and lines name earlier results (`R2`) without their values, so that the steps are also a one-pass plan.
 
     >>> import lumos_queue as lq
     >>> step = ("Subgoal 1: Add 101 and 44.", "R1 = Calculator(101 + 44)", "145")
@@ -41,10 +41,10 @@ class Demonstration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """Everything that is particular to one domain. To add one, write its module here and name it in registry.py.
+    """Everything that is particular to a domain. To add a domain, write a module in this package, named in registry.py.
 
-    Actions are named as `package.module:Class` and imported when first needed, because wording needs no tools.
-    A domain without options, files and helper processes names only a session.
+    `interface` and `session` are names, `package.module:Class`, so that using only the wording imports no tools.
+    A domain without tool options, files and helper processes needs only a `session`.
 
     >>> import lumos_queue as lq
     >>> class Words(lq.ActionSession):
@@ -96,7 +96,7 @@ class Domain:
 
     @property
     def ground_head(self) -> str:
-        """The beginning of the grounder's first prompt: the published or else a generated instruction."""
+        """The beginning of the grounder's first prompt: the published instruction, or else a generated instruction."""
         if self.published_actions is not None:
             return GROUND + self.published_actions
         from lumos_queue.actions.session import describe
@@ -104,28 +104,28 @@ class Domain:
         return GROUND + describe(self.session_class)
 
     def roles(self, tools: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the roles of the models that its actions use with these options."""
+        """Return the roles of the models that the domain's actions use with these tool options."""
         roles = (self.option_roles.get(f"{name}={value}") for name, value in tools.items())
         return (*self._interface().roles, *filter(None, roles))
 
     @property
     def default_tools(self) -> Mapping[str, str]:
-        """The default options of its actions."""
+        """The default tool options of the domain's actions."""
         return self._interface().defaults
 
     def prepare_tools(self, tools: Mapping[str, str]) -> dict[str, str]:
-        """Check the options of its actions. Return them with defaults. Raises SpecError."""
+        """Check the tool options and return them with defaults for the others. Raises SpecError."""
         return self._interface().prepare(tools)
 
     def open_actions(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None) -> ActionInterface:
-        """Open its actions; the caller closes them. `tools`: the options that `prepare_tools` returned.
+        """Return the domain's actions, which the caller closes. `tools`: the options that `prepare_tools` returned.
 
         Raises SpecError for a file that does not exist, or differs from the submitted file.
         """
         return self._interface()(tools or {}, settings)
 
     def open_stateless(self) -> StatelessActions:
-        """Open its actions outside of episodes. Raises SpecError if they need the world of a task."""
+        """Return the domain's actions for use outside of episodes. Raises SpecError if they need a task's world."""
         if not self.stateless:
             raise SpecError(f"The actions of domain '{self.name}' need the world of a task: run them in an episode.")
         return self._interface()()
@@ -139,5 +139,5 @@ class Domain:
 
     @property
     def session_class(self) -> type:
-        """The class that `session` names, if it names one."""
+        """The class of `session`, which is imported if `session` is a name."""
         return resolve_name(self.session) if isinstance(self.session, str) else self.session

@@ -1,7 +1,7 @@
 """Questions whose answer needs several pages.
 
-The demonstrations, and the persons and places in them, are invented, so that no model knows their answers. They are for
-models that were not trained on LUMOS data.
+The persons and places in the demonstrations are invented, so that no model knows the answers. The demonstrations are
+for models that were not trained on LUMOS data.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from lumos_queue.domains.base import Demonstration, Domain
 
 
 def _hop(number: int, page: str, question: str, answer: str, earlier: int = 0) -> tuple[str, str, str]:
-    """The subgoal of a question that a page answers, with its three actions.
+    """Return a step: the subgoal of a question that a page answers, its line of three actions, and the answer.
 
-    REF is the answer of the subgoal `earlier`: the subgoal's text names that subgoal, and its actions the variable.
+    REF in texts is the answer of the subgoal `earlier`. The new subgoal names that subgoal, the actions its variable.
     """
     first, variable = 3 * number - 2, f"R{3 * earlier}"
     filled_question = question.replace("REF", variable)

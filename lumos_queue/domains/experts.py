@@ -1,4 +1,4 @@
-"""Runs of expert models on a task's images and texts. The prompts of model synthesis describe them to models."""
+"""The domain whose actions run expert models on a task's images and texts. Prompts of model synthesis describe them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ _FIND = "Subgoal 1: Find the related tables in the database and their columns."
 def _steps(
     schema: str, selection: tuple[str, str], condition: tuple[str, str], query: str
 ) -> tuple[tuple[str, str, str], ...]:
-    """Find the tables, write the selection, write the condition, finish: each (words, SQL). SQL is its own result."""
+    """Return four steps: find the tables, write the selection, write the condition, finish the query.
+
+    `selection` and `condition` are (words, SQL). The result of a step that writes SQL is this SQL.
+    """
     return (
         (_FIND, "R1 = SHOW TABLES", f"Results: {schema}."),
         (f"Subgoal 2: {selection[0]}", f"R2 = {selection[1]}", selection[1]),

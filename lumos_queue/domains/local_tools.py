@@ -1,4 +1,4 @@
-"""Functions that run locally. Each task contains their documents; prompts describe them as in the domain `tools`."""
+"""The domain of functions that run locally. Tasks contain their documents. Prompts are as in the domain `tools`."""
 
 from __future__ import annotations
 

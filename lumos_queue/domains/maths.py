@@ -1,4 +1,4 @@
-"""Maths word problems. The demonstrations are invented; they are for models that were not trained on LUMOS data."""
+"""The domain of maths word problems. The invented demonstrations are for models that were not trained on LUMOS data."""
 
 from __future__ import annotations
 

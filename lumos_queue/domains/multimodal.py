@@ -1,4 +1,4 @@
-"""Questions about an image. No instruction for its grounder was published: it is generated from the session."""
+"""The domain of questions about an image. Its grounder's instruction was not published: it is generated instead."""
 
 from __future__ import annotations
 

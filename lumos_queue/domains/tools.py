@@ -1,4 +1,4 @@
-"""Functions of documented APIs. Each task contains its own functions; the tool formulations' prompts describe them."""
+"""The domain of documented APIs. Tasks contain their own functions, which the prompts of tool formulations describe."""
 
 from __future__ import annotations
 

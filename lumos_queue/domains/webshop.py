@@ -1,6 +1,6 @@
 """A text shop. Models were not trained on it: prompts contain two solved purchases (spec/lumos.md 1.9).
 
-The results are those of the generated shop; the requests are in no split.
+The results in them are those of the generated shop. Their requests are in no split.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ def _purchase(
     choice: int,
     options: list[str],
 ) -> Demonstration:
-    """Search, look at two items, pick one (0 or 1), choose its options and buy it. `items` are `asin - title`."""
+    """Return the demonstration of a purchase: search, look at two items, pick one of them, choose its options and buy.
+
+    `items`: texts `asin - title`; `choice`: the index of the picked item, 0 or 1.
+    """
     first, second = (item.partition(" - ")[0] for item in items)
     clicks = ["< prev", "R7", *options, "buy now"]
     steps = (

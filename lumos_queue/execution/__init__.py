@@ -1,1 +1,1 @@
-"""Carry out commands: ask models, run actions, call external tools."""
+"""Carry out the commands of formulations: ask models, run actions, call external tools."""

@@ -1,4 +1,4 @@
-"""Carry out the commands of episodes that are not yet recorded: ask endpoints, run actions."""
+"""Carry out those commands of an episode whose results are not yet recorded: ask endpoints, run actions, call tools."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Executor:
 
     @asynccontextmanager
     async def for_episode(self, task: Task, sample: int) -> AsyncIterator[Perform]:
-        """Yield the function that performs an episode's commands. Its first action begins the actions' session."""
+        """Yield the function that performs an episode's commands. The first action opens the action session."""
         episode = f"{task.dataset} {task.row} {sample}"
         session: Session | None = None
 
@@ -85,12 +85,12 @@ class Executor:
         return (await self.image(digest)).data
 
     def _local_tool(self, name: str) -> LocalTool | None:
-        """Return the domain's own tool of that name, which needs no network."""
+        """Return the tool of that name that the domain's actions provide without the network, or None."""
         tools: Mapping[str, LocalTool] = getattr(self.actions, "local_tools", {})
         return tools.get(name)
 
     def sample_call(self, role: str, task: Task, sample: int, position: int, branch: int) -> tuple[Sampling, int]:
-        """Return how the model of a role is sampled at a step, and the seed of its reply."""
+        """Return the sampling settings for a role's model at a step, and the seed for its reply."""
         sampling = choose_sampling(role, self.samplings, self.sampling)
         if self.rules != RULES:
             sampling = replace(sampling, rules=self.rules)
@@ -122,7 +122,7 @@ class Executor:
 
 
 def read_images(note: str) -> tuple[str, ...]:
-    """Return the sha256 of each image that the note of a completion names as sent with its prompt."""
+    """Return the sha256 of each image that was sent with a prompt, from the note of its completion."""
     if not note.startswith(_SHOWN):
         return ()
     digests = note.removeprefix(_SHOWN).partition(";")[0]

@@ -1,4 +1,4 @@
-"""A journal without a database: for examples, tests, and episodes that are stored as a whole."""
+"""A journal in memory, for examples, tests, and episodes that are stored only when they are complete."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lumos_queue.commands import KEPT_DIGITS, Approve, Result, Step
 
 
 class MemoryJournal:
-    """Keeps steps in the order of their recording. The initial steps are replayed."""
+    """Keeps steps in the order of their recording. The results of the initial `steps` are replayed."""
 
     def __init__(self, steps: Iterable[Step] = ()):
         self.steps = list(steps)
@@ -35,4 +35,4 @@ class MemoryJournal:
         return self.artifacts[digest][1] if digest in self.artifacts else None
 
     async def wait_for_capacity(self) -> None:
-        """There is always capacity."""
+        """Return at once, because memory always has capacity."""

@@ -1,11 +1,11 @@
-"""Replies that a task contains: the model continues after them.
+"""Answer the first model calls of an episode with replies from its task; models answer the later calls.
 
     task.inputs["given"] = {"planner": ["Subgoal 1: …"], "grounder": ["R1 = Calculator(2 + 3)"]}
 
-The i-th Ask of a role is answered by the i-th reply of the task, and recorded as usual; the model answers later Asks.
-So an evaluation from the middle of an episode, or with a module replaced by the gold solution, is an ordinary
-evaluation of a derived task. With `inputs["given_while"] = [subgoal, …]` the grounder's replies are used only while the
-subgoals so far are equal to these, because a gold grounding does not fit another subgoal.
+The i-th Ask of a role is answered by the task's i-th reply for the role, which is recorded as usual. So an evaluation
+that starts in the middle of an episode, or replaces a module by the gold solution, is an ordinary evaluation of a
+derived task. With `inputs["given_while"] = [subgoal, …]`, the grounder's replies are used only while the episode's
+subgoals are equal to this list so far, because a gold grounding does not fit another subgoal.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from lumos_queue.util.exchange import Exchange
 
 
 class PrefilledReplies:
-    """The replies from an episode's task. All commands, recorded or new, are counted to find the Ask of each reply.
+    """The replies from an episode's task. It counts all Asks, recorded or new, to find the Ask of each reply.
 
-    Use the same object to `watch` the formulation and to `prefill` its commands, and a new object for each run.
+    `watch` the formulation and `prefill` its commands with the same object; use a new object for each run.
     """
 
     def __init__(self, inputs: Mapping[str, Any]):
@@ -36,7 +36,7 @@ class PrefilledReplies:
         self._answers: dict[tuple[int, int], str] = {}  # by position and branch
 
     def watch(self, formulation: Generate[Agent]) -> Generate[Agent]:
-        """Return the formulation with its commands counted."""
+        """Return a formulation with the same commands, which are counted."""
 
         def generate(task: Task, agent: Agent) -> Commands[Outcome]:
             exchange = Exchange(formulation(task, agent))
@@ -49,7 +49,7 @@ class PrefilledReplies:
         return generate
 
     def prefill(self, perform: Perform) -> Perform:
-        """Return `perform`, with the replies of the task in place of model calls."""
+        """Return a function like `perform` that answers with the task's replies where it has one for an Ask."""
 
         async def perform_prefilled(command: Command, context: StepContext) -> Result:
             reply = self._answers.get((context.position, context.branch))

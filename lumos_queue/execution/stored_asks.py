@@ -1,4 +1,4 @@
-"""The model calls of a stored episode with their constraints, which are not stored: the formulation is replayed."""
+"""Replay the formulation of a stored episode, to restore its model calls with their constraints, which are not stored."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lumos_queue.util.exchange import Exchange
 def replay_asks(
     formulation: Generate[Agent], task: Task, agent: Agent, results: Mapping[tuple[int, int], Result]
 ) -> Iterator[tuple[Ask, Completion]]:
-    """Yield each ask with its completion, in order. `results`: of the episode's steps, by position and branch.
+    """Yield each Ask with its completion, in order. `results`: the steps' results by position and branch.
 
-    Ends at the last stored step, even of an incomplete episode.
+    The iteration ends at the last stored step, so the episode may be incomplete.
     """
     exchange = Exchange(formulation(task.without_gold(), agent))
     try:

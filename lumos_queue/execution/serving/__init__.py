@@ -1,1 +1,1 @@
-"""Serve recorded answers to third-party agents."""
+"""Serve recorded answers of APIs, and experts, to other programs over HTTP."""

@@ -1,6 +1,6 @@
-"""Answers of a virtual API server: the answer that a session would give, as the body of a reply, and counted.
+"""Answer requests to a virtual API server as an action session would, and count the results.
 
-A server knows no episodes: if several answers are recorded for equal requests, it always gives the first.
+A server does not know a request's episode: if several answers are recorded for equal requests, it returns the first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAMES = ("category", "tool_name", "api_name")
 
 
 class BadRequest(Exception):
-    """Raised for a refused request, with the status of the reply and one line that has the expectation."""
+    """Raised for a refused request. It has the HTTP status of the reply, and a line that states what is expected."""
 
     def __init__(self, line: str, status: int = 400):
         super().__init__(line)
@@ -81,7 +81,7 @@ class Answers:
             return self._reply("misses", Found("the document of this function is nested too deeply"))
 
     def _find(self, function: Function, arguments: Mapping[str, Any]) -> tuple[str, Found]:
-        """Return the name of the counter and the answer, searched in the order of answer_source.py."""
+        """Return the name of the counter to increase, and the answer. Sources are searched as in answer_source.py."""
         if (answer := self._records.find(function, arguments)) is not None:
             return "recorded", answer
         if self._mode == SYNTHETIC:
@@ -96,7 +96,7 @@ class Answers:
 
 
 def _body(error: str, response: Any) -> str:
-    """Return the text of an answer, which is complete JSON even where a session would truncate it."""
+    """Return the JSON text of an answer. It is complete JSON even if a session would truncate it."""
     try:
         body = envelope(error, response)
     except (RecursionError, TypeError, ValueError) as problem:
@@ -115,7 +115,7 @@ def _text(request: Mapping[str, Any], name: str) -> str:
 
 
 def _arguments(value: Any) -> str:
-    """Return the arguments as text, so that both ways of sending them are bounded and read in one way."""
+    """Return the arguments as JSON text. A request may send them as an object or as text. Raises BadRequest."""
     if value is None or isinstance(value, str):
         return value or ""
     if not isinstance(value, dict):

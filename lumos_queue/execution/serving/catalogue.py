@@ -1,4 +1,4 @@
-"""The APIs of a server: those with documents, and those that only records name."""
+"""The APIs of a virtual API server: APIs with documents, and APIs that only occur in records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Names = tuple[str, str, str]  #: category, tool and API
 
 
 class Catalogue:
-    """Functions by the names in a request."""
+    """Finds the function that a request's category, tool and API name."""
 
     def __init__(self, functions: Iterable[Function], record_names: Iterable[Names]):
         self._documented_functions = frozenset(functions := tuple(functions))
@@ -34,9 +34,9 @@ class Catalogue:
         return len(self._plain)
 
     def find(self, names: Names) -> Function | None:
-        """Return the function of an API by its names in its document or in ToolBench's form; None if unknown.
+        """Return the function of an API, or None. `names` are spelt as in the document or in ToolBench's form.
 
-        Like ToolBench's server, it accepts a function's name in place of the API's: `latest_for_suivi_colis`.
+        The API's name may also be the function's name, `latest_for_suivi_colis`, as for ToolBench's server.
         """
         function = self._by_names.get(names)
         category, tool, api = _plain_names(names)
@@ -44,7 +44,7 @@ class Catalogue:
         return self._plain.get((category, tool, api), self._plain.get(shorter)) if function is None else function
 
     def is_documented(self, function: Function) -> bool:
-        """Whether the function's arguments are known."""
+        """Whether the function has a document, which describes its arguments."""
         return function in self._documented_functions
 
 

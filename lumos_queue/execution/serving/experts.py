@@ -45,13 +45,16 @@ class ServedExperts:
     """The experts of a server, and their answers."""
 
     def __init__(self, facts: Mapping[str, BackendFacts], host: ExpertHost):
-        """Raises SpecError without an expert, and for oracles, which need the originals of their inputs."""
+        """Raises SpecError if there is no expert, or if one is an oracle, which needs the originals of its inputs."""
         if any(backend.fidelity == Fidelity.ORACLE for backend in facts.values()):
-            raise SpecError("Oracles run where the originals are known: serve own, hf, or a package.")
+            raise SpecError(
+                "Oracles run where the originals of their inputs are, which a server does not have: serve own, hf, or "
+                "a package."
+            )
         if not facts:
             raise SpecError(
-                "There is no expert to serve: what should run them (by default hf, the paper's checkpoints) is not "
-                "here. Choose others, e.g. --tool experts=own or --tool image-captioning=hf:PATH"
+                "There is no expert to serve: none of the chosen experts (by default hf, the paper's checkpoints) can "
+                "run here. Choose others, e.g. --tool experts=own or --tool image-captioning=hf:PATH"
             )
         self.facts, self.host, self.counts = facts, host, RunCounts()
 
@@ -106,7 +109,7 @@ def _inputs(request: Mapping[str, Any], slots: int) -> list[bytes]:
 
 
 class _ExpertsPage(Page):
-    """The base of both pages: the key is the bearer token in the header Authorization."""
+    """The base of these pages. The key of a request is the bearer token in the header Authorization."""
 
     pages = f"GET {EXPERTS_PATH}, POST {RUN_PATH}"
 
@@ -114,7 +117,7 @@ class _ExpertsPage(Page):
         self._experts, self._key = experts, key
 
     def check_key(self) -> None:
-        """Compare the key in constant time. Raises BadRequest."""
+        """Raise BadRequest unless the request has the server's key. The comparison takes constant time."""
         header = self.request.headers.get("Authorization", "")
         if self._key and not hmac.compare_digest(header.encode(), f"Bearer {self._key}".encode()):
             raise BadRequest("the key of this server is missing: send it as Authorization: Bearer KEY", 401)
@@ -153,7 +156,7 @@ class _RunPage(_ExpertsPage):
 
 
 def expert_pages(experts: ServedExperts, key: str) -> Application:
-    """Return the pages. `key`: required in requests; empty: none is required."""
+    """Return the pages as an application. `key`: the key that requests need; '': they need none."""
     arguments = {"experts": experts, "key": key}
     pages = [(EXPERTS_PATH, _Description, arguments), (RUN_PATH, _RunPage, arguments)]
     return Application(
@@ -162,7 +165,7 @@ def expert_pages(experts: ServedExperts, key: str) -> Application:
 
 
 class _OtherPath(_ExpertsPage):
-    """Every other path."""
+    """The page of every other path, which answers 404."""
 
     def prepare(self) -> None:
         self.send_error(404)

@@ -44,16 +44,16 @@ class Page(RequestHandler):
             self.request.connection.stream.close()  # type: ignore[union-attr]
 
     def write_error(self, status_code: int, **_: object) -> None:
-        """Answer for the framework: an unknown path or method, an internal error."""
+        """Send the reply to an unknown path or method, or after an internal error. The web framework calls this."""
         self.set_header("Content-Type", TEXT)
         self.finish(_ERRORS.get(status_code, f"error {status_code}").format(pages=self.pages) + "\n")
 
     def begin_body(self, max_bytes: int) -> None:
-        """Begin a body that comes in parts, of which at most `max_bytes` are kept."""
+        """Prepare to receive a body in parts. At most `max_bytes` bytes of it are kept."""
         self._max_bytes, self._read, self._received_bytes = max_bytes, bytearray(), 0
 
     def data_received(self, chunk: bytes) -> None:
-        """Keep a part of the body; count the bytes of a body that is too large, and drop them."""
+        """Keep a received part of the body. If the body is too large, only count its bytes."""
         self._received_bytes += len(chunk)
         if self._received_bytes <= self._max_bytes:
             self._read += chunk
@@ -76,7 +76,7 @@ _ERRORS = {
 
 @stream_request_body
 class Virtual(Page):
-    """The page that answers for APIs."""
+    """The page POST /virtual, which answers requests to APIs."""
 
     def initialize(self, answers: Answers, key: str) -> None:
         self._answers, self._key = answers, key
@@ -96,7 +96,7 @@ class Virtual(Page):
 
 
 class Counts(Page):
-    """The page of the numbers of requests by result."""
+    """The page GET /statistics, with the numbers of requests by result."""
 
     def initialize(self, answers: Answers) -> None:
         self._answers = answers
@@ -106,20 +106,20 @@ class Counts(Page):
 
 
 def application(answers: Answers, key: str) -> Application:
-    """Return the pages. `key`: required as `toolbench_key` in requests; empty: any is accepted."""
+    """Return the pages as an application. `key`: the `toolbench_key` that requests need; '': they need none."""
     pages = [("/virtual", Virtual, {"answers": answers, "key": key}), ("/statistics", Counts, {"answers": answers})]
     return Application(pages, default_handler_class=_Missing, log_function=lambda _: None)
 
 
 class _Missing(Page):
-    """Every other path."""
+    """The page of every other path, which answers 404."""
 
     def prepare(self) -> None:
         self.send_error(404)
 
 
 def read_object(body: bytes, expectation: str) -> Mapping[str, Any]:
-    """Return the JSON object of a request. Raises BadRequest, which contains `expectation`."""
+    """Return the JSON object in a request's body. Raises BadRequest; if it is no object, with `expectation`."""
     try:
         content = read_json(body)
     except ValueError as error:  # also for bytes that are not UTF-8
@@ -130,7 +130,7 @@ def read_object(body: bytes, expectation: str) -> Mapping[str, Any]:
 
 
 def _check_key(request: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return the request if it has the key, which is compared in constant time. Raises BadRequest."""
+    """Return the request. Raises BadRequest unless it has the key. The comparison takes constant time."""
     request_key = request.get("toolbench_key")
     sent_key = storable(request_key)[0] if isinstance(request_key, str) else ""
     if key and not hmac.compare_digest(sent_key.encode(), key.encode()):

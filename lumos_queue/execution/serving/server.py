@@ -25,7 +25,7 @@ END_SECONDS = 0.5  #: for closing connections when the server stops
 
 
 def serve(pages: Application, path: str, host: str, port: int, key: str, say: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM. `port`: 0 for any free port. `say` prints lines; one names the address and `path`.
+    """Serve until SIGINT or SIGTERM. `port`: 0 for any free port. `say` prints lines, one with the address and `path`.
 
     Raises SpecError when the address cannot be used.
     """
@@ -65,7 +65,7 @@ async def _serve(
 
 
 def reach_warning(addresses: Sequence[tuple[str, int]], key: str) -> str:
-    """Return a warning about addresses that other machines reach; empty if there are none."""
+    """Return a warning if other machines can reach one of the addresses; otherwise ''."""
     for address, port in addresses:
         if not ipaddress.ip_address(address).is_loopback:
             authority = Origin("http", address, port).authority

@@ -1,7 +1,7 @@
-"""The part of a web page that a language agent reads: paragraphs and lists, the first table, and links in lists.
+"""Read the part of a web page that a language agent needs: paragraphs and lists, the first table, and links in lists.
 
-Covered: broken markup, elements nested too deeply (their contents are lost), scripts and notes (left out), pages of
-many megabytes (elements and paragraphs are limited). Nothing that a page names is fetched.
+Pages are hostile. Broken markup is read, the contents of too deeply nested elements are lost, scripts and notes are
+left out, and elements and paragraphs of large pages are limited. Nothing that a page names is fetched.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class Article:
 
 
 def read_article(html: str, max_paragraphs: int) -> Article:
-    """Parse a page's HTML. Never raises because of the HTML; holds the interpreter for less than a second."""
+    """Return the readable part of a page. Never raises because of the HTML.
+
+    Parsing holds the interpreter for less than a second.
+    """
     parser = lxml.html.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=False
     )
@@ -69,7 +72,7 @@ class _Steps:
         self._remaining_steps = MAX_STEPS
 
     def take(self) -> bool:
-        """Count one more visit. False after too many visits."""
+        """Count another visit, and return whether it is within the limit of MAX_STEPS."""
         self._remaining_steps -= 1
         return self._remaining_steps >= 0
 
@@ -111,7 +114,7 @@ def _table(root: Any, steps: _Steps) -> str:
 
 
 def _links(root: Any, steps: _Steps) -> Iterator[str]:
-    """Yield the title of the first article that each list item links to; each title once."""
+    """Yield, for each list item, the title of the first article that it links to. No title is repeated."""
     titles: set[str] = set()
     for list_item in root.iter("li"):
         link = next(
@@ -126,7 +129,7 @@ def _links(root: Any, steps: _Steps) -> Iterator[str]:
 
 
 def _title(address: str) -> str:
-    """Return the title in the address of an article; empty for any other address."""
+    """Return the title in the address of an article; '' for any other address."""
     name = unquote(address[len(_WIKI) :].partition("#")[0]) if address.startswith(_WIKI) else ""
     return "" if ":" in name else name.replace("_", " ").strip()
 
@@ -143,7 +146,7 @@ def _text(element: Any, steps: _Steps) -> str:
 
 
 def _pieces(element: Any, steps: _Steps) -> Iterator[str]:
-    """Yield the texts of an element in order; blanks separate different lines, so that their words stay apart."""
+    """Yield the texts of an element in order. Blanks separate texts of different lines, so words are not joined."""
     for event, node in lxml.etree.iterwalk(element, events=("start", "end")):
         if not steps.take():
             return

@@ -1,8 +1,8 @@
-"""Calls of external tools, which are made, answered from an earlier job, or refused.
+"""Answer calls of external tools: make each different call once, and share its answer.
 
-A caller makes no call twice: an equal call gets the same answer, also while the first call runs. The second equal call
-of an episode (Call.nth) is another call. A call that failed because of the network is forgotten, so that a retry makes
-it again.
+An equal call gets the answer of the first, also while the first still runs. Calls are equal if their tool, arguments
+and `Call.nth` are equal, so an episode can repeat a call. A call that failed because of the network is forgotten, so
+that a retry makes it again.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ UNMADE = ("live_refused", "not_recorded")  #: statuses of calls that were not ma
 
 
 class Caller:
-    """Answers calls: `answer` gets each different call. Belongs to one event loop."""
+    """Answers calls by `answer`, which gets each different call once. A caller belongs to one event loop."""
 
     def __init__(self, answer: Answer, close: Callable[[], Awaitable[None]] | None = None):
         self._answer, self._close = answer, close
         self._calls: OrderedDict[tuple[str, int], asyncio.Task[Execution]] = OrderedDict()
 
     async def call(self, command: Call, key: str) -> Execution:
-        """Return the result of the call; its `seconds` are the wait here.
+        """Return the result of the call. Its `seconds` are the time that this method waited.
 
-        Wrong arguments and replies do not raise, but are in the execution's status. Raises InfrastructureError when a
-        later retry may succeed, SpecError for an unknown tool.
+        If arguments or the tool's reply are wrong, the result's status states it. Raises InfrastructureError if a later
+        retry may succeed, and SpecError for an unknown tool.
         """
         start = time.perf_counter()
         name = command.digest, command.nth
@@ -73,7 +73,7 @@ class Caller:
         )
 
     def _settle(self, name: tuple[str, int], completed_task: asyncio.Task[Execution]) -> None:
-        """Forget a failure, and the least recently used answers beyond MAX_KEPT."""
+        """Forget the call if it failed, and the least recently used answers beyond MAX_KEPT."""
         if (completed_task.cancelled() or completed_task.exception() is not None) and self._calls.get(
             name
         ) is completed_task:

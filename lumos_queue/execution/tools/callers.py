@@ -1,4 +1,4 @@
-"""Open the caller of a job, which makes calls, answers from an earlier job, or refuses."""
+"""Open the caller of a job, which makes calls, answers them from an earlier job, or refuses them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from lumos_queue.settings import Settings
 
 
 def open_caller(live: bool, replay: str, settings: Settings, server: str = "") -> Caller:
-    """Return a caller that calls external tools (`live`), answers from the job `replay`, or refuses.
+    """Return a caller that makes calls (`live`), answers them from the job `replay`, or refuses them.
 
-    `server`: the address in the job's options, which is allowed even in private networks.
+    `server`: the address of the API server in the job's options, which is allowed even in private networks.
 
-    Raises SpecError for both at once and for a job that does not exist, InfrastructureError without a database.
+    Raises SpecError for `live` with `replay` and for an unknown job; InfrastructureError without a database.
     """
     # The libraries for the network and the database are imported only where they are needed.
     if live and replay:
-        raise SpecError("--live and --replay exclude each other: calls are made, or answered from an earlier job.")
+        raise SpecError(
+            "--live and --replay exclude each other: give --live to make calls, or --replay JOB to answer them from an "
+            "earlier job."
+        )
     if replay:
         from lumos_queue.execution.tools.replay import open_replay
 

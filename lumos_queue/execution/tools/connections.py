@@ -1,7 +1,7 @@
 """Connect to checked addresses only, without a second name resolution between check and connection.
 
-Every connection of the pool is made here: for a first request, a redirect, or after a lost connection. TLS is
-unchanged: the certificate is verified for the host in the URL.
+The connection pool makes every connection by this module, also after a redirect or a lost connection. TLS is unchanged:
+the certificate is verified for the host in the URL.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Connect to a host. Raises ActionError of kind 'refused', or the last address's error if none answers."""
+        """Connect to a host. Raises ActionError of kind 'refused'; if no address answers, the last address's error."""
         *first_addresses, last = await self._guard.addresses(host, port)
         for address in first_addresses:
             try:

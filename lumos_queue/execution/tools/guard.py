@@ -1,15 +1,15 @@
 """Allow only public addresses to be fetched, and no address of this machine or its network.
 
-A URL is checked before anything is sent, which gives clear errors. The address of each connection is checked again
-(connections.py), which decides.
+A URL is checked before anything is sent, so that errors are clear. Then the address of each connection is checked
+(connections.py). Only this second check is decisive.
 
-In addition, one server that a person has named is allowed (named_server.py).
+In addition, the server that a person has named is allowed (named_server.py).
 
-Covered: loopback, private, link-local, shared (carrier-grade NAT), multicast, reserved and unspecified addresses of
+Refused: loopback, private, link-local, shared (carrier-grade NAT), multicast, reserved and unspecified addresses of
 both families, addresses that contain an IPv4 address (mapped, NAT64, 6to4, Teredo), the metadata services of cloud
 machines, spellings of numbers that only some libraries read (`127.1`, `0x7f.1`, `2130706433`), names of this machine or
 this network, user names in front of the host, ports other than 80 and 443, and schemes other than http(s).
-Not covered: a public address that forwards into a private network.
+Not detected: a public address that forwards into a private network.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _SPECIAL_V6 = [
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL that was parsed once, in the form in which it is sent."""
+    """A checked URL in parts, in the form in which it is sent."""
 
     scheme: str
     host: str  #: lower case, ASCII; an IPv6 address without brackets
@@ -80,7 +80,7 @@ class Target:
 
 
 async def system_resolve(host: str, port: int) -> list[str]:
-    """Resolve a host with this machine's resolver. Raises InfrastructureError without an address."""
+    """Return the addresses of a host from this machine's resolver. Raises InfrastructureError if it has none."""
     try:
         entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
@@ -105,7 +105,7 @@ class Guard:
         self._resolve, self._server = resolve, server
 
     def check(self, url: str) -> Target:
-        """Parse a URL. Raises ActionError of kind 'refused' for a forbidden URL."""
+        """Return the parts of a URL. Raises ActionError of kind 'refused' for a forbidden URL."""
         if len(url) > MAX_CHARACTERS:
             raise _refusal(url, f"it has {len(url)} characters, {MAX_CHARACTERS} are the most")
         if "\\" in url or any(character <= " " or not character.isprintable() for character in url):
@@ -136,9 +136,9 @@ class Guard:
         return Target(parts.scheme, host, port, path)
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """Resolve a host once, and return its addresses after a check of each.
+        """Resolve a host once, check each of its addresses, and return them.
 
-        Raises ActionError of kind 'refused' when an address is not public, InfrastructureError without an address.
+        Raises ActionError of kind 'refused' if an address is not public, InfrastructureError if there is no address.
         """
         try:
             addresses = [str(ipaddress.ip_address(host))]
@@ -156,7 +156,7 @@ class Guard:
         return addresses
 
     def _host_problem(self, host: str, port: int) -> str:
-        """Return the reason why this host is forbidden, as far as its name shows it; otherwise ''."""
+        """Return the reason why a host is forbidden by its name or its literal address; '' if it is not."""
         try:
             return self._problem(host, port)
         except ValueError:
@@ -164,7 +164,7 @@ class Guard:
             return "a name of this machine or of the network around it" if local else ""
 
     def _problem(self, text: str, port: int) -> str:
-        """Return the reason why this address is forbidden; otherwise ''."""
+        """Return the reason why an address is forbidden; '' if it is allowed."""
         address = ipaddress.ip_address(text)
         if (str(address), port) in self._allowed_addresses:
             return ""
@@ -179,7 +179,7 @@ class Guard:
 
 
 def _normalize_host(url: str, host: str, is_bracketed: bool) -> str:
-    """Return a host in the spelling for its resolution. Raises ActionError if it is neither name nor address."""
+    """Return a host in the spelling that is resolved. Raises ActionError if it is neither a name nor an address."""
     if not is_bracketed:
         try:
             host = ascii_name(host)

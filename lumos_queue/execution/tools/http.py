@@ -1,8 +1,8 @@
 """Requests to any public server: checked, bounded in time and size, one at a time for each host.
 
-There are no proxies, cookies or credentials in headers; of the environment only the trusted certificates
-(SSL_CERT_FILE) are used. Redirects are followed here, so that each is checked like the first address. The only
-compression is gzip, which is unpacked up to the bound.
+Requests use no proxies, cookies or credentials in headers, and of the environment only the trusted certificates
+(SSL_CERT_FILE). This module follows redirects itself, to check each like the first address. It accepts only gzip as
+compression, and unpacks it up to the limit of size.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class GuardedHttp:
         )
 
     async def get(self, url: str, media_types: Sequence[str], headers: Mapping[str, str] | None = None) -> FetchedPage:
-        """Return the body of a 2xx reply of one of `media_types`.
+        """Return the 2xx reply to a GET, after redirects. Its media type must be in `media_types`.
 
         Raises ActionError of kind refused, not_found, http_error, bad_reply or too_large; InfrastructureError without
         a connection, without a reply in time, or if the server requests a later retry.
@@ -88,9 +88,9 @@ class GuardedHttp:
     async def post(
         self, url: str, content: bytes, media_types: Sequence[str], headers: Mapping[str, str] | None = None
     ) -> FetchedPage:
-        """Return the body of a 2xx reply to this JSON.
+        """Return the 2xx reply to a POST of `content`, which is JSON. Its media type must be in `media_types`.
 
-        Raises as `get`. A redirect is an http_error, because the content must reach only the named server.
+        Raises as `get`. A redirect is an http_error, because the content must reach only the server in `url`.
         """
         target = self.guard.check(url)
         fields = {"Accept": ", ".join(media_types), "Content-Type": "application/json", **(headers or {})}
@@ -104,7 +104,7 @@ class GuardedHttp:
         return reply
 
     def pause(self, url: str, retry_after: str) -> float:
-        """Begin the pause that a reply's `retry_after` header requests. Returns its seconds."""
+        """Begin the pause that the Retry-After header of a reply requests, and return its seconds."""
         return self._rate_limiter.pause(self.guard.check(url).authority, retry_after)
 
     async def close(self) -> None:
@@ -118,7 +118,7 @@ class GuardedHttp:
         types: Sequence[str],
         content: bytes | None = None,
     ) -> FetchedPage | Target:
-        """Send one request, a POST if there is `content`; returns the Target of a redirect."""
+        """Send a request, a POST if there is `content`. Return the page, or the Target of a redirect."""
         try:
             async with asyncio.timeout(max(seconds, 0.0)), self._send(target, fields, content) as response:
                 return await self._read(target, response, types)
@@ -195,7 +195,7 @@ class GuardedHttp:
 
 
 def read_content_type(value: str) -> Message:
-    """Parse the first MAX_CONTENT_TYPE characters of a Content-Type header."""
+    """Return a Content-Type header in parsed form, from its first MAX_CONTENT_TYPE characters."""
     content = Message()
     content["content-type"] = value[:MAX_CONTENT_TYPE]
     return content

@@ -1,9 +1,8 @@
-"""The server that a job's options name: with `--tool server=URL` a person allows it.
+"""The API server that a person names, and so allows, by the job's option `--tool server=URL` (docs/decisions/0030).
 
-Models and pages name the pages to fetch, so these must have public addresses. This address comes from the person who
-also names the model servers, and is mostly on this machine or its network. The rule of model servers applies to it
-(endpoints/hosts.py): metadata services and the like must be listed. Only this scheme, host and port are allowed;
-docs/decisions/0030.
+Pages that models or other pages name must have public addresses. The address of this server comes from the person who
+also names the model servers, and is mostly on this machine or its network. So the rule of model servers applies to it
+(endpoints/hosts.py): metadata services and the like must be listed. Only this scheme, host and port are allowed.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from lumos_queue.util.addresses import Origin
 
 @dataclass(frozen=True, slots=True)
 class NamedServer:
-    """A server's origin, and the list of allowed hosts for its addresses."""
+    """A server's origin, and the allowed hosts (LUMOS_ENDPOINT_HOSTS), by which its addresses are checked."""
 
     origin: Origin
     hosts: Hosts
@@ -31,5 +30,5 @@ class NamedServer:
             raise SpecError(f"--tool server={url[:200]} names no server: {error}.") from None
 
     def problem(self, address: str) -> str:
-        """Return the reason why this address of the host is forbidden; otherwise ''."""
+        """Return the reason why an address of the server's host is forbidden; '' if it is allowed."""
         return self.hosts.problem(self.origin.host, self.origin.port, address)

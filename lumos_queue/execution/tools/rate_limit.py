@@ -1,6 +1,6 @@
-"""Per-host rate limiting: one request at a time for each host, and none during a pause that it requests.
+"""Limit requests for each host: one at a time, and none during a pause that the host requests.
 
-Wikipedia's operators request this (API etiquette: requests in series, heed Retry-After).
+Wikipedia's operators require this (API etiquette: send requests in series, heed Retry-After).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Host:
 
 
 class HostRateLimiter:
-    """Turns and pauses of all hosts. Belongs to one event loop."""
+    """Makes requests to the same host wait for each other and for the host's pauses. It belongs to one event loop."""
 
     def __init__(self, pause: float = PAUSE):
         self._pause = pause
@@ -34,7 +34,10 @@ class HostRateLimiter:
 
     @asynccontextmanager
     async def turn(self, host: str) -> AsyncIterator[None]:
-        """Wait until it is this request's turn. Raises InfrastructureError during a long pause of the host."""
+        """Wait until a request may be sent. Other requests to the host then wait until the context ends.
+
+        Raises InfrastructureError if the host's pause lasts longer than MAX_WAIT.
+        """
         state = self._hosts.setdefault(host, _Host())
         async with state.lock:
             wait = state.free_at - time.monotonic()
@@ -48,7 +51,7 @@ class HostRateLimiter:
                 state.free_at = max(state.free_at, time.monotonic() + self._pause)
 
     def pause(self, host: str, retry_after: str) -> float:
-        """Begin the pause that a host's Retry-After header requests. Returns its seconds."""
+        """Begin the pause that a host's Retry-After header requests, and return its seconds."""
         requested_seconds = read_retry_after(retry_after)
         seconds = DEFAULT_PAUSE if requested_seconds is None else requested_seconds
         self._hosts.setdefault(host, _Host()).free_at = time.monotonic() + seconds

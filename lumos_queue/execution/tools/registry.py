@@ -24,9 +24,9 @@ Tool = Callable[[Mapping[str, Any], str], Awaitable[Execution]]
 
 
 def open_live(settings: Settings, server: str = "") -> Caller:
-    """Return a caller for tools on the public network and for the server of APIs at `server`. Raises SpecError.
+    """Return a caller for tools on the public network and for the API server at the URL `server`. Raises SpecError.
 
-    That server has its own client, which fetches no pages, so that no page can redirect to it.
+    The API server has its own client, which fetches no pages, so that no page can redirect to the server.
     """
     agent = user_agent(settings)
     server_http = None
@@ -39,9 +39,9 @@ def open_live(settings: Settings, server: str = "") -> Caller:
 def call_through(
     http: GuardedHttp, api: str = API, keys: Path | None = None, server: GuardedHttp | None = None
 ) -> Caller:
-    """Return a caller that calls tools through this client. Closing it closes the clients.
+    """Return a caller that calls tools through the client `http`. The caller closes the clients when it is closed.
 
-    `api`: as for Wikipedia. `keys`: as for ToolServer. `server`: the client for servers of APIs, if it is another.
+    `api`: the address of Wikipedia's API. `keys`: the file of keys. `server`: the client for API servers; None: `http`.
     """
     wikipedia = Wikipedia(http, api)
     tools: dict[str, Tool] = {

@@ -17,10 +17,10 @@ from lumos_queue.settings import Settings
 
 
 def open_replay(job: str, settings: Settings) -> Caller:
-    """Return a caller with a separate connection to the database of the settings.
+    """Return a caller that answers from a job's records, with its own connection to the settings' database.
 
-    A call is found by its tool and arguments, in any episode. If several episodes have different answers, those of the
-    earliest episode count, in their order (Call.nth). Raises SpecError for an unknown job.
+    It finds a call by its tool and arguments, in any episode of the job. If episodes have different answers, it takes
+    the answers of the earliest episode, in their order (Call.nth). Raises SpecError for an unknown job.
     """
     database = open_database(settings.database, settings.lease_seconds)
     try:

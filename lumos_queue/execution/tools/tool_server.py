@@ -2,8 +2,9 @@
 
     POST SERVER {"category", "tool_name", "api_name", "tool_input", "strip", "toolbench_key"}  ->  {"error", "response"}
 
-A reply of the API is an answer, even if it is an error. Without an answer, because the server is down, refuses or times
-out, the call is retried later. The key of the server is in the file LUMOS_API_KEYS; no job can name or redirect it.
+A reply of the API is an answer, even if it is an error. If there is no reply, because the server is down, refuses or
+times out, the call is retried later. The server's key is in the file LUMOS_API_KEYS. No job can choose the key, or send
+it to another server.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ STRIP = "truncate"  #: the server's way to shorten a response: the only way with
 
 
 class ToolServer:
-    """The tool `api`."""
+    """The tool `api`, which calls APIs through a server."""
 
     def __init__(self, http: GuardedHttp, keys: Path | None = None):
         self._http, self._keys = http, keys

@@ -1,7 +1,7 @@
-"""Wikipedia, live, through the MediaWiki action API (https://www.mediawiki.org/wiki/API:Main_page).
+"""Search and read the live Wikipedia through the MediaWiki action API (https://www.mediawiki.org/wiki/API:Main_page).
 
-LUMOS reads Wikipedia's search page, and asks Google where that fails (spec/lumos.md 5.2). Here both are the wiki's own
-search, which has an interface for programs, needs no key, and finds only its own pages.
+LUMOS reads Wikipedia's search page, and asks Google if that fails (spec/lumos.md 5.2). This module uses the wiki's own
+search for both. That has an interface for programs, needs no key, and finds only the wiki's pages.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Wikipedia:
         self._http, self._api = http, api
 
     async def wikipedia(self, arguments: Mapping[str, Any], key: str) -> Execution:
-        """Read the article named `query`, or the articles of a search. `language`: 'en' by default.
+        """Return the article that `query` names, or the articles that it finds. `language`: 'en' by default.
 
-        The name of an article, in any capitals or redirected, gives that article. A name with several meanings gives up
-        to 10 articles of its list. Any other text gives the first 5 hits. The address of an article is accepted, too.
+        For the address or the title of an article, ignoring case and after redirects, return that article. For a title
+        with several meanings, return up to 10 of the listed articles. For any other text, return the first 5 hits.
         The value: {"kind": "pages", "text": titles, "pages": [{"title", "paragraphs", "table"}]}.
         Raises ActionError of kind bad_arguments, not_found, refused, bad_reply or too_large; InfrastructureError.
         """
@@ -69,7 +69,7 @@ class Wikipedia:
         return _pages(pages)
 
     async def search(self, arguments: Mapping[str, Any], key: str) -> Execution:
-        """Return the hits of the wiki's search, best first. Arguments: `query`, `limit` (3) and `language` ('en').
+        """Return the hits of the wiki's search, best first. Arguments: `query`, `limit` (default 3), `language` ('en').
 
         It replaces LUMOS's Google search, which reads only hits on Wikipedia.
         The value: {"kind": "hits", "text": titles, "hits": [{"title", "url"}]}. Raises as `wikipedia` does.
@@ -89,7 +89,10 @@ class Wikipedia:
         return urljoin(self._api.format(language=language), "/wiki/" + quote(title.replace(" ", "_")))
 
     def _title(self, query: str, language: str) -> str:
-        """Return the title in an address; empty if the query is no address. Addresses of other servers are refused."""
+        """Return the title in an article's address; '' if the query is no address.
+
+        Raises ActionError of kind 'refused' for an address of another server.
+        """
         if " " in query or not (query.startswith("/wiki/") or "://" in query):
             return ""
         if query.startswith("/wiki/"):
@@ -136,7 +139,7 @@ class Wikipedia:
         return name, article, several
 
     async def _ask(self, language: str, key: str, **parameters: Any) -> dict[str, Any]:
-        """Return the API's answer. Raises ActionError and InfrastructureError for its errors."""
+        """Return the API's answer. Raises ActionError or InfrastructureError if the answer is an error."""
         common = {"format": "json", "formatversion": 2, "errorformat": "plaintext", "maxlag": MAXLAG}
         address = f"{self._api.format(language=language)}?{urlencode(common | parameters)}"
         reply = await self._http.get(address, ["application/json"], {"Idempotency-Key": key} if key else None)

@@ -21,7 +21,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """States that `whole` is the sum or product of `parts` (indices of quantities). Each follows from all the others."""
+    """States that `whole` is the sum or product of `parts` (indices of quantities). Each follows from the others."""
 
     operator: str  #: '+' or '*'
     whole: int
