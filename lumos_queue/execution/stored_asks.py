@@ -1,4 +1,4 @@
-"""Replay the formulation of a stored episode, to restore its model calls with their constraints, which are not stored."""
+"""Replay the formulation of a stored episode to get its model calls with their constraints, which are not stored."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Calls that tool agents write as text: in three lines, and with Markdown and other labels."""
+"""Read calls that tool agents write as text, in three lines or with Markdown and other labels."""

@@ -1,4 +1,4 @@
-r"""Read calls of instruct models, which write Markdown around labels, names and JSON, and other labels.
+r"""Read calls of instruct models, which write Markdown around labels, names and JSON, and use various labels.
 
     **Action:** `state_for_orders`
     **Action Input:**
@@ -6,7 +6,7 @@ r"""Read calls of instruct models, which write Markdown around labels, names and
     {"number": 17}
     ```
 
-A call is read as it is written or not at all. The first call of a text counts. Readable are:
+A call is read exactly as it is written, or is unreadable. The first call of a text counts. These forms are readable:
 - before a label: list marks (`-`, `*`, `+`, `•`), numbers (`1.`, `1)`), quotation marks (`>`) and headings (`#`);
 - around a label: `*`, `_` and back quotes; behind it a number (`Action 1:`);
 - labels of a name: `Action`; `Action Name`, `Tool`, `Function`, `Tool Name` and `Function Name` only with arguments;
@@ -20,12 +20,12 @@ A call is read as it is written or not at all. The first call of a text counts. 
 - without a label, a JSON object that has one name and its arguments (`_NAME_KEYS`, `_INPUT_KEYS`), also as the value of
   its name (`{"function": {…}}`), as the first of a list, or in a tag (`<tool_call>`).
 
-Thoughts have drafts: sentences behind `Action:`, labels other than `Action:`, arguments that are no JSON object, and
-JSON without a label. They count only if no other call follows. A call behind an observation that the model invented
-counts only if no call, readable or not, precedes it.
+Text in some forms may be a draft within a thought: a sentence behind `Action:`, a label other than `Action:`, arguments
+that are no JSON object, and JSON without a label. A draft counts only if no other call follows. A call behind an
+observation that the model invented counts only if no call, readable or not, precedes the observation.
 
-A name without text behind it, or with only an observation, is a call without arguments, unless arguments are written
-elsewhere. Any other text behind a name makes the call unreadable: it has a problem.
+A name without text behind it, or with only an observation behind it, is a call without arguments, unless arguments are
+written elsewhere. Any other text behind a name makes the call unreadable: it gets a `problem`.
 Reading takes linear time and never raises.
 """
 
@@ -99,8 +99,8 @@ class MarkedCall:
     start: int  #: where it begins in the text
     name: str
     arguments: str  #: as written
-    problem: str = ""  #: why it cannot be read: nothing may be called
-    thought: str = ""  #: the one that a JSON decision has
+    problem: str = ""  #: why it cannot be read: no function may be called
+    thought: str = ""  #: the thought that is in a JSON decision
 
 
 def find_call(text: str) -> MarkedCall | None:
@@ -151,9 +151,9 @@ def find_input(text: str, position: int) -> tuple[int, int, int] | None:
 
 
 def _find_labelled(text: str, start: int, end: int, labels: Sequence[re.Match[str]], count: int) -> MarkedCall | None:
-    """The first call of the first `count` labels, which are between `start` and `end`; else a problem.
+    """Return the first call at the first `count` labels, which are between `start` and `end`; None if there is none.
 
-    Drafts are skipped if a call follows.
+    The call may have a problem. Drafts are skipped if a call follows.
     """
     drafts: list[MarkedCall] = []
     for index, label in enumerate(labels[:count]):
@@ -187,7 +187,7 @@ def _is_object(arguments: str) -> bool:
 
 
 def _read_labelled(text: str, start: int, label: re.Match[str], next_label: re.Match[str] | None) -> MarkedCall | None:
-    """The call at a label; None if no name follows the label, or if the label is repeated."""
+    """Return the call at a label; None if no name follows it, or if the next label has the same name."""
     end = next_label.start() if next_label else len(text)
     exact = _EXACT.match(text, label.start())
     begin = _skip(_BEFORE_NAME, text, label.end())
@@ -221,13 +221,13 @@ def _read_labelled(text: str, start: int, label: re.Match[str], next_label: re.M
 
 
 def _is_named(text: str, label: re.Match[str], name: str) -> bool:
-    """Whether a label has this name behind it."""
+    """Whether this name is directly behind a label."""
     match = _NAME.match(text, _skip(_BEFORE_NAME, text, label.end()))
     return match is not None and match[0].replace("\\_", "_") == name
 
 
 def _read_direct(text: str, start: int, begin: int, name: str, position: int) -> MarkedCall:
-    """The call of a name with a JSON object right behind it."""
+    """Return the call of a name that has a JSON object directly behind it."""
     first, end, after = find_input(text, position) or (0, 0, 0)
     if end == first:
         return _unreadable(text, start, begin)
@@ -237,7 +237,7 @@ def _read_direct(text: str, start: int, begin: int, name: str, position: int) ->
 
 
 def _read_arguments(text: str, position: int, limit: int) -> str:
-    """The JSON object behind a label, else the code block, else the text up to the next label."""
+    """Return the arguments behind a label: a JSON object, else a code block, else the text up to the next label."""
     match = _INPUT_JSON.match(text, position)
     if match and (end := _find_end(text, match.end())) is not None:
         return text[match.end() : end]
@@ -252,7 +252,7 @@ def _read_arguments(text: str, position: int, limit: int) -> str:
 
 
 def _find_decision(text: str, start: int, end: int) -> MarkedCall | None:
-    """The first JSON object at the beginning of a line that is a decision."""
+    """Return the call of the first JSON object that begins a line and states a call; None if there is none."""
     for _ in range(MAX_OBJECTS):
         match = _LONE_JSON.search(text, start, end)
         after = _find_end(text, match.end()) if match else None
@@ -265,7 +265,10 @@ def _find_decision(text: str, start: int, end: int) -> MarkedCall | None:
 
 
 def _read_decision(text: str, position: int, start: int) -> MarkedCall | None:
-    """The call of a JSON object with one name and its arguments, or with such an object as its only name."""
+    """Return the call of a JSON object with one name and its arguments; None for an object of another form.
+
+    In place of the name, the object may have another object of this form.
+    """
     thought = ""
     for _ in range(1 + MAX_DEPTH):
         members = _read_members(text, position)
@@ -306,7 +309,7 @@ class _Member(NamedTuple):
 
 
 def _read_members(text: str, position: int) -> list[_Member]:
-    """The members of the JSON object at `position`, with equal keys; an empty list without an object."""
+    """Return all members of the JSON object at `position`, even with equal keys; [] if there is no object."""
     members: list[_Member] = []
     if not text.startswith("{", position) or _find_end(text, position) is None:
         return []
@@ -324,7 +327,7 @@ def _read_members(text: str, position: int) -> list[_Member]:
 
 
 def _find_end(text: str, position: int) -> int | None:
-    """Return the end of the JSON value that begins at a position; None if there is none."""
+    """Return the end of the JSON value that begins at a position; None if no JSON value begins there."""
     try:
         return _DECODER.raw_decode(text, position)[1]
     except (ValueError, RecursionError):

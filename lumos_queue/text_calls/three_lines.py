@@ -4,9 +4,9 @@
     Action: state_for_orders
     Action Input: {"number": 17}
 
-Reading never raises: every text is a Reply. Text behind the arguments, for example an observation that the model
-invented, is not read. Since version 3 of the formulations the lines may have the Markdown of instruct models
-(marked_calls.py), and an unreadable call is not made. All versions read exact lines in the same way.
+Reading never raises, because every text is a Reply. Text behind the arguments, for example an observation that the
+model invented, is not read. Since version 3 of the formulations, the lines may have the Markdown of instruct models
+(marked_calls.py), and an unreadable call is not made. All versions read lines without Markdown in the same way.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ MARKED = 3  #: version of the formulations from which on replies are read throug
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The decision of a model. Without the name of a function it is only a thought."""
+    """The decision of a model. If it names no function, it is only a thought."""
 
     thought: str
     action: str = ""
     arguments: str = ""  #: as written: a JSON object, if the model keeps to its instructions
-    problem: str = ""  #: why a call cannot be read, for the model: it has no action
+    problem: str = ""  #: why a call cannot be read, as text for the model; there is no action then
 
 
 def read_reply(text: str, version: int = MARKED, is_cut: bool = False) -> Reply:
     """Return the first decision of a reply, as the formulations of that version read it.
 
-    `is_cut`: whether the reply ends at the limit of tokens. Since version 3 a name without arguments is then no call,
-    because its end may be missing.
+    `is_cut`: whether the reply ends at the limit of tokens. Since version 3, a name without arguments is no call in such
+    a reply, because the arguments may be missing.
     """
     text = text[:MAX_REPLY]
     if version < MARKED:
@@ -56,9 +56,9 @@ def read_reply(text: str, version: int = MARKED, is_cut: bool = False) -> Reply:
 
 
 def _read_exact(text: str) -> Reply:
-    """The reader of versions 1 and 2: the first line `Action:` directly before an `Action Input:`.
+    """Return the decision as versions 1 and 2 read it: the first `Action:` directly before an `Action Input:`.
 
-    Without such a pair, the first line `Action:` with only a name is a call without arguments.
+    If there is no such pair, the first line `Action:` with only a name is a call without arguments.
     """
     labels = [(match[1].lower(), match.start(), match.end()) for match in _LABEL.finditer(text)]
     actions = [index for index, label in enumerate(labels) if label[0] == "action"]
@@ -82,7 +82,7 @@ def write_reply(reply: Reply) -> str:
 
 
 def _has_input(text: str, labels: Labels, index: int) -> bool:
-    """Whether the next label is the action's input, on the next line."""
+    """Whether the next label is `Action Input:`, with only a line of text before it."""
     if index + 1 == len(labels) or labels[index + 1][0] != "action input":
         return False
     return "\n" not in text[labels[index][2] : labels[index + 1][1]].strip()
@@ -93,13 +93,13 @@ def _line(text: str, start: int) -> str:
 
 
 def _read_thought(text: str, labels: Labels, end: int) -> str:
-    """Return the text before the action, without its label."""
+    """Return the text before the action, without the label `Thought:`."""
     begin = labels[0][2] if labels and labels[0][0] == "thought" and not text[: labels[0][1]].strip() else 0
     return text[begin:end].strip()
 
 
 def _read_arguments(text: str, labels: Labels, index: int) -> str:
-    """The JSON object after the label, else the text up to the next label."""
+    """Return the JSON object after the label, else the text up to the next label."""
     begin = text[labels[index][2] :].lstrip()
     if begin.startswith("{"):
         try:
@@ -112,12 +112,12 @@ def _read_arguments(text: str, labels: Labels, index: int) -> str:
 
 
 def same_call(first: tuple[str, str], second: tuple[str, str]) -> bool:
-    """Whether two calls, (name, arguments as written), are equal; the order of arguments does not count."""
+    """Whether two calls, (name, arguments as written), are equal, ignoring the order of arguments."""
     return first[0] == second[0] and canonical(first[1]) == canonical(second[1])
 
 
 def canonical(arguments: str) -> str:
-    """Return the arguments with sorted keys and without needless spaces; other texts than JSON only lose spaces."""
+    """Return JSON arguments with sorted keys and normal spaces; in any other text, make all spaces single."""
     try:
         return json.dumps(json.loads(arguments or "{}", strict=False), sort_keys=True, ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Answer calls of external tools: make each different call once, and share its answer.
+"""Answer calls of external tools: get each different answer once, and share it among equal calls.
 
 An equal call gets the answer of the first, also while the first still runs. Calls are equal if their tool, arguments
 and `Call.nth` are equal, so an episode can repeat a call. A call that failed because of the network is forgotten, so
