@@ -39,8 +39,8 @@ class Reply:
 def read_reply(text: str, version: int = MARKED, is_cut: bool = False) -> Reply:
     """Return the first decision of a reply, as the formulations of that version read it.
 
-    `is_cut`: whether the reply ends at the limit of tokens. Since version 3, a name without arguments is no call in such
-    a reply, because the arguments may be missing.
+    `is_cut`: whether the reply ends at the limit of tokens. Since version 3, such a reply with a name without arguments
+    makes no call, because the arguments may be missing.
     """
     text = text[:MAX_REPLY]
     if version < MARKED:

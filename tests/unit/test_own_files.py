@@ -64,7 +64,7 @@ def test_a_missing_field_is_an_error_that_lists_what_there_is():
 
 
 def test_one_field_has_one_use():
-    assert "--question and by --id" in problem([{"question": "q", "answer": 1}], question="question", id="question")
+    assert "--question and --id both" in problem([{"question": "q", "answer": 1}], question="question", id="question")
 
 
 def test_what_is_guessed_is_told_in_one_line():
