@@ -33,11 +33,11 @@ class Session(Protocol):
 class ActionInterface(Protocol):
     """The actions of one domain, as a job uses them.
 
-    An interface that answers calls itself, from records or a generator, has `local_tools`: name to LocalTool.
+    `local_tools` maps names to LocalTools. An interface has it if it answers calls itself, from records or a generator.
     """
 
     domain: str  #: names the dialogue's domain, e.g. 'maths'
-    roles: tuple[str, ...]  #: of the models that its actions ask, e.g. 'qa'
+    roles: tuple[str, ...]  #: the roles of the models that its actions ask, e.g. 'qa'
     defaults: Mapping[str, str]  #: name of an option to its default, for reports
 
     @staticmethod
@@ -49,7 +49,10 @@ class ActionInterface(Protocol):
         ...
 
     def begin(self, task: Task) -> Session:
-        """Return the session of an episode of this task, which has no gold. Slow steps wait for the first action."""
+        """Return the session for an episode of the task, which contains no gold answer.
+
+        The first action makes slow preparations, not this method.
+        """
         ...
 
     async def close(self) -> None:

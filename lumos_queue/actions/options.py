@@ -1,4 +1,4 @@
-"""The names of the options (`--tool NAME=VALUE`) that the actions of a domain have."""
+"""Check the names of the options (`--tool NAME=VALUE`) of a domain's actions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lumos_queue.errors import SpecError, unknown
 
 
 def check_option_names(tools: Mapping[str, str], domain: str, descriptions: Mapping[str, str] | None = None) -> None:
-    """Raises SpecError for an option that the domain does not have. `descriptions`: name to meaning."""
+    """Raise SpecError for an option that the domain does not have. `descriptions` maps its options to their meaning."""
     for name in tools:
         if descriptions and name not in descriptions:
             raise unknown(f"tool option of domain '{domain}'", name, descriptions)

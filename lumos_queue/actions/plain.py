@@ -1,4 +1,4 @@
-"""The actions of a domain that only names a class of sessions: no options, no files, no helper processes."""
+"""The actions of a domain that defines only a class of sessions: without options, files and helper processes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lumos_queue.settings import Settings
 
 
 class PlainActions:
-    """An ActionInterface whose episodes each begin with a new session, made without arguments."""
+    """An ActionInterface that begins each episode with a new session, whose class is called without arguments."""
 
     defaults: Mapping[str, str] = {}
 
     def __init__(self, domain: str, session: Callable[[], Session]):
-        """`session`: a class; its `roles`, if it has any, are those of the models that its actions ask."""
+        """`session` is a class of sessions. Its attribute `roles`, if any, names the models that its actions ask."""
         self.domain, self._session = domain, session
         self.roles: tuple[str, ...] = getattr(session, "roles", ())
 

@@ -1,4 +1,4 @@
-"""Formulas and their values: from text to tokens to a tree, and from the tree to text and to the JSON that is stored.
+"""Parse and write formulas: text becomes tokens, then a tree; the tree becomes text and the JSON that is stored.
 
-The maths actions and the action Code use it.
+The maths actions and the action Code use this package.
 """

@@ -1,12 +1,12 @@
-"""Parse a formula's text to a node, by precedence climbing; variables enter as values, never as text.
+"""Parse a formula's text to a node by precedence climbing. Variables are inserted as values, never as text.
 
-The operators, the loosest first: relations, sums, products (also without a sign: `2x`, `3(4+1)`), signs, powers, `%`
-and `!`. `7//2` is 3, rounded down. `1/2x` is half of x: a product without a sign binds no tighter, except letters side
-by side (`1/xy`).
+The operators, from the loosest to the tightest: relations, sums, products (also without `*`: `2x`, `3(4+1)`), signs,
+powers, `%` and `!`. `7//2` is 3, rounded down. `1/2x` is half of x, because a product without `*` binds like a product
+with `*`; only letters side by side bind tighter (`1/xy`).
 
-The rules for rationales (rationales/maths/expressions.py) have another parser: they need the operations as written, one
-action each, and refuse everything except plain arithmetic. This parser evaluates numbers at once, reads unknowns, units
-and words, and sends errors to the model.
+The rules for rationales (rationales/maths/expressions.py) use another parser: they turn each written operation into an
+action, and refuse everything except plain arithmetic. This parser evaluates numbers at once, reads unknowns, units
+and words, and its errors are sent to the model.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _HUNDREDTH = Fraction(1, 100)
 
 
 def read(text: str, variables: Variables) -> tuple[list[Node], bool]:
-    """Return the formulas of a text, separated by commas, and whether the text or its variables have decimals.
+    """Return the nodes of a text's formulas, and whether the text or its variables contain decimals.
 
-    `x-7y, where x=1` gives two formulas. Raises ActionError.
+    Commas separate formulas: `x-7y, where x=1` gives two. Raises ActionError.
     """
     parser = _Parser(text, variables)
     return [require_size(node) for node in parser.formulas()], parser.decimal
 
 
 def value_node(value: Mapping[str, Any]) -> tuple[Node, bool]:
-    """Return the node of a stored value, and whether its text has decimals. Raises ActionError for a plain text."""
+    """Return the node of a stored value, and whether its text has decimals. Raises ActionError for the kind text."""
     kind, text = value.get("kind"), str(value.get("text", ""))
     if kind == "number" and text.isascii() and text.isdigit() and len(text) < 19:
         return Fraction(int(text)), False
@@ -123,7 +123,7 @@ class _Parser:
                 return left
 
     def refuse_prose(self) -> None:
-        """Words side by side, a word before a bracket and variables side by side are not products."""
+        """Raise ActionError for long words or variables side by side, or a long word before a bracket: no products."""
         (before, word), (after, next_word) = self.tokens[self.position - 1 : self.position + 1]
         words, references = ("name", "run"), ("reference", "call")
         if before in words and after in words and _is_long(word, next_word):
@@ -215,7 +215,7 @@ class _Parser:
         return node
 
     def substitute(self, name: str) -> Node:
-        """`R3(n=5)` or `R3(R1, R2)`: the value with its unknowns bound; for a number, `R3(2)` is a product."""
+        """Return the node of `R3(n=5)` or `R3(R1, R2)`, with its unknowns bound. `R3(2)` for a number is a product."""
         node = self.variable(name)
         if isinstance(node, Fraction) and not self.binds_by_name():
             return combine("*", node, self.bracket(self.sum))
@@ -230,15 +230,15 @@ class _Parser:
 
 
 def _is_long(*words: str) -> bool:
-    """Whether one of the words is more than letters to multiply."""
+    """Return whether a word has more than two letters, so that it is not a product of unknowns."""
     return any(len(word) > 2 and word.isalpha() for word in words)
 
 
 def bind(node: Node, arguments: list[Node], sources: Sequence[Mapping[str, Any]] = ()) -> Node:
-    """Return the node with its unknowns bound by `n=5`, or by position.
+    """Return the node with its unknowns bound to the arguments, by name (`n=5`) or by position.
 
-    By position, a value that solves an unknown of the node (its source names it) is bound to that unknown; otherwise
-    the unknowns are bound in alphabetical order. Raises ActionError.
+    `sources`: the stored values of the arguments. If they name the unknowns that they solve (`symbols`), these are
+    bound; otherwise the unknowns are bound in alphabetical order. Raises ActionError.
     """
     return require_size(_bind_arguments(node, arguments, sources))
 

@@ -1,4 +1,4 @@
-"""The ways a maths action can fail (the `status` of its Execution), and the limits behind `too_large`."""
+"""The kinds of failure of a maths action (the `status` of its Execution), and the limits of formulas."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ MAX_POWER = 1_000  #: of a whole-numbered exponent
 
 
 def failure(kind: str, message: str) -> ActionError:
-    """Return the error of one of the KINDS."""
+    """Return an ActionError of this kind, which must be a key of KINDS."""
     assert kind in KINDS, kind
     return ActionError(kind, message)

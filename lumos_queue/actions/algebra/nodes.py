@@ -1,4 +1,4 @@
-"""Formulas as trees that evaluate themselves: a formula of numbers alone is an exact Fraction at once.
+"""Formulas as trees, evaluated while they are built: a formula of numbers alone becomes an exact Fraction.
 
 A node is a Fraction or a tuple: ('name', 'x'), (operator, left, right) with one of + - * / ^ = < > <= >=,
 ('call', function, argument, …) or ('list', node, …). Nodes go to the child process as JSON (`to_json`).
@@ -18,7 +18,7 @@ RELATIONS = frozenset({"=", "<", ">", "<=", ">="})
 
 
 def combine(operator: str, left: Node, right: Node) -> Node:
-    """Return `left operator right`: a number if both are numbers; combined per side if one is an equation.
+    """Return the node of `left operator right`. Two numbers give a number; an equation is combined side by side.
 
     Raises ActionError of kind division_by_zero, too_large or not_a_number.
     """
@@ -63,7 +63,7 @@ def require_bits(value: Fraction) -> Fraction:
 
 
 def _power(base: Fraction, exponent: Fraction) -> Node:
-    """A power, evaluated only when the size of its result is known to be harmless."""
+    """Return a power: a number if it is exact, else a node. Raises ActionError if it may need more than MAX_BITS."""
     if base == 0 and exponent < 0:
         raise failure("division_by_zero", "a negative power of zero")
     if base in (0, 1) and exponent != 0:
@@ -107,7 +107,7 @@ def _is_relation(node: Node) -> bool:
 
 
 def _per_side(operator: str, left: Node, right: Node, sides: tuple[bool, bool]) -> Node:
-    """Arithmetic with equations: (a = b) + (c = d) is a+c = b+d; (a = b) * 2 is 2a = 2b."""
+    """Return an operation on equations as an equation: (a = b) + (c = d) is a+c = b+d; (a = b) * 2 is 2a = 2b."""
     relations = {node[0] for node, is_relation in zip((left, right), sides, strict=True) if is_relation}
     if relations != {"="}:
         raise failure("not_a_number", "inequalities cannot be combined by arithmetic")
@@ -116,7 +116,10 @@ def _per_side(operator: str, left: Node, right: Node, sides: tuple[bool, bool]) 
 
 
 def call(function: str, arguments: list[Node]) -> Node:
-    """Return a function of its arguments: a number if they are numbers and the result is exact. Raises ActionError."""
+    """Return the node of a function call: a number if the arguments are numbers and the result is exact.
+
+    Raises ActionError.
+    """
     if len(arguments) == 1 and isinstance(arguments[0], tuple) and arguments[0][0] == "list":
         arguments = list(arguments[0][1:])
     if any(isinstance(node, tuple) and (node[0] == "list" or _is_relation(node)) for node in arguments):
@@ -155,7 +158,7 @@ def _factorial(value: Fraction) -> Fraction:
 
 
 def _round(value: Fraction, decimals: Fraction = Fraction(0)) -> Fraction:
-    """Round half away from zero, to so many decimals."""
+    """Round to `decimals` places, halves away from zero."""
     (count,) = _whole(decimals)
     if not -20 <= count <= 20:
         raise failure("too_large", "rounding is offered to 20 places")
@@ -182,7 +185,7 @@ _NUMERIC = {
 
 
 def substitute(node: Node, bindings: Mapping[str, Node]) -> Node:
-    """Return the node with names replaced by nodes, evaluated again."""
+    """Return the node with its unknowns replaced by the nodes of `bindings`, evaluated again."""
     if isinstance(node, Fraction):
         return node
     if node[0] == "name":
@@ -196,7 +199,7 @@ def substitute(node: Node, bindings: Mapping[str, Node]) -> Node:
 
 
 def names(node: Node) -> Iterator[str]:
-    """Yield the unknowns in order of appearance, with repetitions."""
+    """Yield the names of a node's unknowns in order of appearance, with repetitions."""
     if isinstance(node, tuple):
         if node[0] == "name":
             yield node[1]
@@ -208,7 +211,7 @@ def names(node: Node) -> Iterator[str]:
 def require_size(node: Node) -> Node:
     """Return the node. Raises ActionError of kind too_large if it has more than MAX_NODES parts.
 
-    Values filled into values can double a formula with every step, so its parts are counted before they are walked.
+    A formula can double with every variable that is filled in, so its parts are counted before it is processed.
     """
     if isinstance(node, tuple):
         pending, count = [node], 0
@@ -221,7 +224,7 @@ def require_size(node: Node) -> Node:
 
 
 def to_json(node: Node) -> str | list[Any]:
-    """Return the node as lists and texts; a number is `p/q`."""
+    """Return the node as nested lists and strings for JSON; a number becomes the string `p/q`."""
     if isinstance(node, Fraction):
         return str(node)
     if node[0] == "name":

@@ -1,4 +1,4 @@
-"""Nodes to canonical text, which reads back as the same value: `-2y`, `2p/5`, `(p+600)/4`, `x > 2`, `a = b`."""
+"""Write nodes as canonical text, which is parsed to the same value: `-2y`, `2p/5`, `(p+600)/4`, `x > 2`, `a = b`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BEGINS_WITH_WORD = re.compile(r"([^\W\d_]{1,2})(?![\w(])|\(|sqrt\(")
 
 
 def show(node: Node, decimal: bool) -> str:
-    """Return the node's text. A number with finitely many decimals is written so if `decimal`, else as a fraction."""
+    """Return the node's text. If `decimal`, numbers with finitely many decimals are decimals, else fractions."""
     return _show(node, decimal)[0]
 
 
 def _show(node: Node, decimal: bool) -> tuple[str, int]:
-    """Text, and how tightly its outermost operator binds."""
+    """Return the node's text, and how tightly its outermost operator binds."""
     if isinstance(node, Fraction):
         text = show_number(node, decimal)
         return text, _SUM if node < 0 else _PRODUCT if "/" in text else _ATOM
@@ -51,12 +51,12 @@ def _show(node: Node, decimal: bool) -> tuple[str, int]:
 
 
 def _at_least(level: int, part: tuple[str, int]) -> str:
-    """The text, in brackets if it binds more loosely than `level`."""
+    """Return the text, in brackets if its operator binds more loosely than `level`."""
     return part[0] if part[1] >= level else f"({part[0]})"
 
 
 def _sign(text: str) -> int:
-    """A product that begins with a minus sign binds like a sum."""
+    """Return how tightly a product binds: like a sum if it begins with a minus sign."""
     return _SUM if text.startswith("-") else _PRODUCT
 
 
@@ -81,7 +81,7 @@ def _is_quotient(node: Node) -> bool:
 
 
 def _join(left: str, right: str) -> str:
-    """Two factors side by side where that reads back as their product, else with a sign between."""
+    """Return two factors side by side if that is parsed as their product, else with `*` between them."""
     word = _BEGINS_WITH_WORD.match(right)
     # `2e+1` would read as a power of ten.
     if _ENDS_IN_NUMBER.fullmatch(left) and word and word[1] not in RESERVED and word[1] not in ("e", "E"):

@@ -2,13 +2,13 @@
 
 Ambiguous notations are read as follows:
 
-- `x` is times between two numbers (`5 x 3`, `5x3`) or where a bracket follows ` x `; else the unknown x.
+- `x` means times between two numbers (`5 x 3`, `5x3`), or if a bracket follows ` x `; else it is the unknown x.
 - `%` is per cent when it touches the text before it and not the text after it (`25% of 80`), or when no
   divisor follows (`25%)`); else the remainder (`7 % 3`, `7%3`).
-- A word after a number, a letter or a bracket is its unit and is dropped (`5 red apples`, `12 cm`, `60 miles/hour`,
+- A word after a number, a letter or a bracket is a unit and is dropped (`5 red apples`, `12 cm`, `60 miles/hour`,
   `25 (cents)`); units are never converted. `dozen`, `hundred`, `thousand`, `million` and `billion` multiply.
-- One letter is an unknown (`5 m`), two letters are a product (`xy`), as are three that touch a number (`2xyz`); a
-  longer word is one unknown (`price`), also with digits (`x1`).
+- One letter is an unknown (`5 m`). Two letters are a product (`xy`), and so are three directly after a number
+  (`2xyz`). A longer word is one unknown (`price`), also with digits (`x1`).
 - `where`, `and`, `with`, `when`, `if` and `for` separate like a comma: `n-2 where n=5`.
 - `1,000` is one number; `1, 000` is two.
 """
@@ -67,10 +67,10 @@ Token = tuple[str, Any]
 
 
 def tokenise(text: str) -> tuple[list[Token], bool]:
-    """Return the tokens of a formula, with an ('end', None) behind them, and whether it has a decimal point.
+    """Return the tokens of a formula, the last of which is ('end', None), and whether it has a decimal point.
 
-    Kinds: number (a Fraction), reference and call (a variable's name), function, name, run (letters to multiply), and
-    the operators as themselves. Raises ActionError of kind too_large or syntax.
+    The kinds of tokens are number (a Fraction), reference and call (a variable's name), function, name, run (letters
+    to multiply), and the operators themselves. Raises ActionError of kind too_large or syntax.
     """
     if len(text) > MAX_TEXT:
         raise failure("too_large", f"a formula may have {MAX_TEXT} characters, this has {len(text)}")
@@ -139,7 +139,7 @@ def _mixed_number(word: str) -> Fraction:
 
 
 def _name(text: str, match: re.Match, last: str, tokens: list[Token]) -> tuple[int, str]:
-    """Add the tokens of a word; return the position behind it and the kind of the last token."""
+    """Add the tokens of a word. Return the position after the word, and the kind of the last token."""
     word, start, end = match["name"], match.start("name"), match.end()
     after_operand = last in _ENDS
     if word[0] in "xX" and after_operand and (times := _TIMES.match(text, start)):
@@ -174,7 +174,7 @@ def _name(text: str, match: re.Match, last: str, tokens: list[Token]) -> tuple[i
 
 
 def _skip_per_unit(text: str, position: int, words: frozenset[str] | None) -> int:
-    """Return the position behind a next `/hour`, else `position`. `words`: the units that count; None: any."""
+    """Return the position after a unit such as `/hour`; `position` without it. `words`: the accepted units, or None."""
     per = _PER.match(text, position)
     if per and (len(per[1]) > 1) and (per[1] in words if words else True):
         return per.end()

@@ -1,4 +1,4 @@
-"""Nodes and solutions to the JSON values that an execution stores."""
+"""Convert nodes and solutions to the JSON values that an execution stores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = dict[str, Any]
 
 
 def as_value(node: Node, decimal: bool) -> Value:
-    """Return the JSON value of a node."""
+    """Return the JSON value of a node. `decimal`: as in `show`."""
     text = show(node, decimal)
     if isinstance(node, Fraction):
         return {"kind": "number", "text": text}
@@ -25,10 +25,10 @@ def as_value(node: Node, decimal: bool) -> Value:
 
 
 def assign(rows: list[list[Node]], unknowns: list[str], count: int, decimal: bool) -> list[Value]:
-    """Return a value for each of the action's `count` variables, from all solutions.
+    """Return a value for each of the action's `count` variables. `rows`: the solutions, with a node for each unknown.
 
-    One unknown: its roots in order; the last variable gets all remaining roots. Several unknowns: one variable each,
-    or all in one variable. Raises ActionError of kind no_solution or arity.
+    The roots of a single unknown are assigned in order, and the last variable gets all remaining roots. Several
+    unknowns have a variable each, or share one variable. Raises ActionError of kind no_solution or arity.
     """
     if not rows:
         raise failure("no_solution", f"no real solution for {', '.join(unknowns)}")
@@ -52,7 +52,10 @@ def _root_value(nodes: list[Node], symbols: list[str], decimal: bool) -> Value:
 
 
 def range_value(pieces: list[dict], unknown: str, decimal: bool) -> Value:
-    """Return the value of a range: `x > 2`, `1 < x <= 3` or several joined by `or`. Raises ActionError if empty."""
+    """Return the value of an unknown's intervals: `1 < x <= 3`, or several joined by `or`.
+
+    Raises ActionError if there is no interval.
+    """
     texts = []
     for piece in pieces:
         low, high = (show(from_json(piece[end]), decimal) if piece[end] is not None else "" for end in ("low", "high"))
@@ -72,7 +75,7 @@ def range_value(pieces: list[dict], unknown: str, decimal: bool) -> Value:
 
 
 def relation_value(node: Node, decimal: bool) -> Value:
-    """Return the value of a relation between numbers: `2 + 3 = 5` is 5, `3 > 2` is True."""
+    """Return the value of a relation between numbers: 5 for `2 + 3 = 5`, else the text True or False."""
     operator, left, right = node
     if operator == "=" and left == right:
         return as_value(left, decimal)

@@ -1,6 +1,6 @@
-"""Checks added to a program: it can neither compare texts by size nor use a text as a truth value.
+"""Add checks to a program, so that it can neither compare texts by size nor use a text as a truth value.
 
-Variables may be answers of a model. `yes` and `no` are truth values, also in a comparison with the word.
+Variables may be answers of a model: `yes` and `no` are truth values, and a truth value equals its word.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def _alike(left, right):
 
 
 def add_checks(tree: ast.Module, variables: Collection[str], unsure: Collection[str], pseudo: bool) -> str:
-    """Return the program's source with its checks in front.
+    """Return the source of the check functions, and of the program that calls them.
 
-    `unsure`: variables in per cent or `m`. Comparing one with a bare number raises ActionError of kind not_a_number.
-    In `pseudo` code equal texts may differ in case and a full stop, sums of floats are equal to their decimals, and
-    the words yes and no are truth values.
+    `unsure`: variables in per cent or `m`. Comparing such a variable with a bare number raises ActionError of kind
+    not_a_number. If `pseudo`, texts that differ only in case, spaces or a full stop are equal, sums of floats equal
+    their decimals, and the words yes and no are truth values.
     """
     tree = ast.fix_missing_locations(_Checks(variables, unsure, pseudo).visit(tree))
     return f"{_FUNCTIONS}\n{ast.unparse(tree)}"

@@ -1,4 +1,4 @@
-"""The child process of Code: it translates pseudo-code to Python, and runs it in monty, which only it imports."""
+"""The child process of Code: translates pseudo-code to Python, and runs it in monty. No other module imports monty."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _REFUSED = re.compile(r"not supported in this environment|^module '|has no attri
 
 
 def main() -> None:
-    """Answer requests until the input ends. A program's process serves that program alone."""
+    """Answer requests until the input ends. Each program runs in a new process of the interpreter."""
     with pydantic_monty.Monty(max_processes=1, max_checkouts_per_worker=1) as pool:
         serve(lambda request: handle(request, pool))
 
 
 def handle(request: dict[str, Any], pool: pydantic_monty.Monty) -> dict[str, Any]:
-    """Answer one request: `result` for values.as_value, or `error` with `message`."""
+    """Return the reply to a request: `result`, which values.as_value converts, or `error` with `message`."""
     try:
         inputs = request["inputs"]
         functions = [_function(name, variable) for name, variable in inputs.items() if _is_expression(variable)]

@@ -33,10 +33,10 @@ _VARIABLE = re.compile(r"(?<!\w)(?:R[0-9]+|Output)(?!\w)")
 
 
 class CodeRunner:
-    """Runs programs, one child process after another; usable from any event loop. Closing ends the child."""
+    """Runs programs one after the other in a child process. Any event loop may use it. `close` ends the child."""
 
     def __init__(self, seconds: float = SECONDS, memory: int = MEMORY, sandbox: Sandbox | None = None):
-        """`seconds` of processor time and bytes of `memory` that one program may use."""
+        """`seconds` of processor time and `memory` in bytes are the limits of one program."""
         self._seconds, self._memory = seconds, memory
         self._sandbox = sandbox or Sandbox("lumos_queue.actions.code.child")
 
@@ -44,8 +44,8 @@ class CodeRunner:
         """Run a program and return its value, with `kind` (number, text, list), `text` and, of a list, `items`.
 
         `text` is pseudo-code (`If R8 > 0, R8, -R8`), a Python expression, or Python with functions. The function Code,
-        or else the last one, is called with the variables that its parameters name. If the text names no variable, it
-        is called with all variables in order, provided that their number fits. See values.py for texts.
+        else the last function, is called with the variables that its parameters name. If the text names no variable,
+        it is called with all variables in order, provided that their number fits. values.py explains the conversion.
         Raises ActionError of kind syntax, undefined_variable, arity, division_by_zero, not_a_number (different
         units), refused (files, environment, network, processes, clocks, random numbers), timeout, memory, too_large,
         crashed or failed (any other error of the program, comparing texts by size among them); InfrastructureError when

@@ -1,4 +1,4 @@
-"""Functions that pseudo-code may call: they take a list, or values one by one, or both."""
+"""Functions that pseudo-code may call. Their arguments are lists, single values, or a mixture of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Translate pseudo-code to Python: `If R8 > 0, R8, -R8`, `Max(R1, R2)`, `If R1 = 3 and R2 ≥ 4 then yes else no`.
 
-Python stays unchanged. Any other text must have one form: a condition with two values, separated by commas or by then,
-else, otherwise and colons; each value may have this form, too. `=` compares in a condition, and alone behind a variable
-that is set; `^` is a power, outside of functions; words in place of a value are a text, unless they name a variable.
+Python statements stay unchanged. Any other text must have one form: a condition with two values, separated by commas
+or by then, else, otherwise and colons; each value may have this form, too. `=` compares in a condition, and if the text
+only assigns to a variable that has a value. `^` is a power. Words at the position of a value are a text, unless they
+name a variable.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ FORM = "write Python, or: If condition, value, other value"
 
 
 def program(text: str, variables: Collection[str], by_order: bool, unsure: Collection[str] = ()) -> str:
-    """Return Python whose last expression is the program's value.
+    """Return Python code whose last expression is the program's value.
 
-    `by_order`: a function may be called with all variables in order, whatever the names of its parameters; `unsure`:
-    see checks.py. Raises ActionError of kind syntax, arity, not_a_number or too_large.
+    `by_order`: a function may be called with all variables in order, whatever the names of its parameters. `unsure`:
+    as in `add_checks`. Raises ActionError of kind syntax, arity, not_a_number or too_large.
     """
     try:
         return _program(text, variables, by_order, unsure)
@@ -69,7 +70,7 @@ def _program(text: str, variables: Collection[str], by_order: bool, unsure: Coll
 
 
 def _is_comparison(tree: ast.Module, variables: Collection[str]) -> bool:
-    """Whether the text is only `R1 = …` of a variable with a value: assigning another value would have no effect."""
+    """Return whether the text only assigns to variables with a value. It compares: assigning would have no effect."""
     statement = tree.body[0] if len(tree.body) == 1 else None
     return isinstance(statement, ast.Assign) and all(
         isinstance(to, ast.Name) and to.id in variables for to in statement.targets
@@ -93,7 +94,7 @@ def _expression(text: str, variables: Collection[str]) -> ast.Module:
 
 
 def _is_form(text: str, tree: ast.Module) -> bool:
-    """Whether the text is only `If (c), a, b` or `If(c, a, b)`, which Python reads as a call."""
+    """Return whether the text is only `If (c), a, b` or `If(c, a, b)`, which Python reads as a call."""
     value = tree.body[0].value  # type: ignore[attr-defined]
     return bool(_IF.match(text)) and isinstance(value, ast.Call | ast.Tuple)
 
@@ -110,7 +111,7 @@ def _is_one_expression(tree: ast.Module) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Replace other spellings by those of Python, outside of quotes."""
+    """Replace other spellings of operators and words by Python's, outside of quotes."""
     parts = _QUOTED.split(text.translate(_QUOTES))
     for index in range(0, len(parts), 2):
         parts[index] = parts[index].translate(_SPELLINGS).replace("^", "**")
@@ -143,7 +144,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _value(pieces: list[str], variables: Collection[str]) -> tuple[str, list[str]]:
-    """Return the Python of the first value, and the remaining pieces."""
+    """Return the first value of the pieces as Python code, and the remaining pieces."""
     if not pieces:
         raise ActionError("arity", f"a value is missing; {FORM}")
     first, rest = pieces[0], pieces[1:]
@@ -160,7 +161,7 @@ def _value(pieces: list[str], variables: Collection[str]) -> tuple[str, list[str
 
 
 def _branch(text: str, variables: Collection[str]) -> str:
-    """A value: an expression, or words."""
+    """Return a value, which is an expression or words, as Python code."""
     text = text[match.end() :] if (match := _RETURN.match(text)) else text
     tree = _parse(text)
     name = tree.body[0].value if tree and _is_one_expression(tree) else None  # type: ignore[attr-defined]
@@ -225,7 +226,7 @@ def _with_value(tree: ast.Module, variables: Collection[str], by_order: bool) ->
 
 
 def _write_call(function: ast.FunctionDef, variables: Collection[str], by_order: bool) -> str:
-    """A call of the function with the variables its parameters name, or with all of them in order."""
+    """Return a call of the function with the variables that its parameters name, or with all variables in order."""
     parameters = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
     required_names = parameters[: len(parameters) - len(function.args.defaults)]
     if all(name in variables for name in required_names):

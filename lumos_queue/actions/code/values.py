@@ -2,9 +2,9 @@
 
 A number becomes an int or the nearest float, and so does a text of a number, without its unit (`$2.5 million`,
 `330 metres`); per cent become hundredths. yes, no, true and false become truth values; other texts stay unchanged.
-A float that a program returns becomes the variable that it equals; its decimal of up to 15 digits; else a fraction of
-a small denominator within a few roundings of it, which undoes 0.1 + 0.2 = 0.30000000000000004 and recovers 1/3; else
-its shortest decimal. A truth value becomes the text True or False, as in the other maths actions.
+A float that a program returns becomes the first of these that exists: the variable that it equals; its decimal of up
+to 15 digits; a fraction of a small denominator within a few roundings of it, which turns 0.30000000000000004 into 0.3
+and recovers 1/3; its shortest decimal. A truth value becomes the text True or False, as in the other maths actions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FUNCTIONS = {"abs": "abs", "min": "min", "max": "max", "ln": "math.log", "pi": 
 def as_inputs(values: Variables) -> dict[str, Any]:
     """Return stored values as JSON for the child. Raises ActionError of kind not_a_number if their units differ.
 
-    A bare number goes with any unit except per cent and `m`, which may be million.
+    A number without a unit may be used with any unit except per cent and `m`, which may mean million.
     """
     quantities = [(name, quantity) for name, value in values.items() for quantity in _quantities(value)]
     for index, (name, quantity) in enumerate(quantities):
@@ -53,7 +53,7 @@ def as_inputs(values: Variables) -> dict[str, Any]:
 
 
 def unsure_names(values: Variables) -> list[str]:
-    """Return the variables whose unit makes a bare number beside them ambiguous."""
+    """Return the names of variables with a unit beside which a number without a unit is ambiguous."""
     return [name for name, value in values.items() if any(is_open(quantity.unit) for quantity in _quantities(value))]
 
 
@@ -75,10 +75,10 @@ def _read(text: str) -> Quantity | When | bool | None:
 
 
 def as_input(value: Mapping[str, Any]) -> Any:
-    """Return a stored value as JSON for the child: plain JSON, or an object.
+    """Return a stored value as JSON for the child.
 
-    {"over": a, "under": b} is a fraction; {"python": "n-2", "of": ["n"]} an expression, which becomes a
-    function of its unknowns in alphabetical order.
+    {"over": a, "under": b} is a fraction. {"python": "n-2", "of": ["n"]} is an expression, which becomes a function
+    of its unknowns in alphabetical order.
     """
     kind, text = value.get("kind"), str(value.get("text", ""))
     if kind in ("list", "solution") or "items" in value:
@@ -111,7 +111,7 @@ def _number(value: Fraction) -> Any:
 
 
 def _python(node: Node) -> str:
-    """A formula as a Python expression."""
+    """Return a formula as a Python expression."""
     if isinstance(node, Fraction):
         return f"({node.numerator}/{node.denominator})" if node.denominator != 1 else f"({node.numerator})"
     operator, *parts = node
@@ -124,7 +124,7 @@ def _python(node: Node) -> str:
 
 
 def exact_numbers(values: Iterable[Mapping[str, Any]]) -> dict[float, Fraction]:
-    """Return the fractions among the variables, and their negatives, by the float that represents each in a program."""
+    """Return a map from the floats of a program to the exact fractions of the variables, and to their negatives."""
     fractions = {}
     for value in values:
         data = as_input(value)
@@ -146,7 +146,7 @@ def as_value(result: Any, exact: Mapping[float, Fraction]) -> dict[str, Any]:
 
 
 def spread(value: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Return a value for each of `count` variables: the items of a list of that length, else only the value itself."""
+    """Return the items of a list if there are as many as variables (`count`), else a list of only the value itself."""
     items = value.get("items", ())
     if count == 1 or len(items) != count:
         return [value]

@@ -1,7 +1,7 @@
 """The domain experts: runs of expert models on the images and texts of a task.
 
-An action names an expert and, as a JSON list, its inputs: channels of the task, or variables. Each action makes one
-recorded call with its own row; an equal earlier call, if there is one, gives the results (reuse.py).
+An action names an expert and, as a JSON list, its inputs: channels of the task, or variables. Each action makes a
+recorded call, which is stored in its own row. If an equal call was made before, its results are reused (reuse.py).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ExpertActions:
     def __init__(
         self, tools: Mapping[str, str] | None = None, settings: Settings | None = None, host: Host | None = None
     ):
-        """Without settings, no database is searched for recorded runs. Raises SpecError as `open_experts` does."""
+        """Raises SpecError if the experts differ from those at submission. Without `settings`, it reads no database."""
         self._tools = dict(tools or {})
         self.facts = open_experts(self._tools)
         self.local_tools: Mapping[str, LocalTool] = {EXPERT: self._answer}
@@ -76,12 +76,12 @@ class ExpertActions:
         return expert.name in self.facts and self.facts[expert.name].fidelity == Fidelity.ORACLE
 
     def originals_of(self, task: Task) -> Originals | None:
-        """Return the originals of a task's generated inputs; None if the task was not generated."""
+        """Return the access to the task's inputs before augmentation; None if no benchmark generated the task."""
         is_generated = task.benchmark in ORIGINALS and bool(task.inputs.get("sources"))
         return ORIGINALS.load(task.benchmark) if is_generated else None
 
     async def call(self, run: Run, context: StepContext) -> Execution:
-        """Make the recorded call of a run. Its value has an item for each sample. Raises ActionError."""
+        """Run an expert as a recorded call, whose value has an item for each sample. Raises ActionError."""
         if (facts := self.facts.get(run.expert.name)) is None:
             why = explain_missing(run.expert.name, self._tools)
             remedy = f"give --tool {run.expert.option}=…" + (f" ({why})" if why else "")
@@ -113,7 +113,7 @@ class ExpertActions:
         return _keep(run, results, provenance, context)
 
     async def _find_recorded(self, key: str, run: Run, context: StepContext) -> Results | None:
-        """Return the results of an equal call in the database; None if there is none, or not with all its bytes."""
+        """Return the results of an equal call in the database; None without such a call, or without its artifacts."""
         execution = await self._recorded_runs.find(key) if self._recorded_runs is not None else None
         if execution is None or len(execution.values) != 1 or execution.values[0].get("problems"):
             return None
@@ -140,7 +140,7 @@ _CURRENT_RUN: ContextVar[tuple[BackendFacts, Run]] = ContextVar("run of an exper
 
 
 def _arguments(facts: BackendFacts, run: Run) -> dict[str, Any]:
-    """Return everything that affects the result: expert, backend, inputs and, for an oracle, their origins."""
+    """Return a call's arguments, which contain all that affects the result; for an oracle, also the inputs' origins."""
     inputs = [[values.digest_of(sample) for sample in run.samples] for values in run.inputs]
     arguments: dict[str, Any] = {"expert": run.expert.name, "digest": facts.digest, "inputs": inputs}
     if facts.fidelity == Fidelity.ORACLE:
@@ -159,7 +159,7 @@ async def _load(values: Values, sample: int, context: StepContext) -> bytes:
 
 
 def _keep(run: Run, results: Results, provenance: str, context: StepContext) -> Execution:
-    """Return the results as a value. Images are stored for this episode, also those of earlier runs."""
+    """Return an execution with the results as its value. Store images for this episode, also images of earlier runs."""
     items: list[str | None] = []
     problems: dict[int, str] = {}
     for index, output in enumerate(results):

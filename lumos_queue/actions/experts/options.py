@@ -1,7 +1,7 @@
-"""Which backend runs each expert: `--tool experts=own`, and `--tool image-denoising=package:opencv` for one of them.
+"""The options that choose the backends of experts: `--tool experts=own`, or `--tool image-denoising=package:opencv`.
 
-Without an option, the checkpoint that OpenAGI's paper names runs an expert. Missing experts are reported at submission.
-Experts that no task needs may be missing: their runs report it.
+Without an option, the checkpoint that OpenAGI's paper names runs an expert. Submission fails if a needed expert is
+missing. Experts that no task needs may be missing; a run of a missing expert reports it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def resolve_backend(expert: str, url: str) -> BackendFacts:
 def prepare_experts(
     tools: Mapping[str, str], resolve: Resolve = resolve_backend, required_names: Collection[str] = NEEDED
 ) -> dict[str, str]:
-    """Return the checked options, with one digest of the backends of all available experts.
+    """Return the checked options, and a digest of the backends of all available experts.
 
-    Raises SpecError, also if an expert of `required_names` is missing.
+    Raises SpecError for an option that cannot be used, and if an expert of `required_names` is missing.
     """
     check_option_names(tools, DOMAIN, OPTIONS)
     facts, reasons = _resolve_all(tools, resolve)
@@ -66,7 +66,7 @@ def find_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -
 def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, BackendFacts]:
     """Return the facts of the experts of prepared options, by canonical name; {} for options that were not prepared.
 
-    Raises SpecError if an expert is missing on this machine, or differs from the submitted one.
+    Raises SpecError if the experts on this machine differ from the experts at submission.
     """
     if DIGEST not in tools:
         return {}
@@ -80,7 +80,7 @@ def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -
 
 
 def explain_missing(expert: str, tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> str:
-    """Return why there is no backend of an expert: `not run: needs …`; '' if there is one."""
+    """Return the reason why an expert has no backend, such as `not run: needs …`; '' if it has a backend."""
     try:
         resolve(expert, _url(EXPERTS[expert].option, tools))
     except SpecError as error:
@@ -106,7 +106,7 @@ def _resolve_all(tools: Mapping[str, str], resolve: Resolve) -> tuple[dict[str, 
 
 
 def _count_missing(reasons: Mapping[str, str]) -> str:
-    """Return the number of missing experts and the first reason: if a server is down, all have the same reason."""
+    """Return a sentence with the number of missing experts and the first reason, which is often that of all of them."""
     if not reasons:
         return ""
     name, why = next(iter(reasons.items()))

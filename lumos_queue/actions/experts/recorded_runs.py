@@ -1,4 +1,4 @@
-"""Runs of experts that the database has recorded, of any job."""
+"""Look up earlier runs of experts in the database, whatever job made them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ class RecordedRuns:
         self._database = LazyDatabase(settings.database, settings.lease_seconds)  # look-ups run in threads
 
     async def find(self, command: str) -> Execution | None:
-        """Return the execution of an equal call that succeeded. Raises InfrastructureError if reading fails."""
+        """Return the execution of a successful call with the digest `command`; None if there is none.
+
+        Raises InfrastructureError if the database cannot be read.
+        """
         try:
             return await asyncio.to_thread(self._find, command)
         except DBAPIError as error:

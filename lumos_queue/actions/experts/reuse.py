@@ -1,7 +1,7 @@
-"""Run an expert once on the same input: results of equal runs of this process or in the database are used again.
+"""Run an expert only once on the same input: reuse the results of equal runs in this process or in the database.
 
-The key of a run is its call's digest: the expert, its backend's digest and the digests of its inputs. An active equal
-run is waited for. Only results without a problem are reused: a process that ran out of memory may succeed next time.
+The key of a run is the digest of its call: the expert, its backend's digest and the digests of its inputs. If an equal
+run is active, its results are awaited. Results with a problem are not reused, because the next run may succeed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RECORDED = "recorded"  #: the provenance of a result of an equal earlier run
 
 
 class ReusedRuns:
-    """Results by the digest of their call. Belongs to one event loop."""
+    """Caches the results of runs by the digests of their calls. Only one event loop may use it."""
 
     def __init__(self) -> None:
         self._active_runs: dict[str, asyncio.Task[tuple[Results, str]]] = {}
@@ -26,7 +26,10 @@ class ReusedRuns:
         self._bytes = 0
 
     async def find_or_run(self, key: str, run: Callable[[], Awaitable[tuple[Results, str]]]) -> tuple[Results, str]:
-        """Return the call's results and their provenance. `run` searches the database, or runs the expert."""
+        """Return a call's results and their provenance. `run` searches the database, or runs the expert.
+
+        `key`: the digest of the call.
+        """
         if (cached_results := self._cache.get(key)) is not None:
             self._cache.move_to_end(key)
             return cached_results, RECORDED

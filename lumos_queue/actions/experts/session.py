@@ -1,4 +1,4 @@
-"""One episode's runs of experts, from the inputs that an action names to the value of its results."""
+"""Run the experts of one episode: read the inputs that an action names, and return its results as a value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLE = '["image"]'
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of an expert on the samples that have a value for each of its slots."""
+    """One run of an expert on the samples that have a value for each slot (input) of the expert."""
 
     expert: Expert
     inputs: tuple[Values, ...]  #: for each slot
@@ -35,11 +35,11 @@ class ExpertRunner(Protocol):
     """The expert actions of a job, as a session uses them."""
 
     def is_oracle(self, expert: Expert) -> bool:
-        """Return whether an oracle answers for the expert."""
+        """Return whether the expert's backend is an oracle, which returns the original instead of a model's output."""
         ...
 
     def originals_of(self, task: Task) -> Originals | None:
-        """Return the originals of a task's generated inputs; None if the task was not generated."""
+        """Return the access to the task's inputs before augmentation; None if no benchmark generated the task."""
         ...
 
     async def call(self, run: Run, context: StepContext) -> Execution:
@@ -54,7 +54,7 @@ class ExpertSession:
         self._actions, self._task = actions, task
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Run one action. Raises InfrastructureError of servers and the database; never because of the plan."""
+        """Run one action. Raises InfrastructureError if a server or the database fails; never for a model's mistake."""
         start = time.perf_counter()
         try:
             value = await self._run(action, context)
@@ -91,7 +91,7 @@ class ExpertSession:
     async def _collect(
         self, execution: Execution, run: Run, items: list[str | None], problems: dict[int, str], context: StepContext
     ) -> Sequence[bytes]:
-        """Put a call's outputs at the positions of its samples; return the first image."""
+        """Write a call's outputs to `items` and `problems`. Return the first image's bytes in a list, or ()."""
         if not execution.ok:
             raise ActionError(execution.status, execution.message)
         (outputs,) = execution.values
@@ -105,7 +105,7 @@ class ExpertSession:
         return () if first is None else [await context.load(first)]
 
     def _find(self, name: str, context: StepContext) -> Values:
-        """Return the value of a variable, else of a channel of the task."""
+        """Return the value of the variable, or of the task's channel, of this name. Raises ActionError without both."""
         if name in context.variables:
             return read_values(context.variables[name])
         if any(name in action.variables and not execution.ok for action, execution in context.done):
@@ -120,7 +120,7 @@ class ExpertSession:
         raise ActionError("undefined_variable", f"neither a channel of the task nor a variable: '{name[:80]}'")
 
     def _follow(self, run: Run, items: Sequence[str | None]) -> tuple[Any, ...]:
-        """Return the origins of an oracle's outputs; outputs of other experts have none."""
+        """Return the origins of an oracle's outputs; () for other experts, whose outputs have no origin."""
         if run.originals is None or not self._actions.is_oracle(run.expert):
             return ()
         output_origins: list[Any] = [None] * len(items)
@@ -132,7 +132,7 @@ class ExpertSession:
 
 
 def _read_names(expert: Expert, arguments: str) -> tuple[str, ...]:
-    """Return one name for each slot. Raises ActionError for other arguments."""
+    """Return the names of an expert's inputs, one for each slot. Raises ActionError for other arguments."""
     try:
         names = read_json(arguments) if len(arguments) <= MAX_ARGUMENTS else None
     except ValueError:

@@ -1,7 +1,7 @@
-"""Inputs and outputs of experts: a list of images or texts, one for each sample of the task.
+"""Inputs and outputs of experts: a list of images or texts, with an item for each sample of the task.
 
-In memory and in rows an image is the sha256 of its artifact. A sample without a value has a problem instead, and later
-runs leave it out.
+An image is represented by the sha256 of its artifact. A sample without a value has a problem instead, and later runs
+leave the sample out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Values:
     origins: tuple[Origin | None, ...] = ()  #: of the values, where experts are oracles; else ()
 
     def as_json(self, text: str) -> dict[str, Any]:
-        """Return the value of a variable. `text` is its display for people."""
+        """Return the images or texts as the JSON value of a variable. `text` is shown to people."""
         problems = {str(sample): problem for sample, problem in sorted(self.problems.items())}
         document: dict[str, Any] = {
             "kind": "values",
@@ -57,7 +57,10 @@ class Values:
 
 
 def read_items(kind: Kind, items: object) -> tuple[str | None, ...]:
-    """Return the items of a channel or a variable. Raises ActionError for anything but a list of them, or too many."""
+    """Return the items of a channel or a variable: sha256 of images, or texts.
+
+    Raises ActionError for another value, too many items or too long texts.
+    """
     if not isinstance(items, list) or not items:
         raise ActionError("bad_value", "a list of images or texts was expected")
     if len(items) > MAX_SAMPLES:
@@ -82,7 +85,7 @@ def read_values(value: Mapping[str, Any]) -> Values:
 
 
 def check_sizes(texts: Sequence[str]) -> None:
-    """Raises ActionError if a text, or all texts together, are too long for a value."""
+    """Raise ActionError if a text, or all texts together, are too long for a value."""
     longest, total = max(map(len, texts), default=0), sum(map(len, texts))
     if longest > MAX_CHARACTERS or total > MAX_ALL_CHARACTERS:
         raise ActionError(
@@ -106,7 +109,7 @@ def show(values: Values, images: Sequence[bytes] = ()) -> str:
 
 
 def read_size(image: bytes) -> str:
-    """Return `256x128` for a PNG, from its header; '' for anything else."""
+    """Return the size of a PNG in pixels, such as `256x128`, from its header; '' for other bytes."""
     if not image.startswith(_PNG) or len(image) < 24:
         return ""
     width, height = struct.unpack_from(">II", image, 16)

@@ -1,4 +1,4 @@
-"""The functions that run on this machine: from checked arguments to a response and artifacts."""
+"""The functions that run on this machine. Each takes checked arguments, and returns a response and artifacts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STATUSES = {BAD_INPUT: "invalid_arguments", TIMEOUT: "timeout", "not_run": "not
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """The surroundings of a call: the experts and the calculator of its job, its task, and its step."""
+    """What a call needs: the experts and the calculator of its job, its task, and the context of its step."""
 
     experts: ExpertActions
     maths: MathsActions
@@ -57,7 +57,7 @@ LocalFunction = Callable[
 
 
 async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> CallResponse:
-    """Run an expert on one sample. The call is recorded; an equal earlier call, if there is one, gives the result."""
+    """Run an expert on one sample, as a recorded call. If an equal call was made before, its result is reused."""
     images: dict[str, str] = {}
     inputs = []
     for slot in expert.slots:
@@ -72,7 +72,7 @@ async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> Ca
 
 
 async def _run(run: Run, site: CallSite) -> str:
-    """Return the text, or the sha256 of the image, that the expert gave."""
+    """Return the expert's output: a text, or the sha256 of an image. Raises ActionError without an output."""
     try:
         execution = await site.experts.call(run, site.context)
     except ActionError as error:
@@ -88,7 +88,7 @@ async def _run(run: Run, site: CallSite) -> str:
 
 
 async def search(arguments: Arguments, site: CallSite) -> CallResponse:
-    """Return the titles and texts of the articles that fit best."""
+    """Return the titles and texts of the library's articles that fit the query best."""
     articles = await search_articles(arguments["query"])
     if not articles:
         raise ActionError("not_found", "no article has any of these words")
@@ -96,7 +96,7 @@ async def search(arguments: Arguments, site: CallSite) -> CallResponse:
 
 
 async def calculate(arguments: Arguments, site: CallSite) -> CallResponse:
-    """Return the value of a formula, by the calculator of the maths domain: numbers are exact, and no code is run."""
+    """Return the exact value of a formula, computed by the calculator of the maths domain. No code is run."""
     execution = await site.maths.execute(Action(("R1",), "Calculator", arguments["formula"]), {})
     if not execution.ok:
         raise ActionError("timeout" if execution.status == "timeout" else "invalid_arguments", execution.message)
@@ -104,7 +104,7 @@ async def calculate(arguments: Arguments, site: CallSite) -> CallResponse:
 
 
 async def write_file(arguments: Arguments, site: CallSite) -> CallResponse:
-    """Store a text as an artifact of the episode."""
+    """Store a text as an artifact of the episode, and return a confirmation."""
     name, text = arguments["name"], arguments["text"]
     if not _FILE_NAME.fullmatch(name):
         raise ActionError(

@@ -1,4 +1,4 @@
-"""The documents of functions that run on this machine, in ToolBench's form, for a task's input `functions`.
+"""The documents of functions that run on this machine, in ToolBench's form. A task's input `functions` contains them:
 
 Task(…, inputs={"functions": local_functions("search", "text_to_image_generation"), "channels": […]})
 """
@@ -22,7 +22,7 @@ Document = dict[str, Any]
 
 
 def local_functions(*names: str) -> list[Document]:
-    """Return the documents of these functions, or of all if no name is given. Raises SpecError for an unknown name."""
+    """Return the documents of the named functions; without names, of all. Raises SpecError for an unknown name."""
     for name in names:
         if name not in DOCUMENTS:
             raise unknown("local function", name, DOCUMENTS)
@@ -30,7 +30,7 @@ def local_functions(*names: str) -> list[Document]:
 
 
 def _document(tool: str, api: str, description: str, **parameters: str) -> Document:
-    """`parameters`: the name of each argument, a text, to its description."""
+    """Return a function's document. `parameters` maps the names of arguments, which are texts, to descriptions."""
     return {
         "category_name": CATEGORY,
         "tool_name": tool,

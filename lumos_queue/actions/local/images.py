@@ -1,7 +1,7 @@
-"""Names of images for models: `image:3fa2b1c07d5e (64x64, a cat)`. The first part is enough as an argument.
+"""Names of images for models: `image:3fa2b1c07d5e (64x64, a cat)`. An argument may omit the part in brackets.
 
-The digits begin the artifact's sha256, so that an image has the same name wherever and whenever it is made, and no name
-depends on other steps of an episode (spec/sum2act.md 5).
+The digits are the first of the artifact's sha256, so that equal images always have the same name, and no name depends
+on other steps of an episode (spec/sum2act.md 5).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def camera_image(task: Task) -> str:
 
 
 def _images_of_task(task: Task, camera: bool = False) -> Iterator[str]:
-    """Yield the images in the task's channels, or those of its camera."""
+    """Yield the sha256 of the images in the task's channels; if `camera`, only of the camera's images."""
     channels = task.inputs.get(CHANNELS)
     for channel in channels if isinstance(channels, list) else ():
         if (
@@ -60,7 +60,7 @@ def _images_of_task(task: Task, camera: bool = False) -> Iterator[str]:
 
 
 def _images_so_far(context: StepContext) -> Iterator[str]:
-    """Yield the images that earlier calls made; in a tree, the calls on the path from its root."""
+    """Yield the sha256 of the images that earlier calls made; in a tree, only calls on the path from the root."""
     for _, execution in context.done:
         for value in execution.values:
             yield from (
@@ -69,5 +69,5 @@ def _images_so_far(context: StepContext) -> Iterator[str]:
 
 
 def artifacts_of(value: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the artifacts that the value of a call names: a list of name, sha256 and media_type."""
+    """Return the artifacts in the value of a call, each with name, sha256 and media_type."""
     return list(value.get(ARTIFACTS, ()))

@@ -1,7 +1,7 @@
 """The domain local_tools: functions that a task documents, and that run on this machine (documents.py).
 
-The backends that the options name run experts, as recorded calls; this project's code runs all other functions. An
-image or a file that a function makes is an artifact of the episode, and is named in the call's value.
+Experts are recorded calls to the backends that the options name; this project's code runs all other functions. An
+image or a file that a function makes becomes an artifact of the episode, and the call's value contains its name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ARGUMENTS, IMAGES = "arguments", "images"
 class LocalToolActions:
     """Answers calls of a task's functions on this machine.
 
-    A job may lack experts: their calls answer `not run: needs …` to the model.
+    A job may lack experts. A call of a missing expert sends `not run: needs …` to the model.
     """
 
     domain = DOMAIN
@@ -49,7 +49,7 @@ class LocalToolActions:
     def __init__(
         self, tools: Mapping[str, str] | None = None, settings: Settings | None = None, host: Host | None = None
     ):
-        """Raises SpecError when the experts are not those that the job was submitted with."""
+        """Raises SpecError if the experts on this machine differ from the experts at submission."""
         tools = tools or {}
         self.limit = read_limit(tools)
         self.experts = ExpertActions(_without_limit(tools), settings, host)

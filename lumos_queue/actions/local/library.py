@@ -1,6 +1,6 @@
 """A small library to search: articles written for this project, about places and people that do not exist.
 
-`articles.jsonl`: one object with `title` and `text` a line.
+Each line of `articles.jsonl` is an object with `title` and `text`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class LibraryArticle:
 
 @cache
 def read_articles() -> tuple[LibraryArticle, ...]:
-    """Return all articles, read once in a process."""
+    """Return all articles. A process reads the file only once."""
     rows = map(read_json, _FILE.read_text(encoding="utf-8").splitlines())
     return tuple(LibraryArticle(row["title"], row["text"]) for row in rows)
 
 
 async def search_articles(query: str) -> list[LibraryArticle]:
-    """Return the articles that fit the words best by BM25, the best first; [] if no article has any of the words."""
+    """Return up to FOUND articles that contain words of the query, best first by BM25; [] if no article does."""
     articles = read_articles()
     scores = await Lexical().scores(query, [join_title(article.title, article.text) for article in articles])
     return [articles[position] for position in top_positions(scores, FOUND) if scores[position] > 0]

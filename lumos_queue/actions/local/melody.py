@@ -1,7 +1,7 @@
-"""A melody by rule: eight bars that follow from the words alone, as notation and as sound. No model is used.
+"""Compose a melody of eight bars by rule, as notation and as sound. It depends on a text alone; no model is used.
 
-The words choose the mode (sad ones minor), the rhythm and the steps of a walk over the scale that ends on its first
-note. The notation is ABC, which programs for scores read; the sound is a WAV of plain sine tones.
+The text determines the mode (sad words give minor), the rhythm, and the steps over the scale, which end on the scale's
+first note. The notation is ABC, which score programs read; the sound is a WAV of plain sine tones.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _C4 = 261.6255653  #: Hz
 
 @dataclass(frozen=True, slots=True)
 class Melody:
-    """Notes as (degree of the scale, counted from 0, length in eighth notes)."""
+    """A melody, whose bars contain notes as (degree of the scale from 0, length in eighth notes)."""
 
     title: str
     is_minor: bool
     bars: tuple[tuple[tuple[int, int], ...], ...]
 
     def write_abc(self) -> str:
-        """Return the melody in ABC notation, in C."""
+        """Return the melody in ABC notation, in C major or C minor."""
         bars = " | ".join(" ".join(map(_write_note, bar)) for bar in self.bars)
         head = f"X:1\nT:{self.title}\nM:4/4\nL:1/8\nK:{'Cm' if self.is_minor else 'C'}"
         return f"{head}\n{bars} |]"
@@ -56,7 +56,7 @@ class Melody:
 
 
 def compose(text: str) -> Melody:
-    """Return the melody of these words; equal words have equal melodies."""
+    """Return the melody of a text. Equal texts have equal melodies."""
     words = " ".join(text.split())
     generator = random.Random(words)
     is_minor = any(word.strip(".,;:!?").lower() in _MINOR_WORDS for word in words.split())
@@ -81,7 +81,7 @@ def _write_note(note: tuple[int, int]) -> str:
 
 
 def _tone(frequency: float, samples: int) -> bytes:
-    """Return a sine that fades, so that equal notes in a row are separate."""
+    """Return 16-bit samples of a sine tone of `frequency` Hz. It fades, so that equal notes in a row are separate."""
     values = (
         round(12_000 * math.exp(-3 * index / samples) * math.sin(2 * math.pi * frequency * index / RATE))
         for index in range(samples)

@@ -1,4 +1,4 @@
-"""Count: the length of a list, a list variable, or an arithmetic progression such as `1, 4, ..., 22`."""
+"""The action Count: the length of a list, a list variable, or an arithmetic progression such as `1, 4, ..., 22`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DOTS = re.compile(r"\.{2,}|…")
 
 
 def count(text: str, variables: Variables) -> int:
-    """Return the number of elements of the list. Raises ActionError."""
+    """Return the number of elements of the list in `text`. Raises ActionError."""
     text = text.strip().strip("[]{}").strip()
     if text in variables:
         value = variables[text]

@@ -27,10 +27,10 @@ SYMBOLIC_SECONDS = 5.0
 
 
 class MathsActions:
-    """Calculator, SetEquation, SolveEquation, SolveInequality, Count, Define, Code and aliases.
+    """The actions Calculator, SetEquation, SolveEquation, SolveInequality, Count, Define and Code, and aliases.
 
-    Values are JSON objects with `kind` and `text`: number, expression, equation, inequality, text; list and solution
-    also have `items`; a solution of an unknown also has `symbols`.
+    Values are JSON objects with `text` and `kind`: number, expression, equation, inequality, text, list or solution. A
+    list and a solution also have `items`; a value that solves an unknown has `symbols`, its name.
     """
 
     domain = "maths"
@@ -69,7 +69,7 @@ class MathsActions:
         return Stateless(self)
 
     async def execute(self, action: Action, variables: Variables) -> Execution:
-        """Run one action. Raises InfrastructureError when the child cannot work, never on account of the text."""
+        """Run one action. Raises InfrastructureError if the child process cannot work; never because of the text."""
         start = time.perf_counter()
         try:
             values = await self._values(action, variables)
@@ -114,7 +114,7 @@ class MathsActions:
         return [await self._simplify(node, decimal)]
 
     async def _simplify(self, node: Node, decimal: bool) -> Value:
-        """Return the value of a node, expanded by the child unless it is a number or an unknown."""
+        """Return the value of a node. The child process expands it, unless it is a number, an unknown or a list."""
         if isinstance(node, tuple) and node[0] in RELATIONS:
             if isinstance(node[1], Fraction) and isinstance(node[2], Fraction):
                 return relation_value(node, decimal)
@@ -126,14 +126,14 @@ class MathsActions:
         return as_value(node, decimal or is_approximate)
 
     async def _expand(self, node: Node) -> tuple[Node, bool]:
-        """Return the node expanded, and whether numbers had to be approximated."""
+        """Return the expanded node, and whether it contains approximated numbers."""
         if isinstance(node, Fraction) or node[0] == "name":
             return node, False
         reply = await self._ask(do="expand", node=to_json(node))
         return from_json(reply["node"]), reply["approximate"]
 
     async def _ask(self, **request: Any) -> dict[str, Any]:
-        """Return the child's reply. Raises the ActionError that it names."""
+        """Return the child's reply to a request. Raises ActionError if the reply is an error."""
         reply = await self._sandbox.call(request, self._seconds)
         if "error" in reply:
             raise failure(reply["error"], reply.get("message", ""))

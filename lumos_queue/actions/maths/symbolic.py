@@ -1,7 +1,7 @@
-"""The child process of the maths actions: nodes to sympy and back. The only module that imports sympy.
+"""The child process of the maths actions: converts nodes to sympy and back. No other module imports sympy.
 
-sympy objects are built from nodes, function by function from the tables below; the only text that sympy gets is
-a symbol's name. Unknowns are real: complex roots are left out.
+sympy's objects are built from nodes with the functions in the tables below; the only texts that sympy gets are the
+names of symbols. Unknowns are real, so that complex roots are left out.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def handle(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer one request: expand, solve or solve_inequality. Errors: `error` (one of KINDS), `message`."""
+    """Return the reply to a request (expand, solve or solve_inequality), or `error`, a key of KINDS, and `message`."""
     try:
         return _REQUESTS[request["do"]](request)
     except ActionError as error:
@@ -98,7 +98,7 @@ def _solve(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _roots(difference: Expression, unknown: sympy.Symbol) -> list[Expression]:
-    """The real roots, in rising order where they are numbers."""
+    """Return the real roots of the equation `difference = 0`, in rising order if they are numbers."""
     over, under = sympy.fraction(sympy.together(difference))
     over = sympy.expand(over)
     if over.is_zero:
@@ -112,7 +112,7 @@ def _roots(difference: Expression, unknown: sympy.Symbol) -> list[Expression]:
 
 
 def _solve_system(equations: list[Expression], unknowns: list[sympy.Symbol]) -> list[tuple[Expression, ...]]:
-    """The real solutions, one row each."""
+    """Return the real solutions, each as a row with a value for every unknown."""
     solutions = sympy.solve(equations, unknowns, dict=True)
     rows = [tuple(sympy.simplify(row.get(unknown, unknown)) for unknown in unknowns) for row in solutions]
     if any(unknown in value.free_symbols for row in rows for value in row for unknown in unknowns):
@@ -148,7 +148,7 @@ def _solve_inequality(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _intervals(solutions: sympy.Set) -> list[tuple]:
-    """A set of reals as (start, end, start open, end open), in rising order; a point is an interval too."""
+    """Return the intervals of a set as (start, end, start open, end open), in rising order; a point is one, too."""
     parts = solutions.args if isinstance(solutions, sympy.Union) else (solutions,)
     intervals = []
     for part in parts:
@@ -181,7 +181,7 @@ def _symbol(name: str) -> sympy.Symbol:
 
 
 def _build(node: Node) -> Expression:
-    """The sympy object of a node; an equation becomes left minus right."""
+    """Return the sympy object of a node; an equation becomes left minus right."""
     if isinstance(node, Fraction):
         return sympy.Rational(node.numerator, node.denominator)
     if node[0] == "name":
@@ -204,17 +204,17 @@ def _require_finite(value: Expression) -> Expression:
 
 
 class _Notation:
-    """sympy objects to nodes; remembers whether a number had to be approximated."""
+    """Converts sympy objects to nodes, and records in `approximate` whether a number had to be approximated."""
 
     def __init__(self):
         self.approximate = False
 
     def data(self, value: Expression) -> str | list[Any]:
-        """The node as JSON."""
+        """Return the node of a sympy object as JSON."""
         return to_json(self.node(value))
 
     def node(self, value: Expression) -> Node:
-        """The node; a real number that has no formula becomes a decimal of 15 digits."""
+        """Return the node of a sympy object; a real number without a formula becomes a decimal of 15 digits."""
         if value.is_Rational:
             return require_bits(Fraction(int(value.p), int(value.q)))
         if value.is_Symbol:
@@ -241,7 +241,7 @@ class _Notation:
         raise failure("unsolved", f"sympy's {type(value).__name__} has no notation here")
 
     def _product(self, value: Expression) -> Node:
-        """Return the coefficient and the other factors, over their divisors."""
+        """Return the node of a product: the coefficient and the other factors, over the divisors."""
         coefficient, rest = value.as_coeff_Mul()
         over, under = sympy.fraction(rest)
         if under != 1:

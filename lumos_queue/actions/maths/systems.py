@@ -1,4 +1,4 @@
-"""The equations or inequalities to solve, their unknowns, and the order of the unknowns."""
+"""Select the equations or inequalities to solve, their unknowns, and the order of the unknowns."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def flat(nodes: list[Node]) -> Node:
 
 
 def system(nodes: list[Node]) -> tuple[list[Node], list[str], list[str]]:
-    """Return the equations of SolveEquation's arguments, the unknowns to solve for, and those whose values it returns.
+    """Return the equations among SolveEquation's arguments, the unknowns to solve for, and the unknowns to return.
 
-    The order of unknowns: those named as separate arguments (`x+y=3, x`) come first, and only their values are in the
-    result; else, if each left side is one unknown (`y = 2x, x = 3`), the order of these; else alphabetical. With more
-    unknowns than equations, the first ones are solved for. Raises ActionError.
+    Unknowns that are separate arguments (`x+y=3, x`) come first, and only these are returned. Otherwise the order is
+    that of the left sides if each is an unknown (`y = 2x, x = 3`), else alphabetical. If there are more unknowns than
+    equations, the equations are solved for the first unknowns. Raises ActionError.
     """
     parts = parts_of(nodes)
     target_names = [node[1] for node in parts if isinstance(node, tuple) and node[0] == "name"]
@@ -59,7 +59,10 @@ def latest(variables: Variables, kind: str) -> str:
 
 
 def open_equations(variables: Variables) -> tuple[list[Node], bool]:
-    """Return the newest equations: the last one, and earlier ones while there are more unknowns than equations."""
+    """Return the last equation, and earlier equations as long as there are more unknowns than equations.
+
+    Also return whether their texts contain decimals. Raises ActionError if there is no equation.
+    """
     nodes: list[Node] = []
     decimal = False
     for name in _newest_first(variables):
