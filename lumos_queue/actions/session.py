@@ -24,7 +24,7 @@ MAX_RESULT = 60_000  #: characters of a value's text
 
 
 def action(signature: str) -> Callable:
-    """Mark a method as the action of its name. `signature` is the text in prompts; '': prompts leave the action out.
+    """Mark a method as the action of the same name. `signature` is its text in prompts; if '', prompts omit it.
 
     >>> import lumos_queue as lq
     >>> class Words(lq.ActionSession):
@@ -42,7 +42,7 @@ def action(signature: str) -> Callable:
 
 
 def public_actions(session: type) -> dict[str, Callable]:
-    """Return the actions of a class of sessions that prompts show: name to method, in the order of the class."""
+    """Return a map from the names of a session class's actions in prompts to methods, in the order of the class."""
     return {name: method for name, method in _all_actions(session).items() if method.signature}  # type: ignore[attr-defined]
 
 
@@ -54,7 +54,7 @@ def _all_actions(session: type) -> dict[str, Callable]:
 
 
 def describe(session: type) -> str:
-    """Return the action list for prompts: the names, and each signature with its docstring's first line."""
+    """Return the action list for prompts: the names, and each signature with the first line of the docstring."""
     actions = public_actions(session)
     names = ", ".join(f"'{name}'" for name in actions)
     lines = [
@@ -78,7 +78,7 @@ class ActionSession:
     """
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Run one action. Raises only InfrastructureError and EpisodeError, of the models and servers that it uses."""
+        """Run one action. Raises only InfrastructureError and EpisodeError, for failures of models and servers."""
         start = time.perf_counter()
         try:
             values = await self._values(action, context)
@@ -91,7 +91,7 @@ class ActionSession:
         return Execution("ok", result, tuple(values), seconds=time.perf_counter() - start)
 
     async def close(self) -> None:
-        """Release the session's resources; a subclass without any inherits this method."""
+        """Release the session's resources. A subclass without resources inherits this method."""
 
     async def alias(self, text: str, context: StepContext) -> Value:
         """Return the value of a variable, as for `R2 = (R1)`. Raises ActionError for any other text."""

@@ -1,6 +1,6 @@
-"""QA: a model answers a question from its context, else from what it knows, else from what a search finds.
+"""The action QA: a model answers a question from the context, else from its own knowledge, else from a search.
 
-The prompts are LUMOS's own, word for word (spec/lumos.md 5.2): answers depend on them.
+The prompts are LUMOS's, word for word (spec/lumos.md 5.2), because answers depend on them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NO_ANSWER = re.compile(r"\W*no answer\b", re.IGNORECASE)
 
 
 def read_answer(reply: str) -> str:
-    """Return the text behind the first `Answer: ` that begins a line, else the first line; '' if it has no answer."""
+    """Return the text after the first `Answer: ` at the start of a line, else the first line; '' without an answer."""
     match = _ANSWER.search(reply)
     text = match[1] if match else next(iter(reply.strip().splitlines()), "")
     text = text.strip()
@@ -55,8 +55,8 @@ async def answer_question(
 ) -> dict[str, Any]:
     """Return the value of a QA: kind 'answer' with `question`, `answer` and `source` (context, model, search, none).
 
-    `search`: whether Wikipedia, live or recorded, is searched if the model has no answer. Without any answer, the value
-    is `No answer`, so that the episode continues.
+    `search`: whether to search Wikipedia, live or recorded, if the model has no answer. If the search has no answer
+    either, the value is `No answer`, so that the episode continues.
     """
     prompts = [("context", WITH_CONTEXT.format(question=question, context=facts[:MAX_CONTEXT]))] if facts else []
     is_yes_no = question.endswith(YES_NO)
@@ -70,7 +70,7 @@ async def answer_question(
 
 
 async def live_pages(query: str, context: StepContext) -> list[TextPage]:
-    """Return the pages that the tool `wikipedia` finds. Raises its failure as ActionError."""
+    """Return the pages that the tool `wikipedia` finds. Raises ActionError if its call fails."""
     execution = await context.call("wikipedia", query=query)
     if not execution.ok:
         raise ActionError(execution.status, execution.message)
@@ -78,7 +78,7 @@ async def live_pages(query: str, context: StepContext) -> list[TextPage]:
 
 
 async def _answer_from_search(question: str, context: StepContext, ranker: Ranker) -> str:
-    """Return the answer from the first pages that a search for the question finds; '' if they have none."""
+    """Return an answer from the first HITS pages that a search for the question finds; '' if no page has an answer."""
     query = question.removesuffix(YES_NO).strip()
     execution = await context.call("search", query=f"{query} Wikipedia")
     hits: Sequence[Any] = execution.values[0].get("hits") or () if execution.ok else ()

@@ -1,6 +1,6 @@
-"""The arguments of QA actions as models write them, and values as text inside other text.
+"""Read the arguments of QA actions as models write them, and write values as parts of other texts.
 
-Separators are literal; the first one counts, so that the text of a question cannot move its beginning.
+The question begins after the first label (`Question:`), so that a label within the question has no effect.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _FIRST = re.compile(rf"(\[[^\]]*\]|{_VARIABLE})\s*,\s*(\S.*)", re.DOTALL)
 
 
 def context_and_question(text: str, label: str, variables: Variables) -> tuple[list[Mapping[str, Any] | str], str]:
-    """Return the values (or words, if no variable is named) before `, Question: `, and the question behind it.
+    """Return the context and the question of `[R1, R2], Question: q`. `label` is `Question` or `Query`.
 
-    `[R1, R2], Question: q`, `R1, Question: q`, `R1, q` and `Question: q` are read. Variables in the question are
-    replaced by their values. Raises ActionError.
+    The context is a list of values, or of its words if it names no variable. `R1, Question: q`, `R1, q` and
+    `Question: q` are read, too. Values replace variables in the question. Raises ActionError.
     """
     if match := _LABELS[label].search(text):
         before, question = text[: match.start()], text[match.end() :]
@@ -63,9 +63,10 @@ def value_of(name: str, variables: Variables) -> Mapping[str, Any]:
 
 
 def inline_variables(text: str, variables: Variables) -> str:
-    """Return the text on one line, whole variables replaced by their values. Raises ActionError.
+    """Return the text on one line, with variables replaced by their values.
 
-    A text of variables alone needs their values; in other texts a word may only look like a variable (`R2-D2`).
+    A variable without a value stays, because a word may only look like a variable (`R2-D2`). Raises ActionError for a
+    variable without a value in a text of variables alone, and for a text that becomes too long.
     """
     if _LIST.fullmatch(text.strip()):
         for name in text.split(","):
@@ -77,14 +78,14 @@ def inline_variables(text: str, variables: Variables) -> str:
 
 
 def short_text(value: Mapping[str, Any]) -> str:
-    """Return a value as a part of a sentence: short and without a closing full stop."""
+    """Return a value's text for use within a sentence: at most MAX_INLINE characters, without a final full stop."""
     if value.get("kind") == "pages":
         return ", ".join(page.title for page in pages_in(value))[:MAX_INLINE]
     return " ".join(str(value["text"]).split())[:MAX_INLINE].rstrip(".")
 
 
 def full_text(value: Mapping[str, Any] | str) -> str:
-    """Return a value as context for a question: all text of pages, an answer with its question."""
+    """Return a value's text as context for a question: all text of pages, or an answer with its question."""
     if isinstance(value, str):
         return value
     if "question" in value and "answer" in value:
@@ -96,5 +97,5 @@ def full_text(value: Mapping[str, Any] | str) -> str:
 
 
 def pages_in(value: Mapping[str, Any]) -> Sequence[TextPage]:
-    """Return the pages that a value of kind 'pages' holds."""
+    """Return the pages in a value of kind 'pages'."""
     return [page_of(page) for page in value.get("pages") or ()]

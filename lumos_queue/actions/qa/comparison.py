@@ -1,4 +1,4 @@
-"""Calculator for complex QA: comparisons of numbers, dates and truths, joined by and, or, not; arithmetic.
+"""The Calculator of complex QA: arithmetic, and comparisons of numbers, dates and truth values with and, or and not.
 
 The text is split before variables are replaced, so that a value's text (`-`, `=`, `R1`) is never an operator.
 """
@@ -40,10 +40,10 @@ Operand = Quantity | When | bool | str
 
 
 async def calculate(text: str, variables: Variables, maths: MathsActions) -> dict[str, Any]:
-    """Return the value: kind 'boolean' (`yes`, `no`), 'number' or 'date'. Raises Unclear, and ActionError.
+    """Return a formula's value, of kind 'boolean' (`yes`, `no`), 'number' or 'date'. Raises Unclear and ActionError.
 
-    A number has its unit behind it, so that it is known when the text is read again. A plain whole number beside a date
-    is a year. Equal texts are equal; comparing other texts raises Unclear.
+    A number's text ends in its unit, so that the next action knows the unit. A whole number without a unit that is
+    compared with a date is a year. Comparing texts raises Unclear unless they are equal.
     """
     if len(text) > MAX_TEXT:
         raise ActionError("too_large", f"a formula may have {MAX_TEXT} characters, this has {len(text)}")
@@ -53,12 +53,12 @@ async def calculate(text: str, variables: Variables, maths: MathsActions) -> dic
 
 
 def is_question(text: str) -> bool:
-    """Whether a formula asks for yes or no."""
+    """Return whether a formula is a question for yes or no."""
     return any(len(split(text, mark)[0]) > 1 for mark in (_OR, _AND, _RELATION)) or bool(_NOT.match(text.strip()))
 
 
 def split(text: str, mark: re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """Return the parts of a text between marks outside of brackets, and the marks."""
+    """Split a text at the matches of `mark` outside of brackets. Return the parts and the matches."""
     parts, marks, depth, start = [], [], 0, 0
     position = 0
     while position < len(text):
@@ -150,7 +150,7 @@ def read_literal(text: str) -> Quantity | When | bool | None:
 
 
 def compare(left: Operand, mark: str, right: Operand) -> bool:
-    """Whether the relation holds. Raises Unclear if it makes no sense, or cannot be known."""
+    """Return whether the relation `mark` holds. Raises Unclear if that makes no sense, or cannot be known."""
     mark = _RELATIONS.get(mark, mark)
     if isinstance(left, str) or isinstance(right, str):
         if isinstance(left, str) and isinstance(right, str) and _plain(left) == _plain(right) and mark in ("=", "!="):
@@ -201,7 +201,10 @@ def _date(value: Quantity | When | bool) -> When:
 
 
 def _dates(left_date: When, mark: str, right_date: When) -> bool:
-    """Compare the parts that both dates have: June 4, 1990 equals 1990, but neither is earlier."""
+    """Return whether a relation holds between the parts that both dates have: June 4, 1990 equals 1990.
+
+    Raises Unclear if an order depends on a part that only one date has.
+    """
     pairs = zip(
         (left_date.year, left_date.month, left_date.day),
         (right_date.year, right_date.month, right_date.day),

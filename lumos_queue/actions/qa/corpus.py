@@ -1,7 +1,7 @@
-"""A file or a folder as pages: text files, JSON lines, or a dump of Wikipedia. Unreadable parts are skipped.
+"""Read a file or a folder as pages: text files, JSON lines, or a dump of Wikipedia. Unreadable parts are skipped.
 
 - a folder: each `.txt` and `.md` file is a page, blank lines between its paragraphs; the title is its name without the
-  ending, or its path in the folder where another file has that name too
+  ending, or its path in the folder if another file has the same name
 - `.jsonl`: objects with `title` and `text` (also called `paragraph_text` or `contents`, a text or a list of texts)
 - `.xml`, `.xml.bz2`: the pages-articles file of a Wikipedia (dump.py)
 """
@@ -40,7 +40,7 @@ class UnreadablePart:
 
 
 class CorpusReader:
-    """Iterates over the pages of a corpus; counts them and the parts that cannot be read."""
+    """Iterates over the pages of a corpus, and counts the pages and the parts that cannot be read."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -59,7 +59,7 @@ class CorpusReader:
 
     @property
     def warning(self) -> str:
-        """One line that names the first broken parts; '' when there are none."""
+        """A line that names the first parts that cannot be read; '' if all can be read."""
         if not self.broken:
             return ""
         examples = "; ".join(f"{part.where}: {part.problem}" for part in self.examples)
@@ -82,14 +82,14 @@ def digest_of(path: Path) -> str:
 
 
 def check_form(path: Path) -> None:
-    """Raises SpecError if there is no file or folder at the path, or one of another form."""
+    """Raise SpecError unless the path is a folder with text files, or a file with the ending of a corpus."""
     if not path.exists():
         raise SpecError(f"No corpus at '{path}'. Expected {FORMATS}.")
     if path.is_dir():
         if next(iter(_text_files(path)), None) is None:
             raise SpecError(f"The folder '{path}' has no .txt or .md file. Expected {FORMATS}.")
     elif not path.name.endswith((".jsonl", ".xml", ".xml.bz2")):
-        raise SpecError(f"'{path}' is not named like a corpus. Expected {FORMATS}.")
+        raise SpecError(f"'{path}' does not have the ending of a corpus. Expected {FORMATS}.")
 
 
 def _digest_of_file(path: Path) -> str:
@@ -164,7 +164,7 @@ def _page(line: bytes) -> TextPage | str:
 
 
 def record_page(record: object) -> TextPage | str:
-    """Return the page of one object with a title and a text, or a line with the problem."""
+    """Return the page of a JSON object with a title and a text, or a line that describes what is wrong with it."""
     if not isinstance(record, Mapping):
         return "expected an object"
     if not isinstance(record.get("title"), str) or not record["title"].strip():

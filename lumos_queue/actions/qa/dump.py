@@ -28,7 +28,7 @@ _REDIRECT = re.compile(r"\s*#redirect\b", re.IGNORECASE)
 
 
 def dump_pages(path: Path) -> Iterator[TextPage | str]:
-    """Yield the articles; last, if the file is cut off or is not such a dump, a line with the problem."""
+    """Yield the articles. If the file is incomplete or is no such dump, the last item is a line with the problem."""
     try:
         with open_regular(path) as packed_file:
             file = cast(IO[bytes], _Bounded(packed_file)) if path.suffix == ".bz2" else packed_file
@@ -42,7 +42,7 @@ def dump_pages(path: Path) -> Iterator[TextPage | str]:
 
 
 class _Bounded:
-    """A bz2 file that raises OSError when it unpacks to far more than any text would."""
+    """A bz2 file that raises OSError if it unpacks to more than MAX_RATIO times its size, as no text does."""
 
     def __init__(self, packed_file: IO[bytes]):
         self._packed_file, self._unpacked_bytes = packed_file, 0

@@ -1,7 +1,7 @@
-"""Pages that can be searched: their texts in SQLite, BM25 over their paragraphs. In memory, or in a folder.
+"""The index of a corpus: the pages' texts in SQLite, and BM25 over their paragraphs. It is in memory or in a folder.
 
-A paragraph is the unit that is ranked (with its page's title, see actions/ranking/lexical.py); a page is as good as
-its best paragraph. A folder holds `texts.db` and bm25s's own files, which are mapped into memory instead of read.
+Paragraphs are ranked, together with the titles of their pages (actions/ranking/lexical.py); a page has the rank of its
+best paragraph. A folder contains `texts.db` and the files of bm25s, which are mapped into memory instead of read.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Index:
 
     @classmethod
     def build(cls, pages: Iterable[TextPage], folder: Path | None = None) -> Index:
-        """Build the index of some pages; pages of the same title become one. A folder gets a copy of it."""
+        """Build the index of these pages, in `folder` or in memory. Pages of the same title become one page."""
         texts = sqlite3.connect(folder / "texts.db" if folder else ":memory:", check_same_thread=False)
         texts.executescript(_TABLES)
         lexicon, documents = Lexicon(), list[array]()
@@ -57,13 +57,13 @@ class Index:
 
     @classmethod
     def load(cls, folder: Path) -> Index:
-        """Return the index that `build` wrote to the folder. It takes little memory, however large it is."""
+        """Return the index that `build` wrote to the folder. It takes little memory, because it stays in the files."""
         texts = sqlite3.connect(f"{(folder / 'texts.db').as_uri()}?mode=ro", uri=True, check_same_thread=False)
         has_words = (folder / "words").is_dir()
         return cls(texts, bm25().load(folder / "words", mmap=True, show_progress=False) if has_words else None)
 
     def pages(self, query: str, count: int = PAGES) -> list[TextPage]:
-        """Return the pages that a query names; if it names none, those whose paragraphs fit it best.
+        """Return the pages that a query names; if it names no page, the `count` pages whose paragraphs fit it best.
 
         `Ann, Bob` names two pages if there are pages called Ann and Bob.
         """
@@ -76,7 +76,7 @@ class Index:
             return [self._page(number, positions) for number, positions in list(hits.items())[:count]]
 
     def paragraphs(self, query: str, count: int) -> list[tuple[str, str]]:
-        """Return (title, text) of the paragraphs that fit the query best."""
+        """Return (title, text) of the `count` paragraphs that fit the query best, best first."""
         with self._lock:
             return [self._paragraph(position) for position in self._rank(query, count)]
 
@@ -100,7 +100,7 @@ class Index:
         return self._texts.execute("SELECT page FROM paragraph WHERE id = ?", (paragraph,)).fetchone()[0]
 
     def _page(self, number: int, hits: Sequence[int]) -> TextPage:
-        """Return the page with as many paragraphs as a value may hold: first the hits, then from the beginning."""
+        """Return the page with as many paragraphs as a value may have: the hits, then the first paragraphs."""
         title, facts = self._texts.execute("SELECT title, facts FROM page WHERE id = ?", (number,)).fetchone()
         paragraphs: dict[int, str] = {}
         room = MAX_PAGE

@@ -44,7 +44,7 @@ PARAGRAPHS = "paragraphs"  #: the task's input with its own pages: a list of {"t
 
 
 class QaActions:
-    """The domain complex_qa."""
+    """The actions of the domain complex_qa, as a job uses them."""
 
     domain = "complex_qa"
     roles = ("qa",)
@@ -67,7 +67,7 @@ class QaActions:
         if (source := tools.get("knowledge", "local")) not in ("local", "live"):
             raise unknown("source of knowledge", source, ("local", "live"))
         if source == "live" and "corpus" in tools:
-            raise SpecError("knowledge=live asks Wikipedia and never looks into corpus=PATH: leave one of the two out.")
+            raise SpecError("--tool knowledge=live asks Wikipedia and does not use --tool corpus=PATH: leave one out.")
         options = prepare_ranker(tools)
         if "corpus" in tools:
             options |= prepare_corpus(from_launch(Path(tools["corpus"]).expanduser()), read_settings().home)
@@ -83,14 +83,14 @@ class QaActions:
 
 
 class QaSession(ActionSession):
-    """The session of one question. Its own paragraphs are indexed at the first query."""
+    """The session of one question. Without a corpus, the first query indexes the task's own paragraphs."""
 
     def __init__(self, actions: QaActions, task: Task):
         self._actions, self._task = actions, task
         self._own_index: Index | None = None
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Run one action. ParagraphRetrieval, a name in the paper, is read as ParagraphRetrieve."""
+        """Run one action. The name ParagraphRetrieval, which the paper also uses, means ParagraphRetrieve."""
         if action.name == "ParagraphRetrieval":
             action = Action(action.variables, "ParagraphRetrieve", action.arguments, action.raw)
         return await super().execute(action, context)
@@ -146,11 +146,11 @@ class QaSession(ActionSession):
 
     @action("")
     async def Conclude(self, text: str, context: StepContext) -> Value:
-        """Answer the task's own question from these answers: what LUMOS does when its planner stops (spec 5.2).
+        """Answer the task's question from earlier answers, as LUMOS does when its planner stops (spec/lumos.md 5.2).
 
-        The question is unchanged, even if a word looks like a variable. ` yes/no` behind the list asks for yes or no.
-        Each answer ends in `;`, including the last one, as in the original; jobs of formulation version 1 continue
-        without the last `;` (formulations/answer.py).
+        The question is unchanged, even if a word looks like a variable. ` yes/no` after the list requests yes or no.
+        Each answer in the prompt ends in `;`, as in the original; resumed jobs of formulation version 1 omit the last
+        `;` (formulations/answer.py).
         """
         names, yes_no = text.removesuffix(" yes/no").strip("[]").split(", "), text.endswith(" yes/no")
         answers = "; ".join(full_text(value_of(name, context.variables)) for name in names)
@@ -180,7 +180,7 @@ class QaSession(ActionSession):
         return {"kind": "boolean", "text": truth} if truth else output
 
     async def _ask_for_result(self, text: str, context: StepContext, reason: str) -> Value:
-        """Ask a model for the result of an unreadable formula, as in the original; the value is of kind 'model'."""
+        """Ask a model for the result of an unreadable formula, as in the original. Return a value of kind 'model'."""
         formula = inline_variables(text, context.variables)
         question = f"Is it true that {formula}? {YES_NO}" if is_question(text) else f"What is the result of {formula}?"
         prompt = WITH_CONTEXT.format(question=question, context="\n".join([text, *_variable_lines(text, context)]))
@@ -188,7 +188,7 @@ class QaSession(ActionSession):
         return {"kind": "model", "text": answer, "question": question, "answer": answer, "why": reason}
 
     async def _ask_yes_or_no(self, text: str, context: StepContext, subgoal: str, value: Value | None) -> Value:
-        """Ask for yes or no to the question of the last subgoal, with its formula and the formula's value."""
+        """Ask a model to answer the last subgoal with yes or no, from its formula and the formula's value."""
         formula = text if value is None else f"{text} = {value['text']}"
         facts = "\n".join([formula, *_variable_lines(text, context)])
         return await answer_question(facts, f"{subgoal} {YES_NO}", context, self._actions.ranker, search=False)
@@ -206,5 +206,5 @@ class QaSession(ActionSession):
 
 
 def _variable_lines(text: str, context: StepContext) -> list[str]:
-    """Return the values of a formula's variables, a line each."""
+    """Return a line for each variable of a formula: its name and its value."""
     return [f"{name}: {short_text(context.variables[name])}" for name in variables_in(text)]

@@ -1,4 +1,4 @@
-"""Indexes of corpora in files: built once, named by the corpus' sha256, shared by all episodes of a process."""
+"""Store the index of each corpus in a folder that is named after the corpus' sha256. All episodes share an index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WARNING = "warning.txt"
 def prepare_corpus(path: Path, home: Path) -> dict[str, str]:
     """Return the tool options of a corpus: its absolute path, sha256, and a warning if parts of it could not be read.
 
-    Builds its index, unless it exists. Raises SpecError if there is no corpus, or no part of it can be read.
+    Builds the corpus' index, unless it exists. Raises SpecError if there is no corpus, or no part of it can be read.
     """
     path = path.absolute()
     check_form(path)
@@ -35,7 +35,7 @@ def prepare_corpus(path: Path, home: Path) -> dict[str, str]:
 
 
 class Library:
-    """The index of one corpus, opened at the first query. `digest` is the sha256 of the corpus at submission."""
+    """Opens the index of one corpus at the first query. `digest` is the sha256 of the corpus at submission."""
 
     def __init__(self, path: Path, digest: str, home: Path):
         """Raises SpecError if neither the corpus nor its index is on this machine."""
@@ -46,7 +46,7 @@ class Library:
             check_form(path)
 
     async def index(self) -> Index:
-        """Return the index. Raises InfrastructureError if it must be built and the corpus has changed."""
+        """Return the index. Builds it if it is missing; raises InfrastructureError if the corpus has changed."""
         async with self._lock:
             if self._index is None:
                 self._index = await asyncio.to_thread(self._open)
@@ -76,9 +76,9 @@ def _index_folder(home: Path, digest: str) -> Path:
 
 
 def _build(path: Path, folder: Path, digest: str) -> None:
-    """Build the index beside its final path, then rename it: two processes may do so at the same time.
+    """Build the index in a temporary folder, then rename the folder: two processes may build it at the same time.
 
-    Raises SpecError if the corpus has another digest after reading: the index would be of another corpus.
+    Raises SpecError if nothing can be read, or if the corpus has another digest after it was read.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=folder.parent))

@@ -23,7 +23,7 @@ class TextPage:
 
 
 def page_of(value: object) -> TextPage:
-    """Return a page from its JSON form. Raises ActionError for any other value of a tool or a recording."""
+    """Return the page of a JSON value from a tool or a recording. Raises ActionError if the value is no page."""
     if not isinstance(value, Mapping) or not isinstance(value.get("title"), str):
         raise ActionError("bad_reply", "expected a page with a title and paragraphs")
     paragraphs = [text for text in value.get("paragraphs") or () if isinstance(text, str)]

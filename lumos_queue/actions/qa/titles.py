@@ -1,4 +1,4 @@
-"""Titles as people and models write them, and several of them in one query."""
+"""Find the titles in a query, in the spellings of people and models."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MAX_CHARACTERS = 5_000  #: that are read: ordering accents takes time in the squ
 
 
 def key_of(title: str) -> str:
-    """Return the key of all spellings of a title: without case, accents, underscores, quotes and a full stop.
+    """Return the key that all spellings of a title share, without case, accents, underscores, quotes and a full stop.
 
-    The address of a Wikipedia page is a spelling of its title.
+    The address of a Wikipedia page is a spelling of the page's title.
     """
     title = title[:MAX_CHARACTERS]
     if address := _ADDRESS.fullmatch(title.strip()):
@@ -27,10 +27,10 @@ def key_of(title: str) -> str:
 
 
 def titles_in(query: str, find_pages: Callable[[str], list[int]]) -> list[int]:
-    """Return the pages that a query names, as a whole or by parts between commas (`Ann, Washington, D.C.` has two).
+    """Return the numbers of the pages that a query names: one title, or several (`Ann, Washington, D.C.` has two).
 
-    [] unless every part belongs to a title: a question that begins with a title is no title. `find_pages`: the numbers
-    of the pages with a title.
+    `find_pages` returns the numbers of the pages with a title. The result is [] unless the query consists of titles
+    alone, so that a question that begins with a title names no page.
     """
     if whole := find_pages(query):
         return whole

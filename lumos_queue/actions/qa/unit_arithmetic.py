@@ -1,4 +1,4 @@
-"""Sums, differences, products and quotients of quantities with units. A result without a certain unit is Unclear."""
+"""Compute sums, differences, products and quotients of quantities. Raise Unclear if the result's unit is uncertain."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _OPERATOR_WORDS = frozenset({"of", "mod", "x", "pi"})
 
 
 class Unclear(Exception):
-    """Raised when a text, or a value in it, cannot be read: a model has to be asked."""
+    """Raised if a formula or a value in it cannot be read with certainty. The caller then asks a model."""
 
 
 def names_units(text: str) -> bool:
-    """Whether a formula itself has words, signs of currencies or per cent, besides variables and functions."""
+    """Return whether a formula contains units: words other than functions, signs of currencies or per cent."""
     plain = _VARIABLE.sub("", _SCIENTIFIC.sub("1", text))
     words = {word.lower() for word in re.findall(r"[^\W\d_]+", plain)}
     return bool(_SIGN.search(plain) or words - FUNCTIONS - _OPERATOR_WORDS)

@@ -1,7 +1,7 @@
 """Convert wikitext to plain paragraphs, in a few passes of linear time.
 
 Existing parsers are not linear: mwparserfromhell 0.7.2 takes 160 seconds for 150 kB of tables that never end, and as
-long for links, and holds the interpreter's lock meanwhile. Tables, notes and templates are dropped, except
+long for such links, and blocks all other threads meanwhile. Tables, notes and templates are dropped, except
 `{{convert|330|m}}` and the first infobox, which gives facts.
 """
 
@@ -39,7 +39,7 @@ def paragraphs_of(text: str) -> list[str]:
 
 
 def facts_of(text: str) -> str:
-    """Return `born: 1900; died: 1980` of the first infobox; '' if there is none, or it never ends."""
+    """Return the fields of the first infobox, such as `born: 1900; died: 1980`; '' without a complete infobox."""
     text = _noteless(text)
     start = _INFOBOX.search(text)
     if start is None:
@@ -53,7 +53,7 @@ def facts_of(text: str) -> str:
 
 
 def _pairs(box: str) -> str:
-    """Return an infobox's `| name = value` fields; a `|` within a link separates none."""
+    """Return an infobox's fields (`| name = value`) as text. A `|` within a link does not separate fields."""
     lines = _readable(_without(box, _TEMPLATE)).split("\n|")
     pairs = (line.partition("=") for line in lines)
     facts = (f"{name.strip(' |')}: {' '.join(value.split())}" for name, _, value in pairs if value.strip())
@@ -77,9 +77,9 @@ def _readable(text: str) -> str:
 
 
 def _without(text: str, mark: re.Pattern[str]) -> str:
-    """Remove the text between marks, also nested ones; group 1 of an opening mark is not empty.
+    """Remove the text between opening and closing marks, which may be nested. Only opening marks have a group 1.
 
-    A mark that is never closed reaches to the end.
+    If a mark is never closed, all text after it is removed.
     """
     parts, depth, start = [], 0, 0
     for match in mark.finditer(text):
@@ -94,7 +94,7 @@ def _without(text: str, mark: re.Pattern[str]) -> str:
 
 
 def _linkless(text: str) -> str:
-    """`[[page|words]]` becomes `words`; pictures and categories are removed, with the links in their captions."""
+    """Replace `[[page|words]]` by `words`, and remove pictures and categories with the links in their captions."""
     open_links: list[list[str]] = [[]]
     start = 0
     for mark in _BRACKETS.finditer(text):

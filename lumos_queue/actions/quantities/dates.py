@@ -28,9 +28,9 @@ _YEAR_LAST = re.compile(r"(?:([0-9]{2})/|([0-9]{1,2})([-./])([0-9]{1,2})\3)([0-9
 
 
 def read_date(text: str) -> When | None:
-    """Return a date that names a month, a date in digits, or a year with its era; None for any other text.
+    """Return the date of a text that names a month, is a date in digits, or is a year with its era; else None.
 
-    A year alone is ambiguous: it is a number. `4/6/1990` is ambiguous, too: it is in April or in June.
+    Ambiguous texts give None: a year alone may be a number, and `4/6/1990` may be in April or in June.
     """
     era = _ERA.search(text)
     plain = (text[: era.start()] + text[era.end() :] if era else text).strip(" ,.")
@@ -65,7 +65,7 @@ def _in_digits(text: str) -> When | None:
 
 
 def _with_month(plain: str, year_text: str, year: int) -> When | None:
-    """Read a date by dateutil, which takes missing parts from a default: two different defaults reveal them."""
+    """Read a date by dateutil. It takes missing parts from a default, and two different defaults reveal these parts."""
     before, _, after = plain.rpartition(year_text)
     rest = " ".join(re.sub(r"\b(?:of|the)\b", " ", f"{before}2000{after}", flags=re.IGNORECASE).split()).strip(" ,.")
     try:

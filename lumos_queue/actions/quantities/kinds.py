@@ -1,4 +1,4 @@
-"""The values of texts."""
+"""The values that are read from texts: quantities and dates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number as it is written, with the words of its unit, `%` or the sign of its currency ('' when bare)."""
+    """A number (25 for `25%`) with its unit: words, `%` or the sign of a currency; '' without a unit."""
 
     number: Fraction
     unit: str = ""
@@ -16,7 +16,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A date as exactly as it is known. Years before Christ are negative: 44 BC is -44."""
+    """A date, whose unknown parts are None. Years before Christ are negative: 44 BC is -44."""
 
     year: int
     month: int | None = None

@@ -37,9 +37,9 @@ _WORD = re.compile(r"[\s-]*([a-z]+)\b", re.IGNORECASE)
 
 
 def read_spelled(text: str) -> tuple[Fraction | None, str]:
-    """Return the number whose words begin the text, and the rest of the text; None if no number begins it.
+    """Return the number at the start of a text and the rest of the text; None as the number if there is none.
 
-    Words are read as long as they make one number: `nineteen ninety` ends after nineteen.
+    Words are read as long as they form one number: the number in `nineteen ninety` is nineteen.
     """
     total, group, before, smallest, position = 0, None, "", 0, 0
     while match := _WORD.match(text, position):

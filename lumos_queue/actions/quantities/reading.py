@@ -1,8 +1,7 @@
 """Read an answer as a value that can be compared: a number with its unit, a date, yes or no.
 
 A text is read only if all of it fits: `about 2.5 million people`, `1,083 feet (330 m)`, `June 4, 1990`, `44 BC`.
-`5 to 10 days`, `less than 100`, `11 am`, `three quarters` and `1990s` are not read: the
-caller has to ask a model.
+`5 to 10 days`, `less than 100`, `11 am`, `three quarters` and `1990s` are not read: the caller has to ask a model.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ def read_quantity(text: str) -> Quantity | None:
 
 
 def _unit(text: str, currency: str) -> str | None:
-    """Return the unit of a text, with its currency and without brackets; None if it may be no unit."""
+    """Return the unit in the text after a number, with the currency, without brackets; None if it may be no unit."""
     match = _UNIT.fullmatch(text)
     if not match or (match["aside"] and not match[1]):
         return None
@@ -113,7 +112,7 @@ def _unit(text: str, currency: str) -> str | None:
 
 
 def _is_short_unit(unit: str, words: list[str]) -> bool:
-    """Whether a word of one or two letters is a unit: not in `am`, `m people` (maybe million) or `in all` (no inch)."""
+    """Return whether a first word of one or two letters is a unit: not `am`, `m people` (million?) or `in all`."""
     first = unit.split()[0].rstrip(".")
     if not first.startswith("°") and words[0] not in SHORT and first.split("/")[0].rstrip("²³") not in SHORT:
         return False
@@ -123,7 +122,7 @@ def _is_short_unit(unit: str, words: list[str]) -> bool:
 
 
 def show_quantity(quantity: Quantity, number: str) -> str:
-    """Return a number's text with its unit, as `read_value` reads it: `8 miles`, `$5`, `25%`."""
+    """Return a quantity as a text for `read_value`: `8 miles`, `$5`, `25%`. `number`: the number as text."""
     sign, _, rest = quantity.unit.partition(" ")
     if sign and sign in CURRENCIES:
         minus = "-" if number.startswith("-") else ""

@@ -1,6 +1,6 @@
-"""Units of length, weight, time and so on, converted by pint when two quantities have different ones.
+"""Units of length, weight, time and so on. pint converts the numbers of two quantities with different units.
 
-Only units whose words are listed here are known: pint takes `cats` for hundredths of technical atmospheres.
+Only the units in this module are known, because pint takes `cats` for hundredths of technical atmospheres.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ _BESIDE_BARE = {"%": (Fraction(1), Fraction(1, 100)), "m": (Fraction(1), Fractio
 
 
 def readings(first: Quantity, second: Quantity) -> list[tuple[Fraction, Fraction]]:
-    """Return the two numbers in one unit, a pair for each meaning that the units may have.
+    """Return the two numbers in a common unit, as a pair for each meaning that the units may have.
 
-    The numbers are unchanged if the units are the same or one is missing. [] if the units are different and one of them
-    is unknown, or they measure different things.
+    If the units are the same or one is missing, the numbers stay unchanged; beside a number without a unit, `%` and `m`
+    have a second meaning. [] if the units are different and one is unknown, or they measure different things.
     """
     if same_unit(first.unit, second.unit):
         return [(first.number, second.number)]
@@ -84,12 +84,12 @@ def readings(first: Quantity, second: Quantity) -> list[tuple[Fraction, Fraction
 
 
 def same_unit(first: str, second: str) -> bool:
-    """Whether two units have one name, be it in the singular or in the plural."""
+    """Return whether two units have the same name, in the singular or in the plural."""
     return _singular(first.casefold().rstrip(".")) == _singular(second.casefold().rstrip("."))
 
 
 def is_open(unit: str) -> bool:
-    """Whether a unit is ambiguous beside a bare number: `%` and `m`."""
+    """Return whether a unit (`%` or `m`) is ambiguous in a comparison with a number without a unit."""
     return unit in _BESIDE_BARE
 
 
@@ -116,7 +116,7 @@ def _registry() -> Any:
 
 @lru_cache(4096)
 def _units(text: str) -> tuple[Any, ...]:
-    """Return a unit's meanings: `metres tall`, `square miles`, `km/h`, `miles per hour`; () if it is unknown."""
+    """Return the meanings of a unit such as `metres tall`, `square miles` or `km/h`; () if it is unknown."""
     words = [word.replace(" ", "") for word in _WORD.findall(re.sub(r"/|\ban?\b", " per ", text.casefold()))]
     end = next((index for index, word in enumerate(words) if index and word in BEHIND_A_UNIT), len(words))
     words = words[:end]
@@ -139,7 +139,7 @@ def _powers(words: list[str]) -> tuple[Any, ...]:
 
 
 def _without_temperatures(units: Iterable[Any]) -> tuple[Any, ...]:
-    """Leave out temperatures: degrees per hour have no zero point of their own, and pint refuses them."""
+    """Return the units without temperatures: pint refuses degrees per hour, because they have no zero point."""
     return tuple(unit for unit in units if "[temperature]" not in unit.dimensionality)
 
 

@@ -1,1 +1,1 @@
-"""Rankers: which texts fit a query best. Lexical by default, neural with a folder of weights."""
+"""Rankers score texts by how well they fit a query. The default is lexical; neural rankers need a folder of weights."""

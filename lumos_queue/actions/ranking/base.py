@@ -9,12 +9,12 @@ from typing import Protocol
 
 
 class Ranker(Protocol):
-    """Scores texts by how well they fit a query. Usable by many episodes at once."""
+    """Scores texts by how well they fit a query. Many episodes may use it at the same time."""
 
     name: str  #: as in an option, e.g. 'lexical' or 'dpr:DIR'
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one score for each text, the higher the better; comparable within one call only.
+        """Return a score for each text, the higher the better. Scores of different calls cannot be compared.
 
         A text that has a title begins with it, on a separate line (`join_title`). Raises SpecError if the ranker's
         model cannot be loaded, InfrastructureError if it fails later.
@@ -22,13 +22,13 @@ class Ranker(Protocol):
         ...
 
     async def close(self) -> None:
-        """End its threads and release its model."""
+        """End the ranker's threads and release its model."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RankerKind:
-    """One way to rank, as an option names it."""
+    """A kind of ranker, such as `dpr` in the option `--tool ranker=dpr:DIR`."""
 
     published: str  #: the model of this kind that LUMOS ranks with; '' where no weights are needed
     open: Callable[[Path | None], Ranker]  #: from a folder of weights, where they are needed
@@ -40,11 +40,11 @@ def join_title(title: str, text: str) -> str:
 
 
 def split_title(text: str) -> tuple[str, str]:
-    """Return (title, text) of a text of `join_title`; the title is '' if there is none."""
+    """Return (title, text) of a text that `join_title` made; the title is '' if there is none."""
     title, line_break, rest = text.partition("\n")
     return (title, rest) if line_break else ("", text)
 
 
 def top_positions(scores: Sequence[float], count: int) -> list[int]:
-    """Return the positions of the `count` highest scores, the best first; of equal scores the earlier first."""
+    """Return the positions of the `count` highest scores, the best first. Equal scores keep their order."""
     return sorted(range(len(scores)), key=lambda position: -scores[position])[:count]

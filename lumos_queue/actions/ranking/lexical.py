@@ -1,11 +1,11 @@
 """BM25 by bm25s: the words of texts and queries, and the ranker that needs no weights.
 
-The words and the weight of titles were measured on the samples of MuSiQue and HotpotQA (`python -m
-performance.retrieval_recall --title-weight N`). recall@5 of MuSiQue's 287 hops among all 3,635 paragraphs is 79 % with
-titles counted zero times, 85 % once, 87 % twice, 87.5 % three times; all supporting pages of HotpotQA's questions are
-found for 62, 68, 74 and 75 % among their own and 43, 54, 59 and 58 % among all. Four times loses some hops (87.1 %).
-With stop words, the hops fall from 94 to 93 % among their own. A Porter stemmer costs two points of the 87.5 and gains
-five of the 58: it is left out. k1 and b are the library's.
+The choice of words and the weight of titles were measured on the samples of MuSiQue and HotpotQA (`python -m
+performance.retrieval_recall --title-weight N`). If titles count zero, one, two or three times, recall@5 of MuSiQue's
+287 hops among all 3,635 paragraphs is 79, 85, 87 or 87.5 %. All supporting pages are found for 62, 68, 74 or 75 % of
+HotpotQA's questions among the question's own pages, and for 43, 54, 59 or 58 % among all pages. If titles count four
+times, the hops have 87.1 %. With stop words, recall of hops among their own paragraphs falls from 94 to 93 %. A Porter
+stemmer is left out: it lowers the 87.5 % by two points and raises the 58 % by five. k1 and b have the library's values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORD = re.compile(r"\w+")
 
 @functools.cache
 def bm25() -> type[BM25]:
-    """Return the library's class. Importing the library takes half a second, because it imports scipy."""
+    """Return bm25s's class. It is imported here, because that takes half a second (it imports scipy)."""
     from bm25s import BM25
 
     logging.getLogger("bm25s").setLevel(logging.WARNING)  # the library sets DEBUG, and logs every index
@@ -51,13 +51,13 @@ def stop_words() -> frozenset[str]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text or a query that count, in lower case."""
+    """Return the words of a text or a query in lower case, without stop words."""
     ignored_words = stop_words()
     return [word for word in _WORD.findall(text.lower()) if word not in ignored_words]
 
 
 def weigh_words(title: str, text: str) -> list[str]:
-    """Return the words of a text, its title's repeated: in BM25 a field's weight is a count (BM25F, simple form)."""
+    """Return the words of a title, TITLE_WEIGHT times, and of its text: repetition is a weight (simple BM25F)."""
     return words(title) * TITLE_WEIGHT + words(text)
 
 
@@ -68,13 +68,13 @@ class Lexicon:
         self.numbers: dict[str, int] = dict(numbers or {})
 
     def number_words(self, tokens: Iterable[str]) -> array:
-        """Return the numbers of the words; 4 bytes each, because there are very many."""
+        """Return the numbers of the words, with 4 bytes each to save memory."""
         numbers = self.numbers
         return array("i", [numbers.setdefault(word, len(numbers)) for word in tokens])
 
 
 def index(documents: list[array], lexicon: Lexicon) -> BM25 | None:
-    """Return the BM25 index of documents given as word numbers; None if there is no word."""
+    """Return the BM25 index of documents, which are arrays of word numbers; None if there is no word."""
     if not lexicon.numbers:
         return None
     word_index = bm25()()
@@ -91,12 +91,12 @@ def score(index: BM25 | None, query: str, count: int) -> np.ndarray:
 
 
 class Lexical:
-    """BM25 among the given texts alone: words that are rare among them count most."""
+    """Ranks by BM25 over the texts of a call alone: words that are rare in these texts count most."""
 
     name = "lexical"
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Score the texts in a thread: each takes about 50 microseconds, and a page may have thousands of elements."""
+        """Return the texts' scores, computed in a thread: thousands of texts take about 50 microseconds each."""
         return await asyncio.to_thread(_scores, query, texts)
 
     async def close(self) -> None:

@@ -1,11 +1,11 @@
-"""Ranking with a neural model, on the CPU: a folder of weights as their authors publish them, read by transformers.
+"""Rank with a neural model on the CPU. transformers reads a folder of weights in the form that their authors publish.
 
     dpr:DIR                    a DPR reader, e.g. facebook/dpr-reader-multiset-base: the relevance logit of (query,
                                title, text), spec/lumos.md 5.2
     cross-encoder:DIR          a sequence classifier of one output, e.g. cross-encoder/stsb-roberta-large (5.5): the
                                logit of the pair (query, text)
-    swapped-cross-encoder:DIR  the same of (text, query): osunlp/MindAct_CandidateGeneration_deberta-v3-base was
-                               evaluated with the one order and trained with the other (5.3)
+    swapped-cross-encoder:DIR  the logit of the pair (text, query): osunlp/MindAct_CandidateGeneration_deberta-v3-base
+                               was evaluated with one order and trained with the other (5.3)
 
 torch and transformers are imported when the first query arrives, in the thread that ranks, not with this module.
 """
@@ -30,7 +30,7 @@ BATCH = 10  #: texts in one forward pass, as in the original
 
 
 class Neural:
-    """A Ranker. The model is loaded once, by the first query, and kept until it is closed."""
+    """A Ranker with a neural model. The first query loads the model, and `close` releases it."""
 
     def __init__(self, kind: str, folder: Path):
         self.name = f"{kind}:{folder}"
@@ -42,7 +42,10 @@ class Neural:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"rank {folder.name}")
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return logits. Raises SpecError if the folder cannot be loaded, InfrastructureError if the model fails."""
+        """Return a logit for each text.
+
+        Raises SpecError if the folder cannot be loaded, InfrastructureError if the model fails.
+        """
         if self._close_event.is_set():
             raise InfrastructureError(f"the ranker {self.name} is closed")
         if not texts:
@@ -116,7 +119,7 @@ class Neural:
         )
 
     def _row(self, query: str, text: str) -> dict[str, list[int]]:
-        """Return the token ids of one pair, and segment ids if the model has them; cut, not padded."""
+        """Return the token ids of a query and a text, truncated, and the segment ids if the model has them."""
         tokenizer = self._tokenizer
         if self._kind == "dpr":
             # [CLS] query [SEP] title [SEP] text, as the reader was trained (transformers, DPRReaderTokenizer).
@@ -139,7 +142,7 @@ class Neural:
         return self._tokenizer(text, add_special_tokens=False)["input_ids"]
 
     def _logits(self, rows: list[dict[str, list[int]]]) -> list[float]:
-        """One forward pass over rows of similar length."""
+        """Return the logits of rows of similar length, from one forward pass."""
         import torch
 
         width = max(len(row["input_ids"]) for row in rows)
@@ -156,7 +159,7 @@ class Neural:
 
 
 def _batches(rows: list[dict[str, list[int]]]) -> Iterator[list[int]]:
-    """Yield positions in `rows`, similar lengths together."""
+    """Yield the positions of `rows` in batches of similar length."""
     order = sorted(range(len(rows)), key=lambda position: len(rows[position]["input_ids"]))
     for start in range(0, len(order), BATCH):
         yield order[start : start + BATCH]

@@ -1,4 +1,4 @@
-"""Rankers by the value of a domain's option `--tool ranker=…`: `lexical`, or `KIND:DIR` (actions/ranking/neural.py).
+"""Open the ranker that the option `--tool ranker=…` names: `lexical`, or `KIND:DIR` (actions/ranking/neural.py).
 
 A plug-in's ranker is written `NAME`, or `NAME:DIR` if it names the weights that it needs (`published`).
 """
@@ -34,9 +34,9 @@ DEFAULT = "lexical"  #: needs no weights, and so no folder
 
 
 def prepare_ranker(tools: Mapping[str, str]) -> dict[str, str]:
-    """Return the options with a checked `ranker`: its folder is absolute; `ranker_sha256` is the digest of its weights.
+    """Return the options with the absolute folder of `ranker`, and with `ranker_sha256`, the digest of its weights.
 
-    Raises SpecError, with what is needed and how to get it, if the ranker cannot run on this machine.
+    Raises SpecError if the ranker cannot run on this machine; the message explains how to get what is missing.
     """
     name, folder = _read(tools.get("ranker", ""))
     if folder is None:
@@ -51,19 +51,20 @@ def open_prepared(tools: Mapping[str, str]) -> Ranker:
     stored_sha256 = tools.get("ranker_sha256", "")
     if folder is not None and stored_sha256 and (sha256 := _digest(folder, _state(folder))) != stored_sha256:
         raise SpecError(
-            f"The weights in '{folder}' have the sha256 {sha256[:12]}…, expected {stored_sha256[:12]}… as submitted."
+            f"The weights in '{folder}' have the sha256 {sha256[:12]}…, expected {stored_sha256[:12]}… as submitted: "
+            "restore them, or submit again."
         )
     return open_ranker(tools.get("ranker", ""))
 
 
 def open_ranker(spec: str) -> Ranker:
-    """Return the ranker of `''`, `lexical` or `KIND:DIR`, a folder of weights on this machine. Raises SpecError."""
+    """Return the ranker of an option: `''`, `lexical`, or `KIND:DIR` with a folder of weights. Raises SpecError."""
     name, folder = _read(spec)
     return RANKERS.load(name).open(folder)
 
 
 def _read(spec: str) -> tuple[str, Path | None]:
-    """Return name and folder; the folder is None if no weights are needed."""
+    """Return the ranker's name and its folder, None if it needs no weights. Raises SpecError for a bad option."""
     name, path = split_ranker(spec)
     if not RANKERS.knows(name) or (RANKERS.is_built_in(name) and (name == DEFAULT) == bool(path)):
         forms = (ranker if ranker == DEFAULT else f"{ranker}:DIR" for ranker in RANKERS)
@@ -72,7 +73,7 @@ def _read(spec: str) -> tuple[str, Path | None]:
         form = (
             f"{name}:DIR, a folder of weights" if RANKERS.load(name).published else f"{name} alone: it needs no weights"
         )
-        raise SpecError(f"The ranker '{spec[:80]}' is written as {form}.")
+        raise SpecError(f"The ranker '{spec[:80]}' must be written as {form}.")
     if not path:
         return name, None
     _check(name, folder := from_launch(path))
@@ -80,7 +81,7 @@ def _read(spec: str) -> tuple[str, Path | None]:
 
 
 def split_ranker(spec: str) -> tuple[str, str]:
-    """Return the ranker's name, and its folder as it is written; '' if there is none."""
+    """Return the ranker's name, and its folder as written in the option; '' without a folder."""
     first, _, rest = (spec or DEFAULT).partition(":")
     if rest and is_dotted(f"{first}:{rest.partition(':')[0]}") and first not in RANKERS:
         attribute, _, rest = rest.partition(":")
