@@ -278,7 +278,7 @@ def test_no_action_and_a_variable(reading):
     [
         ({}, "databases=FOLDER"),
         ({"databases": "/nowhere"}, "no such folder"),
-        ({"databases": "/tmp", "mysql": "mysql://h"}, "one of them"),
+        ({"databases": "/tmp", "mysql": "mysql://h"}, "needs exactly one of"),
         ({"databases": "/", "writes": "maybe"}, "'yes' or 'no'"),
         ({"databases": "/", "turns": "0"}, "1 to 50"),
         ({"databases": "/", "turns": "ten"}, "1 to 50"),

@@ -67,7 +67,7 @@ class QaActions:
         if (source := tools.get("knowledge", "local")) not in ("local", "live"):
             raise unknown("source of knowledge", source, ("local", "live"))
         if source == "live" and "corpus" in tools:
-            raise SpecError("--tool knowledge=live asks Wikipedia and does not use --tool corpus=PATH: leave one out.")
+            raise SpecError("knowledge=live asks Wikipedia and does not use corpus=PATH: leave one of the two out.")
         options = prepare_ranker(tools)
         if "corpus" in tools:
             options |= prepare_corpus(from_launch(Path(tools["corpus"]).expanduser()), read_settings().home)

@@ -15,7 +15,7 @@ _VARIABLE_ALONE = re.compile(r"\[?\s*(R[0-9]{1,6})\s*\]?")
 
 
 def read_query(text: str, name: str) -> tuple[tuple[str, ...], str]:
-    """Return (variables, query) of `R2, Query: words`; the query is any text. Raises ActionError without a query."""
+    """Return the variables and the query of `R2, Query: words`. Raises ActionError without a query."""
     match = _QUERY.search(text)
     before, query = (text[: match.start()], text[match.end() :].strip()) if match else (text, "")
     if not query:
@@ -40,7 +40,7 @@ def value_of(name: str, kind: str, variables: Variables) -> Mapping[str, Any]:
 
 
 def click_targets(text: str, variables: Variables) -> list[str]:
-    """Return the targets of a Click, the first one first: the text itself, or the content of the variable it names."""
+    """Return the possible targets of a Click, in order of preference: the text, or the content of its variable."""
     variable = _VARIABLE_ALONE.fullmatch(text)
     if variable is None or variable[1] not in variables:
         return [text]
@@ -51,7 +51,7 @@ def click_targets(text: str, variables: Variables) -> list[str]:
 
 
 def describe_items(items: Mapping[str, Any], features: list[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return (asin, description) of each item with features. Features match by asin, else by their order."""
+    """Return (asin, description) of each item that has features. Features belong to an item by asin, else by order."""
     by_asin = {value["asin"]: value["text"] for value in features}
     texts = []
     for position, item in enumerate(items["items"]):

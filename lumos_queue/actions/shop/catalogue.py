@@ -1,7 +1,7 @@
-"""The generated shop: a catalogue in WebShop's own file form, written for this project.
+"""Generate the catalogue of a shop, in the form of WebShop's files. Its words were written for this project.
 
-Each kind of product comes in lines of one maker. The products of a line are nearly the same: they differ in one
-attribute, in colours and sizes, or in the price, so that the choice between them matters.
+Each kind of product has several product lines, and each line has one maker. The products of a line are nearly the same:
+they differ in one attribute, in colours and sizes, or in the price, so that the choice between them matters.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def rows(seed: int = 0) -> tuple[dict[str, Any], ...]:
 
 
 def attributes(seed: int = 0) -> dict[str, dict[str, list[str]]]:
-    """Return the content of the attribute file."""
+    """Return the content of the catalogue's attribute file: asin to attributes."""
     return {row["asin"]: {"attributes": list(row["attributes"])} for row in rows(seed)}
 
 
@@ -42,7 +42,7 @@ def products(seed: int = 0) -> Iterator[Product]:
 
 
 def _line(kind: Kind, brand: str, rng: random.Random, numbers: Iterator[int]) -> Iterator[dict[str, Any]]:
-    """Yield the products of one maker: two with the same two attributes, and two with another attribute each."""
+    """Yield the rows of a product line: two with the same two attributes, and two that differ in one of them."""
     first, second, *further_names = rng.sample(kind.attributes, len(kind.attributes))
     for names in ((first, second), (first, second), (first, further_names[0]), (further_names[-1], second)):
         low, high = kind.dollars
@@ -64,7 +64,7 @@ def _line(kind: Kind, brand: str, rng: random.Random, numbers: Iterator[int]) ->
 
 
 def _draw_options(group: str, rng: random.Random) -> list[dict[str, Any]]:
-    """About half of a group's values, in the group's order."""
+    """Return about half of a group's values, in the group's order."""
     values = list(OPTIONS[group])
     sample = set(rng.sample(values, max(2, (len(values) + 1) // 2 - (len(values) > 6))))
     return [{"value": value, "image": None} for value in values if value in sample]

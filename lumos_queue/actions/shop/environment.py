@@ -69,15 +69,15 @@ class Visit:
         return self.page
 
     def click(self, target: str) -> ShopPage:
-        """Click a text of the page. Raises ActionError, which names the choices, for a text that is not on the page."""
+        """Click a text of the page. Raises ActionError with the possible texts if the text is not on the page."""
         self._check_open()
         self.page = self.page.moves[self.choice(target)]()
         return self.page
 
     def choice(self, target: str) -> str:
-        """Return the clickable that a text means.
+        """Return the clickable text of the page that `target` means.
 
-        Case, spaces, punctuation, quotes and `color: ` before an option do not matter. Raises ActionError otherwise.
+        Case, spaces, punctuation, quotes and `color: ` before an option are ignored. Raises ActionError for other texts.
         """
         moves = self.page.moves
         text = " ".join(target.lower().split())
@@ -106,7 +106,7 @@ class Visit:
         return SEPARATOR.join(("Instruction:", self._instruction, *texts))
 
     def _search_page(self) -> ShopPage:
-        """Return the first page. Its button is visible but cannot be clicked: a search needs words."""
+        """Return the first page. It has a button, but nothing can be clicked, because a search needs words."""
         self.product, self.chosen = None, {}
         return ShopPage("search", f"WebShop{SEPARATOR}{self._texts('Search')}", {})
 

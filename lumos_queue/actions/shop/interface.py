@@ -28,9 +28,9 @@ MOVES = ("Search", "Click")  #: the actions that change the page
 
 
 class ShopActions:
-    """The actions of the shop. All episodes share the stock; each episode is its own visit. Options: tools.OPTIONS.
+    """The actions of the shop, with the options in `tools.OPTIONS`.
 
-    The first action reads or generates the stock.
+    All episodes share the products, which the first action reads or generates. Each episode is a separate visit.
     """
 
     domain = "webshop"
@@ -55,7 +55,7 @@ class ShopActions:
 
 
 class ShopSession(ActionSession):
-    """One visit to the shop. After a resume it repeats the recorded searches and clicks, and nothing else."""
+    """One visit to the shop. A resumed session first repeats the recorded searches and clicks, but no other action."""
 
     def __init__(self, instruction: str, tools: Mapping[str, str], ranker: Ranker):
         self._instruction, self._tools, self._ranker = instruction, tools, ranker
@@ -63,7 +63,7 @@ class ShopSession(ActionSession):
         self._action_count = 0  #: actions of the episode that this visit contains
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Raises Diverged when the shop is not the one that was recorded."""
+        """Run one action. Raises Diverged if a repeated action gives another page than the recorded page."""
         if self._visit is None:
             self._visit = Visit(await asyncio.to_thread(open_stock, self._tools), self._instruction)
         await self._replay_moves(context)
@@ -148,7 +148,7 @@ class ShopSession(ActionSession):
         return {"kind": "page", "text": _cut(clickables, MAX_TEXT), **page_fields, "chosen": dict(visit.chosen)}
 
     async def _best(self, query: str, texts: list[str], limit: int) -> list[str]:
-        """Return the texts that fit the query best; among equal scores, the first."""
+        """Return the `limit` texts that fit the query best. Texts of equal scores keep their order."""
         if not texts:
             return []
         scores = await self._ranker.scores(query, texts)

@@ -19,7 +19,7 @@ class Kind:
 
 
 def _kind(text: str) -> Kind:
-    """`name | other names | category | path`, then `attributes | groups | dollars`."""
+    """Read a kind from `name | other names | category | path`, followed by ` | attributes | groups | dollars`."""
     name, other_names, category, path, attributes, groups, dollars = (part.strip() for part in text.split("|"))
     lists = [tuple(name.strip() for name in part.split(",")) for part in (other_names, attributes, groups)]
     low, high = map(int, dollars.split("-"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute of a product, and a buyer's other words for it."""
+    """An attribute of a product, with other words for the attribute in a buyer's request."""
 
     name: str
     before: tuple[str, ...]  #: in front of the product's name: `a rainproof bag`
@@ -15,7 +15,7 @@ class Attribute:
 
 
 def _attribute(line: str) -> Attribute:
-    """`name | before, before | after, after`"""
+    """Read an attribute from `name | before, before | after, after`."""
     name, before, after = (part.strip() for part in line.split("|"))
     return Attribute(name, *(tuple(phrase.strip() for phrase in part.split(",")) for part in (before, after)))
 

@@ -1,6 +1,6 @@
-"""Products of WebShop's files (items_shuffle*.json), and their attributes (items_ins*.json).
+"""Read the products of WebShop's files (items_shuffle*.json), and their attributes (items_ins*.json).
 
-An invented row, with the fields that are read:
+This invented row has all fields that are read:
 
     {"asin": "B10423", "name": "Velmora Waterproof Laptop Bag", "category": "fashion", "query": "laptop bags",
      "product_category": "Luggage › Laptop Bags", "small_description": ["Padded inside"], "full_description": "A bag.",
@@ -61,14 +61,14 @@ class Product:
 
     @property
     def price(self) -> float:
-        """Dollars. Of a range: a random price, as in the original, which depends on the product alone."""
+        """The price in dollars; of a range, a random price as in the original, which depends on the product alone."""
         if len(self.prices) == 1:
             return self.prices[0]
         return random.Random(f"price {self.asin}").uniform(*self.prices)
 
 
 def clean(text: str, limit: int) -> str:
-    """Return the text on one line, with single spaces, at most `limit` characters, harmless in pages and prompts."""
+    """Return the text on one line with single spaces, at most `limit` characters, and no separators of pages."""
     line = " ".join(storable(text[: 4 * limit])[0].split())[:limit].strip()
     return _MARKS.sub(lambda match: " ".join(match[0]), line)
 
@@ -118,7 +118,7 @@ def read_product(row: Node, attributes: Mapping[str, tuple[str, ...]]) -> Produc
 
 
 def _optional(row: Node, name: str, limit: int) -> str:
-    """A text that may be missing or null."""
+    """Return the cleaned text of a field, which may be missing or null. Raises BadRow for another value."""
     if name not in row:
         return ""
     if not isinstance(row[name].value, str):
@@ -127,7 +127,7 @@ def _optional(row: Node, name: str, limit: int) -> str:
 
 
 def _bullets(row: Node) -> tuple[str, ...]:
-    """`small_description`: a list, or one text."""
+    """Return the texts of `small_description`, which is a list or one text."""
     name = "small_description"
     if name not in row or not isinstance(row[name].value, list):
         text = _optional(row, name, MAX_BULLET)
@@ -147,9 +147,9 @@ def _prices(row: Node) -> tuple[float, ...]:
 
 
 def _options(row: Node) -> tuple[dict[str, tuple[str, ...]], int]:
-    """Return the options of `customization_options`, and how many are skipped because a button has their name.
+    """Return the options of `customization_options`, and the number of skipped options, which have a button's name.
 
-    A group may be null; the whole field may be null or ''.
+    A group may be null, and the whole field may be null or ''.
     """
     name = "customization_options"
     if name not in row or not row[name].value:
@@ -171,12 +171,12 @@ def _options(row: Node) -> tuple[dict[str, tuple[str, ...]], int]:
 
 
 def option_text(value: str) -> str:
-    """Return an option as a click names it: in lower case, with ` | ` for `/`, as in the original."""
+    """Return an option's text as it appears in clicks: in lower case, with ` | ` for `/`, as in the original."""
     return clean(value.strip().replace("/", " | "), MAX_OPTION).lower()
 
 
 def read_attributes(path: Path) -> dict[str, tuple[str, ...]]:
-    """Return the attributes by asin. Entries of another shape are skipped. Raises SpecError."""
+    """Return a map from asin to attributes. Skips entries of another form. Raises SpecError for an unreadable file."""
     return {
         asin.upper(): tuple(clean(text, MAX_OPTION).lower() for text in entry["attributes"] if isinstance(text, str))
         for asin, entry in json_object(path, ATTRIBUTES).items()
@@ -185,7 +185,7 @@ def read_attributes(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def json_object(path: Path, description: str) -> Mapping[str, object]:
-    """Read a JSON file that contains one object. `description` is for messages. Raises SpecError."""
+    """Return the object of a JSON file. `description`: the expected content, for messages. Raises SpecError."""
     with open_data(path, description) as file:
         data = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:

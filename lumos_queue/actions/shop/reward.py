@@ -2,7 +2,7 @@
 
     reward = r_type · (attributes found + options found + [price ≤ limit]) / (attributes + options + 1)
 
-An option of the goal is found when a chosen option fits it (`options_found`), so that the reward is at most 1.
+An option of the goal counts as found if a chosen option fits it (`options_found`), so that the reward is at most 1.
 r_type compares the kinds of the two products. The title score is |shared nouns| / |nouns of the goal's title|
 (0.2 for a title without nouns): 0 gives r_type 0, below 0.1 gives 0.1. Otherwise r_type is 1 when the query is the
 same, two parts of the category are common, or the title score is above 0.2; else it is 0.5.
@@ -73,7 +73,7 @@ def reward(goal: Goal, product: Product, price: float, selection: Mapping[str, s
 
 
 def total(kind: float, attributes: int, options: int, fits: bool, all_attributes: int, all_options: int) -> float:
-    """Return the reward by the formula above."""
+    """Return the reward by the formula of this module; `kind` is r_type, `fits` is [price ≤ limit]."""
     return kind * (attributes + options + fits) / (all_attributes + all_options + 1)
 
 
@@ -84,7 +84,7 @@ def title_score(goal_title: str, product_title: str) -> float:
 
 
 def r_type(titles: float, query: bool, category: bool) -> float:
-    """Return 1, 0.5, 0.1 or 0, by the rule above."""
+    """Return r_type (1, 0.5, 0.1 or 0) by the rule of this module; `titles` is the title score."""
     if titles == 0:
         return 0.0
     if titles < HARDLY:
@@ -102,22 +102,22 @@ def attributes_found(goal: Goal, product: Product) -> int:
 
 
 def options_found(goal: Goal, selection: Mapping[str, str]) -> int:
-    """Count the goal's options that fit a chosen option of any group. Both are reduced to their colours first.
+    """Count the goal's options that fit a chosen option of any group. Options with a colour are compared by the colour.
 
-    Another version of that file counts the chosen options, compares sizes word for word, and also counts options that
-    only the product's texts name: its count can exceed the number of the goal's options.
+    Another version of `engine/goal.py` counts the chosen options, compares sizes word for word, and also counts options
+    that only the product's texts name, so that its count can exceed the number of the goal's options.
     """
     colours = [colour(value) for value in selection.values()]
     return sum(any(_fits(colour(option), value) for value in colours) for option in goal.options)
 
 
 def colour(option: str) -> str:
-    """Return the colour in an option; an option without a colour as it is."""
+    """Return the colour that an option contains, else the option."""
     return next((name for name in COLOURS if name in option), option)
 
 
 def _fits(first: str, second: str) -> bool:
-    """Compare as thefuzz does: case and punctuation ignored, the ratio rounded to a whole number."""
+    """Return whether two texts are similar, as thefuzz computes it: without case and punctuation, ratio rounded."""
     return round(fuzz.token_set_ratio(first, second, processor=utils.default_process)) > FITS
 
 

@@ -1,4 +1,4 @@
-"""The products of a shop, with their search: read or generated once, and shared by all episodes of a process."""
+"""Open the products of a shop and their search. All episodes of a process share them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ONE_AT_A_TIME = Lock()  #: episodes that start together open the stock once
 
 
 class Stock:
-    """The products by asin, and the search over them."""
+    """The products of a shop by asin, and the search over them."""
 
     def __init__(self, rows: Iterable[Product | BadRow], name: str):
-        """`name`: of the file, for messages. Raises SpecError when no row is a product."""
+        """`name`: the file's name, for messages. Raises SpecError if no row is a product."""
         self.products: dict[str, Product] = {}
         self.bad = 0  #: rows that are not products
         self.left_out = 0  #: options with the name of a button
@@ -36,7 +36,7 @@ class Stock:
 
 
 def open_stock(tools: Mapping[str, str]) -> Stock:
-    """Return the stock that an agent's tool options name. The first call is slow. Raises SpecError."""
+    """Return the stock that the tool options name. The first call reads or generates it. Raises SpecError."""
     names = ("catalogue", "attributes", "catalogue_sha256", "attributes_sha256")
     with _ONE_AT_A_TIME:
         return _open(*(tools.get(name, "") for name in names))
@@ -44,7 +44,7 @@ def open_stock(tools: Mapping[str, str]) -> Stock:
 
 @lru_cache(maxsize=2)
 def _open(catalogue: str, attributes: str, *_digests: str) -> Stock:
-    """The digests are only part of the cache's key: other content under the same name is another stock."""
+    """Return a stock. The digests only belong to the cache's key, so that changed files give another stock."""
     if not catalogue:
         from lumos_queue.actions.shop.catalogue import products  # only a generated shop needs it
 

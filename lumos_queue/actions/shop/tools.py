@@ -27,11 +27,11 @@ OPTIONS = {
 def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
     """Return the options with absolute paths, the sha256 of the files, and counts of the catalogue. Raises SpecError.
 
-    The counts are those of products, of other rows, and of skipped options (Product.left_out).
+    It counts products, rows that are no products, and skipped options (Product.left_out).
     """
     check_option_names(tools, "webshop", OPTIONS)
     if "attributes" in tools and "catalogue" not in tools:
-        raise SpecError("--tool attributes=… goes with a catalogue: give --tool catalogue=… too, or leave it out.")
+        raise SpecError("--tool attributes=… goes with a catalogue: add --tool catalogue=…, or leave attributes out.")
     options = prepare_ranker(tools)
     for name in FILES.keys() & tools.keys():
         path = from_launch(tools[name]).absolute()
@@ -47,7 +47,7 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_files(tools: Mapping[str, str]) -> None:
-    """Raises SpecError when a file that prepared options name is missing, or has changed since submission."""
+    """Raise SpecError if a file that prepared options name is missing, or has changed since submission."""
     for name in FILES.keys() & tools.keys():
         digest, expected_digest = _sha256(name, from_launch(tools[name])), tools.get(f"{name}_sha256")
         if expected_digest and digest != expected_digest:
@@ -68,6 +68,6 @@ def _sha256(name: str, path: Path) -> str:
 
 @lru_cache(maxsize=8)
 def _digest(path: Path, _mtime_ns: int, _size: int) -> str:
-    """Hash a file once in a process, as long as its size and time stay the same."""
+    """Return a file's sha256. It is computed again only if the file's size or time has changed."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,10 +1,10 @@
-"""Nouns of product titles, without the tagger of WebShop's reward (spaCy's `en_core_web_*`).
+"""Find the nouns of product titles, without the tagger of WebShop's reward (spaCy's `en_core_web_*`).
 
 WebShop counts the nouns and proper nouns of two titles. In a title nearly every word is capitalised, and the tagger
-takes nearly every capitalised word for a proper noun. So in this module every word with letters is a noun,
-unless it is a function word, a number, a participle at the start or about the whole title (`UL Listed`), or a verb
-before its particle (`Slip on`). A measure (`260ml`) counts as one noun; several in a row are a
-list of sizes and count as none.
+takes nearly every capitalised word for a proper noun. So in this module every word with letters is a noun, unless it is
+a function word, a number, a participle at the start of the title or about the whole title (`UL Listed`), or a verb
+before its particle (`Slip on`). A measure (`260ml`) counts as one noun; several measures in a row are a list of sizes
+and do not count.
 
 Evidence: the six title scores that are recorded with real episodes are fractions of exactly the number of nouns that
 this module finds in their goals' titles (24, 17, 11, 17, 7 and 23); the four title scores in WebShop's own tests come

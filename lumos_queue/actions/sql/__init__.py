@@ -1,1 +1,1 @@
-"""The actions of InterCode-SQL: what a database holds, and queries on a throw-away copy of it."""
+"""The actions of InterCode-SQL: they describe a database, and run statements on a throw-away copy of it."""

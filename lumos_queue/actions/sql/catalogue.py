@@ -1,4 +1,4 @@
-"""INFORMATION_SCHEMA, which describes a database to agents: TABLES and COLUMNS of the task's database alone."""
+"""Provide INFORMATION_SCHEMA, which describes a database to agents: only TABLES and COLUMNS of the task's database."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_catalogue(table: exp.Table) -> bool:
 
 
 def keep_to_database(tree: exp.Expr, database: str) -> exp.Expr:
-    """Return a copy of a statement for a server, in which the catalogue contains this database alone."""
+    """Return a copy of a statement for a server. In the copy, the catalogue contains only rows of this database."""
 
     def narrow(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Table) and is_catalogue(node):
@@ -46,7 +46,7 @@ def keep_to_database(tree: exp.Expr, database: str) -> exp.Expr:
 
 
 def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
-    """Change the statement: the catalogue's rows, made from `tables`, replace its name. Returns the statement."""
+    """Replace the catalogue in the statement by rows made from `tables`. Return the statement."""
     for node in list(tree.find_all(exp.Table)):
         if is_catalogue(node):
             names = OFFERED[node.name.casefold()]
@@ -62,7 +62,7 @@ def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
 
 
 def _as_table(query: exp.Select, table: exp.Table) -> exp.Subquery:
-    """Return a query as a replacement of a table, under the table's name in the statement."""
+    """Return a query as a subquery that can replace a table. It has the table's name in the statement."""
     subquery = query.subquery(alias=table.alias_or_name, copy=False)
     subquery.set("joins", table.args.get("joins"))
     return subquery
@@ -93,5 +93,5 @@ def _column_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:
 
 
 def _type(column: TableColumn) -> str:
-    """The type without its sizes."""
+    """Return the column's type without its sizes."""
     return column.type.lower().partition("(")[0].strip()

@@ -1,9 +1,9 @@
-"""The program of the killable child: one request is one statement on a fresh state of one database.
+"""The program of the killable child process. A request is one statement on a fresh copy of a database.
 
     {"text": "SELECT …", "name": "world_1", "file": "/…/world_1.sqlite", "writes": null}
 
-`writes` is null where the database is read only. Otherwise it lists the earlier writes of the episode: they run again,
-on a new copy, before the statement. So no request depends on another, and a child may die at any time.
+`writes` is null if the database is read only. Otherwise it lists the earlier writes of the episode, which run again
+on a new copy before the statement. So no request depends on another, and a child may die at any time.
 The reply has `kind` and the output of that kind of statement, or `error` and `message`.
 """
 
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def handle(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the storable reply to a request. Raises MemoryError and RecursionError, which `serve` answers."""
+    """Return the storable reply to a request. `serve` handles its MemoryError and RecursionError."""
     return {name: storable_json(value) for name, value in _handle(request).items()}
 
 
@@ -90,13 +90,13 @@ def _count_changes(copy: sqlite3.Connection, statement: Statement) -> int:
 
 
 def _run_limited(copy: sqlite3.Connection, statement: str, writes: bool = False) -> ResultRows:
-    """Run a statement, interrupted after its time. One that cannot be interrupted ends this process."""
+    """Run a statement, and interrupt it after its time. If SQLite cannot interrupt it, the kernel ends this process."""
     signal.setitimer(signal.ITIMER_PROF, SECONDS + HARD_SECONDS)
     return run(copy, statement, writes)
 
 
 def _copy(path: Path) -> sqlite3.Connection:
-    """Return the copy of a file, which requests share and never write to."""
+    """Return a copy of a file's database in memory. Requests share the copy, and never write to it."""
     try:
         state = path.stat()
     except OSError as error:

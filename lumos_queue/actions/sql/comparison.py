@@ -1,9 +1,9 @@
-"""Compare texts with numbers as MySQL does: both as numbers, a text as the number that it begins with.
+"""Compare texts with numbers as MySQL does: a text that is compared with a number counts as the number at its start.
 
-`'12abc' = 12` and `'abc' = 0` hold, and `'9' < 10` (MySQL 8.0 Reference Manual, 14.3). SQLite compares such a pair as
-texts, or sorts every text above every number. The kind of a side follows from the columns' declared types, which in
-MySQL are those of the values. SQLite's comparison stays for sides that are not surely text or surely numbers, such as
-dates, and for USING, rows of values, CASE with a value, and an IN list of both texts and numbers.
+`'12abc' = 12`, `'abc' = 0` and `'9' < 10` are true (MySQL 8.0 Reference Manual, 14.3). SQLite compares such a pair as
+texts, or sorts every text above every number. The kind of a side (text or number) follows from the declared types of
+columns, which in MySQL are the types of the values. SQLite's comparison stays if the kind is uncertain, such as for
+dates, and for USING, rows of values, CASE with a value, and an IN list of texts and numbers.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _DECLARED = (
 
 
 def with_numbers(tree: exp.Expr, tables: Tables) -> exp.Expr:
-    """Change the statement: a text that is compared with a number becomes its number. Returns the statement."""
+    """Change each text that the statement compares with a number to the text's number. Return the statement."""
     kinds = Kinds(tree, tables)
     for node in list(tree.find_all(*_PAIRS, exp.Between, exp.In)):
         if isinstance(node.parent, exp.Update) and node.arg_key == "expressions":
@@ -111,7 +111,7 @@ def _take_numbers(nodes: Iterable[exp.Expr]) -> None:
 
 
 class Kinds:
-    """The kinds of the expressions of one statement: NUMBER, TEXT or, where neither is sure, ''."""
+    """The kinds of the expressions of one statement: NUMBER, TEXT, or '' if the kind is uncertain."""
 
     def __init__(self, tree: exp.Expr, tables: Tables):
         self._columns: dict[int, str] = {}
@@ -152,7 +152,7 @@ class Kinds:
         return NUMBER if isinstance(node, _NUMBERS) else TEXT if isinstance(node, _TEXTS) else ""
 
     def _of_alias(self, column: exp.Column) -> str:
-        """Return the kind of an alias of the statement itself, as in HAVING."""
+        """Return the kind of a name that the SELECT itself defines, as in `SELECT age + 1 AS a … HAVING a > 3`."""
         self._columns[id(column)] = ""  # during the search: aliases may refer to each other
         query = column.parent_select
         matches = (
@@ -162,7 +162,7 @@ class Kinds:
         return self._columns[id(column)]
 
     def _common(self, node: exp.Expr) -> str:
-        """Return the common kind of all values that the expression may have; NULL has any kind."""
+        """Return the common kind of all values that the expression may have, except NULL; '' for different kinds."""
         if isinstance(node, exp.Nullif):
             return self.of(node.this)
         if isinstance(node, exp.Coalesce):
@@ -175,7 +175,7 @@ class Kinds:
         return kinds.pop() if len(kinds) == 1 else ""
 
     def _find_kind(self, column: exp.Column, scope: Scope) -> str | None:
-        """Return the kind of a column of the scope's sources; None where no source has it, '' where several differ."""
+        """Return the kind of a column of the scope's sources: None if no source has it, '' if their kinds differ."""
         kinds = {
             kind
             for name, source in scope.sources.items()
@@ -185,7 +185,7 @@ class Kinds:
         return (kinds.pop() if len(kinds) == 1 else "") if kinds else None
 
     def _kind_in(self, source: Any, name: str) -> str | None:
-        """Return the kind of a source's column of that name; None where no such column is known."""
+        """Return the kind of the column `name` of a source; None if the source has no such column."""
         if isinstance(source, exp.Table):
             return self._tables.get(source.name.casefold(), {}).get(name)
         query = source.expression

@@ -1,14 +1,14 @@
 """A SQLite database copied into memory, and one statement run on the copy within limits.
 
-The file is opened read-only and never written. An authorizer of the copy permits listed tables and functions alone,
-whatever the parser made of the statement. Processor time, rows and their JSON text are bounded, and texts have at most
-`MAX_TEXT` bytes. Memory is not bounded here, but by the process's own limit (`lumos_queue.util.sandbox`). A single
-operation inside SQLite may take too long: then the process ends.
+The file is opened read-only and never written. An authorizer of the copy permits only listed tables and functions,
+even if the parser misreads a statement. Processor time, rows and their JSON text are bounded, and texts have at most
+`MAX_TEXT` bytes. The process's limit bounds memory (`lumos_queue.util.sandbox`). If a single operation inside SQLite
+takes too long, the process ends.
 
-Texts compare without regard to case, as with MySQL's collations (spec/lumos.md 9b): columns of the copy always, other
-expressions where `for_sqlite` writes it, in comparisons, sorting and grouping. Case counts for letters outside ASCII,
-for expressions other than columns in SELECT DISTINCT, UNION, INTERSECT, EXCEPT, MIN and MAX, and for INSTR, REPLACE and
-FIELD.
+Comparisons of texts ignore case, as MySQL's collations do (spec/lumos.md 9b): always for columns of the copy, and for
+other expressions where `for_sqlite` adds it, in comparisons, sorting and grouping. Case still matters for letters
+outside ASCII; for expressions other than columns in SELECT DISTINCT, UNION, INTERSECT, EXCEPT, MIN and MAX; and for
+INSTR, REPLACE and FIELD.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ResultRows:
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """Return a copy of a database in memory. Raises ActionError of kind no_database for a missing or another file."""
+    """Return a copy of a database in memory. Raises ActionError of kind no_database for a file that is no database."""
     try:
         if path.stat().st_size > MAX_FILE:
             raise ActionError("no_database", f"the database has more than {MAX_FILE >> 20} MiB")
@@ -116,7 +116,7 @@ def _copy_table(copy: sqlite3.Connection, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column as the file declares it. `key`: its position in the primary key, 0 for a column outside the key."""
+    """A column as the file declares it. `key`: its position in the primary key from 1, or 0 outside of the key."""
 
     name: str
     type: str
@@ -134,7 +134,7 @@ def read_tables(copy: sqlite3.Connection) -> Tables:
 
 
 def table_columns(connection: sqlite3.Connection, table: str, schema: str = "main") -> list[TableColumn]:
-    """Return the columns in order; none for an unknown table."""
+    """Return the columns of a table in order; [] for an unknown table."""
     rows = connection.execute(f"PRAGMA {schema}.table_xinfo({quote_name(table)})").fetchall()
     return [
         TableColumn(name, kind if _TYPE.fullmatch(kind or "") else "", bool(not_null), default, key)
@@ -162,16 +162,16 @@ def table_names(connection: sqlite3.Connection) -> list[str]:
 
 
 def copy_database(copy: sqlite3.Connection) -> sqlite3.Connection:
-    """Return a copy of the copy, for writes."""
+    """Return a second copy of a database for writes, because all requests share the first copy."""
     writable_copy = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
     copy.backup(writable_copy)
     return writable_copy
 
 
 def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> ResultRows:
-    """Run one statement that `dialect` wrote. Raises ActionError of kind sql_error, refused, timeout or too_large.
+    """Return the rows of one statement that `dialect` wrote. Raises MemoryError at the process's limit of memory.
 
-    Raises MemoryError at the process's limit of memory.
+    Raises ActionError of kind sql_error, refused, timeout or too_large.
     """
     tables = {name.casefold() for name in table_names(copy)}
     deadline = time.process_time() + SECONDS
@@ -196,7 +196,7 @@ def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Resul
 
 
 def _authorizer(tables: set[str], writes: bool) -> Callable[[int, str | None, str | None, str | None, str | None], int]:
-    """Return SQLite's authorizer, which permits only the operations below."""
+    """Return a function with which SQLite checks each operation: it permits only `tables` and listed functions."""
 
     def decide(action: int, first: str | None, second: str | None, schema: str | None, inner: str | None) -> int:
         if action == sqlite3.SQLITE_SELECT:

@@ -1,4 +1,4 @@
-"""Requests to the child process, for actions and scores."""
+"""Send statements to the child processes, for actions and for scores."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ class Databases:
     """Runs statements on throw-away copies of databases, in killable processes."""
 
     def __init__(self, tools: Tools, settings: Settings | None = None, children: int = CHILDREN):
-        """Raises SpecError when the file of LUMOS_API_KEYS, which has the server's account, cannot be read."""
+        """Raises SpecError if the file of LUMOS_API_KEYS, which contains the server's account, cannot be read."""
         self.tools = tools
         self._server = open_access(tools.server, settings) if tools.server else None
         self._sandbox = new_sandbox(children)
 
     async def ask(self, database: object, text: str, writes: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return the child's storable reply. `writes`: the episode's earlier ones; None if it is read only.
+        """Return the child's storable reply to the statement `text`.
 
-        Raises ActionError, and InfrastructureError when a server or the child itself cannot work.
+        `writes`: the episode's earlier writes; None if the database is read only. Raises ActionError, and
+        InfrastructureError if a server or the child process cannot work.
         """
         request: dict[str, Any] = {"text": text, "writes": writes, **self.tools.locate(database)}
         if self._server is not None:
@@ -52,5 +53,5 @@ class Databases:
         return reply
 
     async def close(self) -> None:
-        """End the processes."""
+        """End the child processes."""
         await self._sandbox.close()

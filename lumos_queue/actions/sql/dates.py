@@ -1,7 +1,7 @@
-"""MySQL's STR_TO_DATE, DATE_FORMAT and FROM_UNIXTIME for SQLite, which has no such formats.
+"""MySQL's functions STR_TO_DATE, DATE_FORMAT and FROM_UNIXTIME for SQLite, which has no such formats.
 
-Rules: MySQL 8.0 Reference Manual, 14.7, in its default mode, where a date with a zero month or day is NULL.
-The time zone is UTC. Not covered: week numbers in STR_TO_DATE, and %U, %V and %X; such a format is an error.
+The rules are those of the MySQL 8.0 Reference Manual, 14.7, in the default mode: a date with month or day 0 is NULL.
+The time zone is UTC. Week numbers in STR_TO_DATE, and %U, %V and %X, are not covered: such a format is an error.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ _ELEMENT = re.compile(r"%(.)|(.)", re.DOTALL)
 
 
 def str_to_date(text: Any, form: Any) -> str | None:
-    """Return the date, the time or both that `form` finds in the text, as MySQL writes them; None without a match.
+    """Return the date, the time or both that a text in the format `form` means, as MySQL writes them; else None.
 
-    The text may be shorter or longer than the form. Raises ValueError for a part that is not covered.
+    The text may be shorter or longer than the format. Raises ValueError for a part that is not covered.
     """
     if text is None or form is None:
         return None
@@ -79,7 +79,7 @@ def str_to_date(text: Any, form: Any) -> str | None:
 
 
 def date_format(value: Any, form: Any) -> str | None:
-    """Return a date in the parts of `form`; None for other texts. Raises ValueError for a part that is not covered."""
+    """Return a date in the format `form`; None if `value` is no date. Raises ValueError for an uncovered part."""
     match = None if value is None or form is None else _STORED.fullmatch(str(value))
     if match is None:
         return None
@@ -92,9 +92,9 @@ def date_format(value: Any, form: Any) -> str | None:
 
 
 def from_unixtime(seconds: Any, form: Any = "") -> str | None:
-    """Return the time so many seconds after the start of 1970, UTC; None out of the range 0 to LAST_SECOND.
+    """Return the time that is `seconds` after the start of 1970, UTC; None outside the range 0 to LAST_SECOND.
 
-    A text that is no number counts as 0.
+    The time has the format `form`, if any. A text that is no number counts as 0.
     """
     if seconds is None or form is None:
         return None
@@ -115,7 +115,7 @@ def from_unixtime(seconds: Any, form: Any = "") -> str | None:
 
 
 def _read_fields(text: str, form: str) -> dict[str, int] | None:
-    """Return the fields of the text; None where it does not match. Spaces before each element are skipped."""
+    """Return the fields (year, month, …) of a text in the format `form`, skipping spaces; None if it does not match."""
     fields: dict[str, int] = {}
     position = 0
     for match in _ELEMENT.finditer(form):
@@ -142,7 +142,7 @@ def _read_fields(text: str, form: str) -> dict[str, int] | None:
 
 
 def _number(letter: str, part: str) -> int:
-    """Return the number that a part of a text means."""
+    """Return the number of a part of a text, such as 3 for `Mar`. `letter`: the part's letter in the format."""
     if letter in "Mb":
         return 1 + [month[:3].lower() for month in _MONTHS].index(part[:3].lower())
     if letter in "Waw":
@@ -227,7 +227,7 @@ def _ordinal(day: int) -> str:
 
 
 def _monday_week(moment: datetime) -> int:
-    """Return the week of the year. Week 1 is the first with more than three days of the year; 0 is before it."""
+    """Return the week of the year. Week 1 is the first week with more than three days of the year; 0 is before it."""
     year, week, _ = moment.isocalendar()
     if year == moment.year:
         return week

@@ -1,6 +1,6 @@
-"""Statements in MySQL's dialect: sqlglot reads, checks and writes them for both databases (spec/lumos.md 5.6).
+"""Read statements in MySQL's dialect with sqlglot, check them, and write them for MySQL and SQLite (spec/lumos.md 5.6).
 
-A database runs the statement that the parser understood, written anew without comments: a text that MySQL and the
+A database runs the statement that the parser understood, written again without comments. So a text that MySQL and the
 parser read differently (`/*! … */`, odd quotes) never reaches a database unchanged. The database checks a second time.
 """
 
@@ -59,7 +59,7 @@ _CLOCKS = (
 
 
 class _MySQL(MySQL):
-    """MySQL, which writes REPLACE instead of INSERT OR REPLACE."""
+    """sqlglot's MySQL dialect, changed to write REPLACE instead of INSERT OR REPLACE."""
 
     class Generator(MySQL.Generator):
         def insert_sql(self, expression: exp.Insert) -> str:
@@ -79,7 +79,7 @@ class Statement:
     defines: bool = False  #: whether it changes the definition of tables: MySQL cannot roll that back
 
     def sqlite(self, tables: Tables) -> str:
-        """Return the statement for a copy with these tables. Raises ActionError where SQLite cannot express it."""
+        """Return the statement for a SQLite copy with these tables. Raises ActionError if SQLite cannot express it."""
         assert self.tree is not None
         try:
             return for_sqlite.write_for_sqlite(self.tree, self.database, tables)
@@ -129,12 +129,12 @@ def _read(text: str) -> exp.Expr:
 
 
 def _is_remark(tree: exp.Expr) -> bool:
-    """Whether the tree consists of comments after a semicolon. MySQL runs the content of `/*! … */`."""
+    """Return whether the tree is only comments after a semicolon, without `/*! … */`, whose content MySQL runs."""
     return isinstance(tree, exp.Semicolon) and not any(_RUN_COMMENT.match(text) for text in tree.comments or ())
 
 
 def _in_other_words(tree: exp.Expr) -> exp.Expr:
-    """Rewrite REPLACE INTO, which the parser does not read, and TRUNCATE, which MySQL cannot roll back."""
+    """Rewrite REPLACE INTO, which the parser cannot read, and TRUNCATE, which MySQL cannot roll back."""
     if isinstance(tree, exp.Command) and tree.name.upper() == "REPLACE":
         rest = re.sub(r"^\s*INTO\b", "", tree.text("expression"), flags=re.IGNORECASE)
         return sqlglot.parse_one(f"INSERT OR REPLACE INTO {rest}", read="mysql")
@@ -157,7 +157,7 @@ def _show(tree: exp.Show, database: str) -> Statement:
 
 
 def _write(kind: str, tree: exp.Expr, database: str) -> Statement:
-    """Write the tree for both databases, after a check for forbidden parts."""
+    """Return the statement of a tree, after a check for forbidden parts."""
     try:
         _check(tree, database)
         mysql = catalogue.keep_to_database(tree, database).sql(_MySQL, comments=False, identify=True)
@@ -167,7 +167,7 @@ def _write(kind: str, tree: exp.Expr, database: str) -> Statement:
 
 
 def _check(tree: exp.Expr, database: str) -> None:
-    """Raises ActionError for forbidden parts. Removes hints and the name of the database from the tree."""
+    """Raise ActionError for forbidden parts. Remove hints and the name of the database from the tree."""
     for node in list(tree.walk()):
         for kind, name in _FORBIDDEN.items():
             if isinstance(node, kind):

@@ -22,9 +22,9 @@ _ALTERS = (exp.ColumnDef, exp.RenameColumn, exp.AlterRename, exp.Drop)
 
 
 class _Dialect(SQLite):
-    """SQLite with names in backticks: SQLite takes an unknown name in double quotes as a text.
+    """sqlglot's SQLite dialect with names in backticks: SQLite reads an unknown name in double quotes as a text.
 
-    LEFT and RIGHT are keywords of SQLite, not functions. New columns ignore case like the other columns of a copy.
+    LEFT and RIGHT are renamed, because SQLite has such keywords. New columns ignore case like all columns of a copy.
     """
 
     class Tokenizer(SQLite.Tokenizer):
@@ -44,7 +44,7 @@ class _Dialect(SQLite):
         }
 
         def mysql_format(self, expression: exp.Expr) -> str | None:
-            """Return a format in MySQL's letters, which the parser has translated."""
+            """Return a date format in MySQL's letters, because the parser has translated them."""
             return self.format_time(expression, MySQL.INVERSE_TIME_MAPPING, MySQL.INVERSE_TIME_TRIE)
 
         def columndef_sql(self, expression: exp.ColumnDef, sep: str = " ") -> str:
@@ -64,7 +64,7 @@ def write_for_sqlite(tree: exp.Expr, database: str, tables: Tables) -> str:
 
 
 def _unsupported_clause(tree: exp.Expr) -> str:
-    """Return the clause of a write that SQLite does not support; '' if there is none."""
+    """Return a description of a write's clause that SQLite does not support; '' if there is no such clause."""
     if isinstance(tree, exp.Insert) and tree.args.get("conflict"):
         return "ON DUPLICATE KEY UPDATE"
     if isinstance(tree, (exp.Update, exp.Delete)):
@@ -126,7 +126,7 @@ def _without_case(tree: exp.Expr) -> exp.Expr:
 
 
 def _may_be_text(node: exp.Expr) -> bool:
-    """Whether a node may be one text: no number (`GROUP BY 1` names a column), and without a collation of its own."""
+    """Return whether a node may be one text without a collation; it is no number (`GROUP BY 1` names a column)."""
     while isinstance(node, exp.Paren):
         node = node.this
     if isinstance(node, exp.Subquery):

@@ -35,14 +35,14 @@ def _part_of_date(start: int, end: int) -> Callable[[Any], int | None]:
 
 
 def _regexp(pattern: Any, text: Any) -> bool | None:
-    """`text REGEXP pattern`, ignoring case as MySQL's collations do."""
+    """Return the value of `text REGEXP pattern`, ignoring case as MySQL's collations do."""
     if pattern is None or text is None:
         return None
     return re.search(str(pattern), str(text), re.IGNORECASE) is not None
 
 
 def _substring_index(text: Any, mark: Any, count: Any) -> str | None:
-    """Return the text before the count-th mark; a negative count counts from the end."""
+    """Return the text before the count-th mark; for a negative count, the text after that mark from the end."""
     if text is None or mark is None or count is None:
         return None
     parts, number = str(text).split(str(mark)) if mark else [""], int(count)
@@ -64,7 +64,7 @@ def _concat_ws(mark: Any, *texts: Any) -> str | None:
 
 
 def _field(target: Any, *choices: Any) -> int:
-    """Return the position of a value in a list, from 1; 0 if it is not in it."""
+    """Return the position of `target` among the choices, from 1; 0 if it is not among them."""
     return next((position for position, choice in enumerate(choices, 1) if choice is not None and choice == target), 0)
 
 

@@ -1,7 +1,7 @@
 """The actions of InterCode-SQL: `R1 = SHOW TABLES`, fragments that are echoed, and statements on a throw-away copy.
 
-A query that succeeds is a submission, also with no rows. The episode ends with the last submission that the agent may
-make, `--tool turns`. A query that fails submits nothing.
+A query that succeeds is a submission, even without rows; a query that fails is not. The episode ends after as many
+submissions as `--tool turns` allows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ MAX_SHOWN = 2000  #: characters of a result in a prompt
 
 
 class SqlActions:
-    """The actions. Databases are SQLite files or on a server; see `tools.OPTIONS`. No statement changes them."""
+    """The actions of InterCode-SQL, with the options in `tools.OPTIONS`.
+
+    The databases are SQLite files or on a server. No statement changes them.
+    """
 
     domain = "intercode_sql"
     roles: tuple[str, ...] = ()
@@ -43,10 +46,10 @@ class SqlActions:
 
 
 class SqlSession(ActionSession):
-    """One episode's database. The session has no state of its own: the episode's actions contain all writes.
+    """Runs the statements of one episode. The session has no state, because the episode's actions contain all writes.
 
-    A resumed episode needs no rebuilding: each statement begins with a new copy and the earlier writes. A write that
-    does not change what is recorded raises Diverged.
+    Each statement begins with a new copy and the earlier writes, also in a resumed episode. If a repeated write changes
+    another number of rows than the recorded number, Diverged is raised.
     """
 
     def __init__(self, databases: Databases, database: object):
@@ -81,7 +84,7 @@ def _query(reply: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(reply: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Return the value of a statement that submits nothing."""
+    """Return the value of a statement that is no query, and so no submission."""
     match reply["kind"]:
         case "write":
             count = reply["changed"]
@@ -94,7 +97,7 @@ def _value(reply: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def show_rows(rows: list[list[Any]]) -> str:
-    """Return the rows as InterCode prints them, truncated: `[('Joe', 3), ('Ann', 4)] and 18 more rows`."""
+    """Return the rows as InterCode prints them, up to MAX_SHOWN characters: `[('Joe', 3)] and 18 more rows`."""
     lines, length = [], 0
     for row in rows:
         line = repr(tuple(row))

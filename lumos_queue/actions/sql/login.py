@@ -1,13 +1,13 @@
 """Log in at a MySQL server that a job names, without revealing the password to a server that must not have it.
 
-Beyond loopback nothing about the account is sent before TLS has verified the server's certificate for its host name.
-The permitted methods then depend on the source of the account (docs/decisions/0049):
+Nothing about the account is sent to another machine before TLS has verified the server's certificate for its host name.
+The permitted login methods depend on the source of the account (docs/decisions/0049):
 
 - a line of LUMOS_API_KEYS that names this server: the server may get the password itself, inside TLS;
 - LUMOS_MYSQL_USER, for any port of loopback: only methods that do not reveal the password.
 
-TLS accepts any certificate for a line about loopback: few servers have a certificate for `localhost`, and no other
-machine is on the way. Any other name needs its certificate, even if it is the name of a loopback address.
+For a line about loopback, TLS accepts any certificate: few servers have a certificate for `localhost`, and the
+connection does not leave the machine. Any other name needs a certificate, even if it is the name of a loopback address.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ CONNECT_SECONDS = 10
 
 
 def open_connection(server: Mapping[str, Any], database: str) -> Any:
-    """Return the connection of pymysql, logged in. `server` is what `ServerAccess.describe` returns.
+    """Log in, and return pymysql's connection. `server` is the dictionary that `ServerAccess.describe` returns.
 
-    Raises InfrastructureError, and pymysql's errors for what the server answers to the login.
+    Raises InfrastructureError, and an error of pymysql if the server refuses the login.
     """
     origin, bound = server["origin"], server["bound"]
     tcp_socket = asyncio.run(_connect(origin, server["addresses"]))
@@ -84,7 +84,7 @@ async def _connect(origin: str, addresses: Sequence[Sequence[Any]]) -> socket.so
 
 
 def _log_in(connection: Any, tcp_socket: socket.socket, server: Mapping[str, Any]) -> None:
-    """Raises InfrastructureError for a failure of TLS or of the protocol, and pymysql's other errors."""
+    """Log in. Raises InfrastructureError if TLS or the protocol fails, and pymysql's errors for other failures."""
     origin, host = server["origin"], server["host"]
     try:
         connection.connect(tcp_socket)

@@ -1,7 +1,7 @@
-"""The ways to log in at a MySQL server: the server chooses, and this process refuses those that reveal the password.
+"""The methods to log in at a MySQL server. The server chooses, and this process refuses to reveal the password.
 
-By itself pymysql sends the password in clear text to a server that asks for it (`mysql_clear_password`, `dialog`), and
-encrypts it with any RSA key that the server sends (`sha256_password`, `caching_sha2_password`).
+Without this module, pymysql sends the password in clear text to a server that requests it (`mysql_clear_password`,
+`dialog`), and encrypts it with any RSA key that the server sends (`sha256_password`, `caching_sha2_password`).
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ _FAST_OK, _WHOLE_LOGIN = b"\x01\x03", b"\x01\x04"  #: a server's answers to the 
 
 
 class LoginMethods(dict[str, Any]):
-    """The `auth_plugin_map` of pymysql: a factory of the handler for each method; None: pymysql's own handler."""
+    """The `auth_plugin_map` of pymysql: it maps methods to factories of handlers, or to None for pymysql's handler."""
 
     def __init__(self, server: str, reveal: bool):
-        """`reveal`: the server may get the password itself, inside TLS."""
+        """`reveal`: whether the server may get the password itself, inside TLS."""
         super().__init__({CACHING_SHA2: partial(CachingSha2, server, reveal)})
         if reveal:
             self.update({method: partial(PasswordInTls, server, method) for method in PASSWORDS})
         self._server = server
 
     def get(self, name: str | bytes, default: Any = None) -> Any:
-        """Return the factory for a method that a server names: a Refusal for every method that is not allowed."""
+        """Return the factory for the method that a server requests. Methods that are not allowed give a Refusal."""
         method = name.decode("ascii", "backslashreplace") if isinstance(name, bytes) else name
         return None if method in CHALLENGES else super().get(method, partial(Refusal, self._server, method))
 
 
 class Refusal:
-    """Refuses a method when the server asks for it."""
+    """Handles a method that is not allowed: it raises InfrastructureError if the server requests the method."""
 
     def __init__(self, server: str, method: str, connection: Any):
         self._server, self._method = server, method
@@ -51,7 +51,7 @@ class Refusal:
 
 
 class PasswordInTls:
-    """A method that sends the password itself."""
+    """Handles a method that sends the password itself."""
 
     def __init__(self, server: str, method: str, connection: Any):
         self._server, self._method, self._connection = server, method, connection
@@ -62,13 +62,13 @@ class PasswordInTls:
 
 
 class CachingSha2:
-    """MySQL 8's usual method: a challenge while the server remembers the account, else the password itself."""
+    """Handles MySQL 8's usual method: a challenge if the server remembers the account, else the password itself."""
 
     def __init__(self, server: str, reveal: bool, connection: Any):
         self._server, self._reveal, self._connection = server, reveal, connection
 
     def authenticate(self, packet: Any) -> Any:
-        """Return the server's last packet. Raises InfrastructureError where the server must not get the password."""
+        """Return the server's last packet. Raises InfrastructureError if the server must not get the password."""
         if packet.is_auth_switch_request():
             nonce = packet.read_all()[:NONCE_BYTES]
             packet = exchange(self._connection, answer_challenge(self._connection.password, nonce))
@@ -88,7 +88,7 @@ class CachingSha2:
 
 
 def send_password(connection: Any, server: str) -> Any:
-    """Return the server's answer to the password itself. Raises InfrastructureError without TLS."""
+    """Send the password itself and return the server's answer. Raises InfrastructureError without TLS."""
     if not connection._secure:
         raise InfrastructureError(
             f"The MySQL server {server} asks for the password itself and offers no TLS: turn TLS on there, or use an "
@@ -98,13 +98,13 @@ def send_password(connection: Any, server: str) -> Any:
 
 
 def exchange(connection: Any, data: bytes) -> Any:
-    """Send a packet, and return the next one of the server."""
+    """Send a packet, and return the server's next packet."""
     connection.write_packet(data)
     return connection._read_packet()
 
 
 def answer_challenge(password: bytes, nonce: bytes) -> bytes:
-    """Return SHA256(password) XOR SHA256(SHA256(SHA256(password)) + nonce); nothing without a password."""
+    """Return SHA256(password) XOR SHA256(SHA256(SHA256(password)) + nonce); b"" for an empty password."""
     if not password:
         return b""
     once = hashlib.sha256(password).digest()

@@ -1,9 +1,9 @@
 """Run statements on a MySQL or MariaDB server, each in a transaction that is always rolled back.
 
-The server's data never changes. Reads use a read-only transaction. Where writes are allowed, the episode's earlier
-writes run again first, in the same transaction. A server can roll back neither statements that define tables nor tables
-of an engine without transactions: both are refused. A column whose default is the current time has another value when
-the writes run again. The account should have no other rights.
+The server's data never changes. Reads use a read-only transaction. If writes are allowed, the episode's earlier writes
+run again first, in the same transaction. Statements that define tables are refused, and so are all writes to a database
+that has tables of an engine without transactions, because a server cannot roll them back. A column whose default is the
+current time gets a new value each time the writes run again. The account should have no other rights.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ _OVERTIME = frozenset((1969, 3024))
 
 
 def answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reply, as the child's `_answer`. Raises ActionError, and InfrastructureError for a failing server."""
+    """Return the server's reply to a request, in the form of the child's replies.
+
+    Raises ActionError, and InfrastructureError if the server fails.
+    """
     import pymysql
 
     from lumos_queue.actions.sql.login import open_connection  # children that read files need no network modules
@@ -53,7 +56,7 @@ def answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _limit(cursor: Any) -> None:
-    """Set the time limit: MySQL has milliseconds for statements that read, MariaDB seconds for all."""
+    """Set the time limit of statements, which is in milliseconds for MySQL (reads only) and in seconds for MariaDB."""
     cursor.execute("SELECT VERSION()")
     ((version,),) = cursor.fetchall()
     if "mariadb" in version.lower():
@@ -117,7 +120,7 @@ def _fetch(cursor: Any, text: str) -> ResultRows:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON; a decimal becomes a number."""
+    """Return a value of a row as a JSON value: decimals become numbers, dates become texts."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, bytes):

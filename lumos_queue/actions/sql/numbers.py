@@ -9,7 +9,7 @@ _BEGINNING = re.compile(r"\s*([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[
 
 
 def number_of(value: Any) -> Any:
-    """Return the number at the start of a text, 0 if there is none; other values as they are."""
+    """Return the number at the start of a text, 0 without one. Values that are no texts are returned unchanged."""
     if not isinstance(value, str):
         return value
     match = _BEGINNING.match(value)

@@ -19,7 +19,7 @@ _KINDS = (
 
 
 def kind_of(declaration: str) -> str:
-    """Return TEXT, NUMBER, TIME, BOOLEAN or OTHERS, as Spider's tables.json names a column's type."""
+    """Return the kind of a declared type (TEXT, NUMBER, TIME, BOOLEAN or OTHERS), as in Spider's tables.json."""
     declaration = declaration.lower()
     if not declaration:
         return "TEXT"
@@ -39,7 +39,7 @@ def write_tables(tables: list[tuple[str, list[TableColumn]]]) -> str:
 
 
 def describe_table(connection: sqlite3.Connection, table: str, database: str) -> list[list[Any]]:
-    """Return a row for each column. Raises ActionError for an unknown table."""
+    """Return the rows of DESCRIBE, one for each column of a table. Raises ActionError for an unknown table."""
     names = {name.casefold(): name for name in table_names(connection)}
     if table.casefold() not in names:
         raise ActionError("sql_error", f"Table '{database}.{table[:60]}' doesn't exist")
@@ -57,10 +57,10 @@ def describe_table(connection: sqlite3.Connection, table: str, database: str) ->
 
 
 def is_required(column: TableColumn) -> bool:
-    """Whether the column is never NULL."""
+    """Return whether the column cannot be NULL."""
     return column.required or bool(column.key)
 
 
 def default_text(column: TableColumn) -> str | None:
-    """Return the default as MySQL shows it: without quotes, None without a default."""
+    """Return the column's default as MySQL shows it, without quotes; None without a default."""
     return column.default.strip("'") if column.default and column.default.upper() != "NULL" else None

@@ -1,4 +1,4 @@
-"""The MySQL server that a job names: its account, and the addresses that may be used.
+"""Find the account of the MySQL server that a job names, and check the addresses of the server.
 
 The child connects (`login.py`) to an address that this module has checked. docs/decisions/0049 has the reasons.
 """
@@ -54,9 +54,9 @@ class ServerAccess:
 
 
 def open_access(origin: Origin, settings: Settings | None) -> ServerAccess:
-    """Return the access to a server, with the account of its line, else with the account of the settings.
+    """Return the access to a server: with the account in the file of LUMOS_API_KEYS, else that of LUMOS_MYSQL_USER.
 
-    Raises SpecError when the file of LUMOS_API_KEYS or LUMOS_ENDPOINT_HOSTS cannot be read.
+    Raises SpecError if the file of LUMOS_API_KEYS or LUMOS_ENDPOINT_HOSTS cannot be read.
     """
     if settings is None:
         return ServerAccess(origin, Hosts(), None)

@@ -30,7 +30,7 @@ _NAME = re.compile(r"\w[\w $-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The parsed options. Either `databases` or `server` is set."""
+    """The parsed options of the SQL actions. Either `databases` or `server` is set."""
 
     databases: Path | None
     server: Origin | None
@@ -38,9 +38,9 @@ class Tools:
     turns: int
 
     def locate(self, database: object) -> dict[str, Any]:
-        """Return the name of a database and, unless it is a server's, its file, for a request.
+        """Return the part of a request that names a database: `name`, and `file` unless it is on a server.
 
-        Raises ActionError for a text that is no name of a database.
+        Raises ActionError if `database` cannot be the name of a database.
         """
         if not isinstance(database, str) or not _NAME.fullmatch(database):
             raise ActionError("no_database", f"no database can be called {str(database)[:60]!r}")
@@ -62,7 +62,7 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
 
 
 def open_tools(tools: Mapping[str, str]) -> Tools:
-    """Parse the options of `prepare_tools`. Raises SpecError when the files have changed since submission."""
+    """Parse the options that `prepare_tools` returned. Raises SpecError if the files have changed since submission."""
     read = _read(tools)
     if read.databases is not None and (expected_digest := tools.get("databases_sha256")) is not None:
         digest = folder_digest(read.databases)
@@ -76,7 +76,7 @@ def open_tools(tools: Mapping[str, str]) -> Tools:
 
 def _read(tools: Mapping[str, str]) -> Tools:
     if ("databases" in tools) == ("mysql" in tools):
-        raise SpecError("The domain 'intercode_sql' needs --tool databases=FOLDER or --tool mysql=URL, one of them.")
+        raise SpecError("The domain 'intercode_sql' needs exactly one of --tool databases=FOLDER and --tool mysql=URL.")
     writes, turns = tools.get("writes", "no"), tools.get("turns", "1")
     if writes not in ("yes", "no"):
         raise SpecError(f"--tool writes={writes}: expected 'yes' or 'no'.")
@@ -97,7 +97,7 @@ def _server(url: str) -> Origin:
         raise SpecError(f"--tool mysql: {error}. Expected mysql://HOST:PORT.") from None
     if credentials:
         raise SpecError(
-            f"--tool mysql holds a user or password: write a line '{EXAMPLE}' into the file of LUMOS_API_KEYS instead."
+            f"--tool mysql has a user or password: write a line '{EXAMPLE}' into the file of LUMOS_API_KEYS instead."
         )
     try:
         if parts.path.strip("/") or parts.query or parts.fragment:
@@ -110,13 +110,13 @@ def _server(url: str) -> Origin:
 
 
 def database_files(folder: Path) -> dict[str, Path]:
-    """Return the files of the databases in a folder, by name, in the order of names."""
+    """Return a map from the databases' names in a folder to their files, in the order of names."""
     files = {path.name: path / f"{path.name}.sqlite" for path in sorted(folder.iterdir()) if path.is_dir()}
     return {name: path for name, path in files.items() if path.is_file()}
 
 
 def folder_digest(folder: Path) -> str:
-    """Return the sha256 of the names and contents of the databases. Raises SpecError when there are none."""
+    """Return the sha256 of the names and contents of a folder's databases. Raises SpecError if there is no database."""
     try:
         files = tuple((name, path, *_signature(path)) for name, path in database_files(folder).items())
         if not files:
@@ -133,7 +133,7 @@ def _signature(path: Path) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=8)
 def _digest(folder: Path, files: tuple[tuple[Any, ...], ...]) -> str:
-    """Hash the files once in a process, as long as their sizes and times stay the same."""
+    """Return the files' sha256. It is computed again only if a file's size or time has changed."""
     whole = hashlib.sha256()
     for name, path, *_ in files:
         with open_regular(path, folder) as file:

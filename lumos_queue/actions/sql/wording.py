@@ -1,4 +1,4 @@
-"""Distinguish statements from fragments, which are only echoed. This module runs and parses nothing."""
+"""Distinguish statements from fragments, which are only echoed. This module neither runs nor parses statements."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _COMMENT = re.compile(r"\s*(?:/\*|--|#)")
 
 
 def is_statement(text: str) -> bool:
-    """Whether the text is a statement. `name FROM singer` and `WHERE age > 30` are parts of a later statement.
+    """Return whether the text is a statement. Fragments such as `WHERE age > 30` are parts of a later statement.
 
-    A text that begins with a comment counts as a statement: the parser reads what follows the comment.
+    A text that begins with a comment counts as a statement, because the parser reads what follows the comment.
     """
     if _COMMENT.match(text):
         return True
