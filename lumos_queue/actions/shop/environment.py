@@ -77,7 +77,7 @@ class Visit:
     def choice(self, target: str) -> str:
         """Return the clickable text of the page that `target` means.
 
-        Case, spaces, punctuation, quotes and `color: ` before an option are ignored. Raises ActionError for other texts.
+        Ignores case, spaces, punctuation, quotes and `color: ` before an option. Raises ActionError for another text.
         """
         moves = self.page.moves
         text = " ".join(target.lower().split())

@@ -1,1 +1,1 @@
-"""Functions of documented APIs, as tool agents call them."""
+"""The functions of documented APIs that tool agents call."""

@@ -1,4 +1,4 @@
-"""The sources of answers: records first, and without a record the source that the option `answers` names."""
+"""Find the answer to a request: in records, else from the source that the option `answers` names."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class AnswerSource(Protocol):
     """A source of answers: records, or the generated APIs of a task."""
 
     def find(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        """Return the answer to the nth equal request, counted from 0; None where there is none."""
+        """Return the answer to the nth equal request, counted from 0; None if the source has no answer."""
         ...
 
     def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        """Return the answer to the most similar request of the same API; None where there is none."""
+        """Return the answer to the most similar request of the same API; None if the source has no such request."""
         ...
 
     def examples(self, function: Function, limit: int) -> list[Record]:
-        """Return up to `limit` calls of the API."""
+        """Return up to `limit` recorded calls of the function's API."""
         ...
 
 
@@ -47,7 +47,10 @@ async def find_answer(
     sources: Sequence[AnswerSource],
     context: StepContext,
 ) -> Answer:
-    """Return the answer to the nth equal request. `sources`: in the order of the search."""
+    """Return the answer to the nth equal request, counted from 0. The sources are searched in their order.
+
+    `mode`: the value of the option `answers`, which decides what answers a request without a record.
+    """
     for source in sources:
         if (answer := source.find(function, arguments, nth)) is not None:
             return answer

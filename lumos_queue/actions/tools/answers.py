@@ -1,4 +1,4 @@
-"""Answers of APIs: an error and a response, in the form that is stored and in the form that is sent to a model."""
+"""Answers of APIs: an error and a response. They have a form that is stored, and a form that is sent to a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _write_json = json.JSONEncoder(ensure_ascii=False).encode  # made once, not for 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a call. Its status follows from the code, else from the error (statuses.py)."""
+    """The answer to a call. `status`, the code or the error determines the status (statuses.py)."""
 
     error: str = ""
     response: Any = ""  #: JSON
@@ -30,7 +30,7 @@ class Answer:
     status: str = ""  #: where it follows from neither code nor error
 
     def execution(self) -> Execution:
-        """Return the execution that records the call, with the body up to MAX_BODY characters."""
+        """Return the execution that records the call. Its body has at most MAX_BODY characters."""
         status, message = self.status or status_of_answer(self.error, self.code), self.message
         try:
             body = envelope(self.error, self.response)
@@ -46,12 +46,15 @@ class Answer:
 
 
 def envelope(error: str, response: Any) -> str:
-    """Return the JSON text of an answer. Raises RecursionError, TypeError and ValueError for what is no JSON value."""
+    """Return the JSON text of an answer. Raises RecursionError, TypeError or ValueError if it cannot be JSON."""
     return _write_json(storable_json({"error": error, "response": response}))
 
 
 def observe(body: str, code: int | None, limit: int) -> tuple[str, dict[str, Any]]:
-    """Return the text of a body for a model, at most `limit` characters and CUT, and the value that stores both."""
+    """Return the text of a body for a model, and the value that stores text and body.
+
+    The text has at most `limit` characters, and ends in CUT if the body is longer.
+    """
     body = storable(body)[0]
     if len(body) <= limit:
         return body, {"kind": "observation", "text": body, "code": code}
@@ -60,7 +63,7 @@ def observe(body: str, code: int | None, limit: int) -> tuple[str, dict[str, Any
 
 
 def body_of(execution: Execution) -> tuple[str, int | None]:
-    """Return the body and the code of a call's execution. Without a body, the reason of the failure replaces it."""
+    """Return the body and the code of a call's execution. If there is no body, it is made from the failure's reason."""
     value: Mapping[str, Any] = execution.values[0] if execution.values else {}
     body, code = value.get("text"), value.get("code", code_of(status_of_call(execution.status)))
     if not isinstance(body, str):

@@ -1,4 +1,4 @@
-"""The arguments of a function call, as models write them: JSON text to checked values, or one clear reason."""
+"""Read the arguments of a function call: a model's JSON text becomes checked values, or an error with one reason."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MAX_ARGUMENTS = 20_000  #: characters of a call's arguments
 
 
 def read_arguments(function: Function, text: str, variables: Mapping[str, Mapping[str, Any]] | None = None) -> dict:
-    """Return the arguments in canonical form: equal for equal requests, with sorted names, and numbers as numbers.
+    """Return the arguments in canonical form, in which equal requests have equal arguments.
 
-    `variables`: the values of references like `#E1` (references.py); None: a text is never a reference. A missing
+    `variables`: the values of references like `#E1` (references.py); if None, a text is never a reference. A missing
     required argument gets its declared default, as in the functions that ToolBench generated. A missing optional
-    argument stays missing: the default in its document is an example.
+    argument stays missing, because the default in its document is only an example.
     Raises ActionError of kind 'invalid_arguments' with the problem and the expectation.
     """
     arguments = storable_json(read_object(text))
@@ -31,7 +31,10 @@ def read_arguments(function: Function, text: str, variables: Mapping[str, Mappin
 
 
 def canonical(function: Function, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments in the form in which equal requests are equal. Raises ActionError as `read_arguments`."""
+    """Return checked arguments in the form in which equal requests are equal: sorted names, numbers as numbers.
+
+    Raises ActionError of kind 'invalid_arguments'.
+    """
     by_name = {parameter.written: parameter for parameter in function.parameters} | {
         parameter.name: parameter for parameter in function.parameters
     }
@@ -74,7 +77,7 @@ def read_object(text: str) -> dict[str, Any]:
 def _fill_in(
     function: Function, arguments: Mapping[str, Any], variables: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Replace references by their values; for a parameter of type string, a list or an object becomes its JSON text."""
+    """Return the arguments with references replaced by values. In a string argument, a list becomes its JSON text."""
     references = References(variables)
     texts = [parameter for parameter in function.parameters if parameter.type == "string" and not parameter.structured]
     names = {name for parameter in texts for name in (parameter.name, parameter.written)}
@@ -105,7 +108,7 @@ def _check(parameter: Parameter, value: Any) -> Any:
 
 
 def _default(parameter: Parameter) -> Any:
-    """Return the default as a value of the declared type; unchanged where it is of another type."""
+    """Return the parameter's default as a value of the declared type; unchanged if it has another type."""
     try:
         return _check(parameter, parameter.default)
     except ActionError:

@@ -1,4 +1,4 @@
-"""Read the call of Finish, which ends an episode with or without an answer. An answer is often not valid JSON."""
+"""Read the call of Finish, which ends an episode with or without an answer. Its arguments are often invalid JSON."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _END = re.compile(r"""["'](?:\s*,\s*["']return_type["']|[}\s]*+\Z)""")
 
 
 def read_finish(text: str) -> str | None:
-    """Return the answer in the arguments of Finish; None where the agent gives up.
+    """Return the answer in the arguments of Finish; None if the agent gives up.
 
-    Also reads `{"Answer": …}` and `{"final_answer": …}` alone, and the two fields in a text that is not JSON. Raises
-    ActionError of kind 'invalid_arguments'.
+    Also reads `{"Answer": …}` and `{"final_answer": …}` without `return_type`, and both fields in a text that is not
+    JSON. Raises ActionError of kind 'invalid_arguments'.
     """
     try:
         fields: Mapping[str, Any] = read_object(text)
@@ -42,7 +42,7 @@ def read_finish(text: str) -> str | None:
 
 
 def _find_fields(text: str) -> dict[str, Any]:
-    """Find the two fields of an object that is not JSON, for example because the answer contains quotation marks."""
+    """Return the two fields of a text that is not JSON, for example because the answer contains quotation marks."""
     fields: dict[str, Any] = {}
     if kind := _TYPE.search(text):
         fields["return_type"] = kind[1]
@@ -54,6 +54,6 @@ def _find_fields(text: str) -> dict[str, Any]:
 
 
 def _unescape(text: str) -> str:
-    """Replace JSON's commonest escapes; a backslash before another character stays."""
+    """Return the text with JSON's commonest escapes replaced. A backslash before another character stays."""
     escapes = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
     return re.sub(r"\\([nt\"'\\/])", lambda match: escapes[match[1]], text)

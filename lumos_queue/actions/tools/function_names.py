@@ -1,4 +1,4 @@
-"""Names of functions and arguments as ToolBench writes them (spec/sum2act.md 1): models were trained on these.
+"""Write the names of functions and arguments as ToolBench does, on which models were trained (spec/sum2act.md 1).
 
 naming.function_name("suivi-colis", "Latest")    latest_for_suivi_colis
 """
@@ -19,32 +19,32 @@ _OTHERS = re.compile("[^A-Za-z0-9\u4e00-\u9fa5]+")
 
 
 def standardize(text: str) -> str:
-    """Return small letters, digits, Chinese characters and single underscores; '' where the text has none of these."""
+    """Return a text as a name of small letters, digits, Chinese characters and single underscores; '' without these."""
     name = _OTHERS.sub("_", text).lower().strip("_")
     return f"get_{name}" if name[:1].isdigit() else name
 
 
 def safe_name(text: str) -> str:
-    """Return the name of an API or of an argument: as `standardize`, but no reserved word."""
+    """Return the standard name of an API or an argument, with `is_` before a reserved word."""
     name = standardize(text)
     return f"is_{name}" if name in _RESERVED else name
 
 
 def category_name(category: str) -> str:
-    """Return ToolBench's folder name of a category."""
+    """Return the name of ToolBench's folder for a category."""
     return re.sub("_+", "_", re.sub("[ ,/]", "_", category))
 
 
 def function_name(tool: str, api: str) -> str:
-    """Return the whole name, before it is truncated."""
+    """Return the name of a function from its tool and its API, not yet truncated."""
     return f"{safe_name(api)}_for_{standardize(tool)}"
 
 
 def unique_names(functions: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Return a name for each of these different functions (category, tool, API), of at most MAX_NAME characters.
+    """Return a name of at most MAX_NAME characters for each of these different functions (category, tool, API).
 
-    Where truncated names are equal, each ends in a digest of its function, so that no name depends on the order of the
-    list. ToolBench gives both the same name, and always calls the first.
+    Truncated names that are equal end in a digest of their function, so that no name depends on the order of the list.
+    In ToolBench such functions have the same name, and a call always reaches the first function.
     """
     short_names = [function_name(tool, api)[-MAX_NAME:] for _, tool, api in functions]
     times = Counter(short_names)

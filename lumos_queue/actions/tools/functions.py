@@ -38,7 +38,7 @@ class Parameter:
     choices: tuple[str, ...] = ()  #: the only allowed values; (): any
 
     def schema(self) -> dict[str, Any]:
-        """Return the entry of the argument in the properties of an OpenAI function."""
+        """Return the argument's entry for the `properties` of an OpenAI function."""
         schema: dict[str, Any] = {"type": self.type, "description": self.description[:MAX_DESCRIPTION]}
         if self.default is not None:
             schema["example_value"] = self.default
@@ -66,7 +66,7 @@ class Function:
     template: Any = field(default=None, compare=False)  #: the shape of its answers (synthetic.py); None: not documented
 
     def schema(self) -> dict[str, Any]:
-        """Return the function's schema for OpenAI's interface, with a list of the optional arguments."""
+        """Return the function's schema in OpenAI's form, and as in ToolBench with a list `optional` of arguments."""
         return {
             "name": self.name,
             "description": self.description,
@@ -79,7 +79,7 @@ class Function:
         }
 
     def native_schema(self) -> FunctionSchema:
-        """Return the function as servers with tool calls get it: without `optional`, unknown to JSON Schema."""
+        """Return the function for servers with tool calls, without `optional`, which JSON Schema does not define."""
         parameters = {name: value for name, value in self.schema()["parameters"].items() if name != "optional"}
         return FunctionSchema(self.name, self.description, json.dumps(parameters, ensure_ascii=False))
 
@@ -116,11 +116,11 @@ FINISH = Function(
 
 
 def functions_of(entries: Iterable[Any]) -> tuple[Function, ...]:
-    """Return the functions of API entries, each API once, in their order. Values of another shape are skipped.
+    """Return the functions of API entries, each API once, in their order. Values of another form are skipped.
 
-    An entry: {"category_name", "tool_name", "api_name", "api_description", "required_parameters",
-    "optional_parameters", "template_response"}; other fields are ignored, and only `api_name` is required. A valid
-    "function_name" of an entry is used: earlier prompts contain it.
+    An entry has the fields "category_name", "tool_name", "api_name", "api_description", "required_parameters",
+    "optional_parameters" and "template_response". Only "api_name" is required, and other fields are ignored. If an
+    entry has a valid "function_name", the function has this name, because earlier prompts contain it.
     """
     apis = {_identity(entry): entry for entry in reversed([entry for entry in entries if _is_entry(entry)])}
     identities = list(reversed(apis))
@@ -129,7 +129,7 @@ def functions_of(entries: Iterable[Any]) -> tuple[Function, ...]:
 
 
 def _choose_names(generated_names: Sequence[str], declared_names: Sequence[Any]) -> list[str]:
-    """Return the names that entries declare, where they are valid and unique; else the generated names."""
+    """Return for each entry the declared name if it is valid and unique, else the generated name."""
     times = Counter([*generated_names, FINISH_NAME, *(name for name in declared_names if isinstance(name, str))])
     return [
         declared_name
@@ -182,7 +182,7 @@ def _parameter(node: Mapping[str, Any], is_required: bool, earlier_parameters: M
 
 
 def _default(value: Any, kind: str) -> Scalar:
-    """Return the declared default, of its type if possible; None where it is missing or too long for a prompt."""
+    """Return the declared default, as the type `kind` if possible; None if it is missing or too long for a prompt."""
     if value is None or isinstance(value, bool):
         return value
     if kind == "number" and (number := read_number(value)) is not None:

@@ -27,14 +27,14 @@ WORLD = "world"  #: the task's input that describes its generated APIs (world.py
 
 
 class ToolActions:
-    """Calls functions of a task's APIs. Options: options.OPTIONS. Sources of answers: answer_source.py."""
+    """Calls the functions of a task's APIs, with the options in options.py. answer_source.py finds the answers."""
 
     domain = "tools"
     roles: tuple[str, ...] = ()  #: only answers=simulated uses the role 'simulator'
     defaults: Mapping[str, str] = {"answers": STRICT, "observation": str(SHOWN)}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
-        """Raises SpecError when the file of records is missing, or has changed since submission."""
+        """Raises SpecError if the file of records is missing, or has changed since submission."""
         tools = tools or {}
         self.mode, self.limit = tools.get("answers", STRICT), read_limit(tools)
         self.server, self.records = tools.get("server", ""), open_records(tools)
@@ -51,7 +51,7 @@ class ToolActions:
         """Do nothing: no resource is open."""
 
     async def _answer(self, arguments: Mapping[str, Any], nth: int, context: StepContext) -> Execution:
-        """Answer a call of API from records, else from the source that the option `answers` names."""
+        """Answer a call of the tool API from records, else from the source that the option `answers` names."""
         function, own_sources = _ASKED.get() or (_bare_function(arguments), ())
         try:
             answer = await find_answer(
@@ -68,7 +68,7 @@ _ASKED: ContextVar[tuple[Function, Sequence[AnswerSource]] | None] = ContextVar(
 
 
 class ToolSession(FunctionSession):
-    """One episode. It stores no state: the episode's actions tell how often a request was made."""
+    """The session of one episode. It has no state: the episode's actions show how often a request was made."""
 
     def __init__(self, actions: ToolActions, task: Task):
         super().__init__(task, actions.limit)
@@ -103,12 +103,12 @@ class ToolSession(FunctionSession):
         return Execution(status_of_call(execution.status), preview, (value,), message, provenance=execution.provenance)
 
     def find(self, name: str) -> Function:
-        """Return the function as its server checks requests. In a generated world it may differ from its document."""
+        """Return the function as its server checks requests, which in a generated world may contradict its document."""
         function, world = super().find(name), self._open_world()
         return function if world is None else world.serve(function)
 
     def _open_world(self) -> World | None:
-        """Return the generated APIs of the task, if it has any. Raises ActionError where they cannot be read."""
+        """Return the generated APIs of the task, or None without them. Raises ActionError if they cannot be read."""
         if self._world is None and WORLD in self._task.inputs:
             try:
                 self._world = read_world(self._task.inputs[WORLD])
@@ -117,7 +117,7 @@ class ToolSession(FunctionSession):
         return self._world
 
     def _find_earlier(self, context: StepContext) -> list[Function]:
-        """Return the functions of the successful calls on the path to this step."""
+        """Return the functions of the successful calls that lead to this step; in a tree, those on its path."""
         return [self.find(action.name) for action, execution in context.done if execution.ok and not execution.ends]
 
     def _open_records(self) -> Records:
@@ -127,7 +127,7 @@ class ToolSession(FunctionSession):
         return self._records
 
     def _count_earlier(self, name: str, arguments: Mapping[str, Any], context: StepContext) -> int:
-        """Count the earlier equal requests of the episode, in the order of steps, on all branches."""
+        """Return the number of earlier equal requests of the episode, in the order of steps, on all branches."""
         return sum(
             (position, branch) < (context.position, context.branch)
             and action.name == name
@@ -136,7 +136,7 @@ class ToolSession(FunctionSession):
         )
 
     def _arguments(self, action: Action, context: StepContext) -> Mapping[str, Any] | None:
-        """Return the arguments of an earlier action; None where they are invalid: nothing was requested then."""
+        """Return the arguments of an earlier action; None if they are invalid, so that no request was made."""
         try:
             return read_arguments(self.find(action.name), action.arguments, referable_values(action, context))
         except ActionError:
@@ -144,6 +144,6 @@ class ToolSession(FunctionSession):
 
 
 def _bare_function(arguments: Mapping[str, Any]) -> Function:
-    """Return the function of a call that no session has made."""
+    """Return the function of a call that was not made by a session: it has names, but no document."""
     names = [str(arguments.get(name, "")) for name in ("category", "tool", "api")]
     return Function("", names[0], names[1], names[2])

@@ -1,4 +1,4 @@
-"""Numbers in documents and from models: JSON numbers, or texts that contain a number."""
+"""Read numbers in documents and from models: JSON numbers, or texts of a number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SAME = 2**53  #: whole numbers up to here are the same as float
 
 
 def read_number(value: Any) -> int | float | None:
-    """Return a finite number, whole numbers as int; None for other values."""
+    """Return the finite number of a value, a whole number as int; None if it is no number."""
     if isinstance(value, str):
         text = value.strip()
         if len(text) > MAX_DIGITS or not _NUMBER.fullmatch(text):

@@ -35,7 +35,7 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
     if mode == LIVE:
         _check_server(tools)
     elif "server" in tools:
-        raise SpecError("--tool server=… goes with --tool answers=live: give both, or leave it out.")
+        raise SpecError("--tool server=… goes with --tool answers=live: give both, or leave server=… out.")
     options = dict(tools)
     if "observation" in tools:
         options["observation"] = str(read_limit(tools))
@@ -47,17 +47,17 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_limit(tools: Mapping[str, str]) -> int:
-    """Return how many characters of an answer a model gets. Raises SpecError."""
+    """Return how many characters of an answer are sent to a model, by the option `observation`. Raises SpecError."""
     text = tools.get("observation", str(SHOWN))
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and 0 < int(text) <= MAX_OBSERVATION):
         raise SpecError(
-            f"--tool observation={text[:20]} cannot be read: expected a whole number to {MAX_OBSERVATION:,}."
+            f"--tool observation={text[:20]} cannot be read: expected a whole number from 1 to {MAX_OBSERVATION:,}."
         )
     return int(text)
 
 
 def open_records(tools: Mapping[str, str]) -> Records:
-    """Return the records of prepared options, read once in a process. Raises SpecError when the file has changed."""
+    """Return the records of prepared options. A process reads the file once. Raises SpecError if it has changed."""
     if "records" not in tools:
         return Records()
     path = from_launch(tools["records"])
@@ -79,7 +79,7 @@ def _check_server(tools: Mapping[str, str]) -> None:
     if not fits:
         raise SpecError("--tool answers=live needs the address of a server: give --tool server=https://HOST/PATH.")
     if "records" in tools:
-        raise SpecError("answers=live asks the server and never looks into records=PATH: leave one of the two out.")
+        raise SpecError("answers=live asks the server and does not use records=PATH: leave one of the two out.")
 
 
 @lru_cache(maxsize=4)

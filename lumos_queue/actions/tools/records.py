@@ -1,11 +1,11 @@
-"""Recorded answers of APIs, from a file of rows or from a task. An invented row:
+"""Recorded answers of APIs, from a file of rows or from a task. This is an invented row:
 
     {"category": "Logistics", "tool": "suivi-colis", "api": "Latest", "arguments": {"colisid": "CA1"},
      "error": "", "response": {"status": "sent"}, "code": 0, "provenance": "recorded"}
 
 Names have the spelling of the API's document or of ToolBench. `arguments` may be the JSON text of an object. `error`,
-`code` and `provenance` are optional. Rows with equal arguments are the answers to the first, the second, … equal
-request of an episode; the last row answers all later requests.
+`code` and `provenance` are optional. If several rows have equal arguments, the first row answers the first such request
+of an episode, the second row the second request, and so on; the last row answers all later requests.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ class Records:
             self._by_api.setdefault(record.names, []).append(record)
 
     def find(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        """Return the answer to the nth equal request, counted from 0; None where no equal request is recorded."""
+        """Return the answer to the nth equal request, counted from 0; None if no equal request is recorded."""
         by_arguments = self._of(function)
         records = by_arguments.get(_key(arguments)) if by_arguments else None
         return records[min(nth, len(records) - 1)].answer if records else None
 
     def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        """Return the answer to the nearest request of the same API; its message names another request.
+        """Return the answer to the nearest request of the same API; None if no call of the API is recorded.
 
-        The nearest has most arguments in common, then fewest other arguments, then it is the earliest. None where no
-        call of the API is recorded.
+        The nearest request has the most arguments in common; of several, the fewest other arguments; of several, it is
+        the earliest. If the request is not equal, the answer's message names it.
         """
         by_arguments = self._of(function)
         if not by_arguments:
@@ -79,15 +79,15 @@ class Records:
         return replace(answer, message=f"the nearest recorded request was answered instead: {best[:400]}")
 
     def apis(self) -> list[tuple[str, str, str]]:
-        """Return category, tool and API of all records, in their spelling."""
+        """Return the different (category, tool, API) of the records, in the records' spelling."""
         return list(self._by_api)
 
     def examples(self, function: Function, limit: int) -> list[Record]:
-        """Return up to `limit` different calls of an API, the earliest first."""
+        """Return up to `limit` recorded calls of the function's API with different arguments, the earliest first."""
         return [records[0] for records in list(self._of(function).values())[:limit]]
 
     def _of(self, function: Function) -> dict[str, list[Record]]:
-        """Return the calls of a function's API by the key of their canonical arguments."""
+        """Return a map from canonical arguments, as JSON text, to the recorded calls of a function's API."""
         if not self._by_api:
             return {}
         if (by_arguments := self._by_function.get(function)) is None:
@@ -103,7 +103,7 @@ class Records:
 def read_records(path: Path) -> Records:
     """Read the records of a file.
 
-    Raises SpecError for a missing, too large or other file, and for the first line that is no record.
+    Raises SpecError if the file is missing, too large or of another form, and for the first row that is no record.
     """
     try:
         size = path.stat().st_size
@@ -111,7 +111,7 @@ def read_records(path: Path) -> Records:
         raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {FORMAT}.") from error
     if size > MAX_BYTES:
         raise SpecError(
-            f"'{path}' has {size:,} bytes, {MAX_BYTES:,} are the most: split it, or leave out what is unused."
+            f"'{path}' has {size:,} bytes, at most {MAX_BYTES:,} are allowed: split it, or remove unused records."
         )
     records = []
     for row in read_rows(path, FORMAT, FIELDS):
@@ -125,7 +125,7 @@ def read_records(path: Path) -> Records:
 
 
 def records_of(entries: Any) -> tuple[Records, int]:
-    """Return the records of a task's entries, and how many entries are no records."""
+    """Return the records of a task's entries, and the number of entries that are no records."""
     raw_entries = entries if isinstance(entries, (list, tuple)) else []
     records, bad = [], 0
     for row, entry in enumerate(raw_entries, start=1):
@@ -137,7 +137,7 @@ def records_of(entries: Any) -> tuple[Records, int]:
 
 
 def record_of(row: int, entry: Any) -> Record:
-    """Read an entry. Raises BadRow."""
+    """Return the record of an entry. `row`: its number, for messages. Raises BadRow if it is no record."""
     node = RowNode(row, "", entry)
     names = (_name(node, "category"), _name(node, "tool"), node["api"].raw_text())
     response = storable_json(node.fields().get("response", ""))  # null is a valid answer
@@ -150,7 +150,7 @@ def _name(node: RowNode, name: str) -> str:
 
 
 def _optional(node: RowNode, name: str) -> str:
-    """A text that may be missing, null or empty."""
+    """Return the text of a field, '' if it is missing or null. Raises BadRow for another value."""
     value = node[name].value if name in node else None
     if value is not None and not isinstance(value, str):
         raise node[name].bad("expected text")
@@ -186,7 +186,7 @@ def _arguments(node: RowNode) -> Mapping[str, Any]:
 
 
 def _canonical(function: Function, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments in canonical form; unchanged where they are invalid for the function."""
+    """Return the arguments in canonical form; unchanged if they are invalid for the function."""
     try:
         return canonical(function, arguments)
     except ActionError:

@@ -1,8 +1,9 @@
-"""References of a plan's later call to an earlier one: `#E1` is the value it returned, `#E1.name` a part of that.
+"""Replace references to earlier calls of a plan: `#E1` is the value that call 1 returned, `#E1.name` a part of it.
 
-A call's body is `{"error": "", "response": …}`; a reference is to its response, so `#E1.orders[0].id` is a field of the
-first order in it. A string that is a reference becomes the JSON value. A reference within a longer text becomes text:
-a string as it is, another value as compact JSON. Values replace parsed JSON, so no answer can add an argument.
+A call's body is `{"error": "", "response": …}`, and a reference means the response: `#E1.orders[0].id` is a field of
+the response's first order. A string that is only a reference becomes the JSON value. A reference within a longer text
+becomes text: a string unchanged, another value as compact JSON. The arguments are parsed before references are
+replaced, so that no answer can add an argument.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _PART = re.compile(r"\.([^\W\d][\w-]*)|\[([0-9]+)\]")
 
 
 class References:
-    """The values of references within the arguments of one call."""
+    """Replaces the references in the arguments of one call."""
 
     def __init__(self, variables: Mapping[str, Mapping[str, Any]]):
         self._variables = variables
@@ -30,9 +31,9 @@ class References:
         self._remaining_characters = MAX_FILLED
 
     def fill_in(self, value: Any) -> Any:
-        """Return the JSON value with each reference in its texts replaced.
+        """Return a JSON value with each reference in its texts replaced.
 
-        Raises ActionError of kind 'invalid_arguments' for a reference without a value, and for too long values.
+        Raises ActionError of kind 'invalid_arguments' for a reference without a value, and if values are too long.
         """
         if isinstance(value, str):
             whole = _REFERENCE.fullmatch(value.strip())
@@ -63,17 +64,17 @@ class References:
 
 
 def is_reference(value: Any) -> bool:
-    """Whether a whole text is a reference."""
+    """Return whether a value is a text that consists of one reference."""
     return isinstance(value, str) and _REFERENCE.fullmatch(value.strip()) is not None
 
 
 def as_text(value: Any) -> str:
-    """Return a string as it is, and another JSON value as compact JSON."""
+    """Return a string unchanged, and another JSON value as compact JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _read_response(name: str, value: Mapping[str, Any]) -> Any:
-    """Read the response in a call's value, in full where a model got a part of it."""
+    """Return the whole response in a call's value, even if it was truncated for the model. Raises ActionError."""
     try:
         body = read_json(str(value.get("full", value.get("text", ""))))
     except ValueError as error:
@@ -82,7 +83,7 @@ def _read_response(name: str, value: Mapping[str, Any]) -> Any:
 
 
 def _step(value: Any, part: re.Match[str], path: str) -> Any:
-    """Return a part of a value. `path`: the reference so far, for messages."""
+    """Return the part of a value that a step of a reference names. `path`: the steps before, for messages."""
     name, index = part[1], part[2]
     if name is not None and isinstance(value, dict) and name in value:
         return value[name]
@@ -92,7 +93,7 @@ def _step(value: Any, part: re.Match[str], path: str) -> Any:
 
 
 def _describe(value: Any) -> str:
-    """Describe the parts of a value, for messages."""
+    """Return a description of a value's parts, for messages."""
     if isinstance(value, dict):
         names = ", ".join(f".{name[:40]}" for name in list(value)[:10])
         return f"an object with {names}{', …' if len(value) > 10 else ''}" if value else "an empty object"

@@ -1,4 +1,4 @@
-"""The base of sessions that call functions: the search for a function, Finish, and refusals of invalid calls."""
+"""The base class of sessions that call functions: it finds functions, answers Finish, and refuses invalid calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lumos_queue.util.sanitize import storable
 
 
 class FunctionSession:
-    """One episode. A subclass calls the function (`call`)."""
+    """The session of one episode. Subclasses implement `call`, which calls a function."""
 
     def __init__(self, task: Task, limit: int):
         self._task = task
@@ -27,7 +27,7 @@ class FunctionSession:
         self._functions: Mapping[str, Function] | None = None
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Raises as models' servers and the network do, but never because of the call or the answer."""
+        """Run one action. Raises errors of models' servers and the network, but none for a bad call or a bad answer."""
         start = time.perf_counter()
         try:
             execution = _finish(action) if action.name == FINISH.name else await self.call(action, context)
@@ -43,7 +43,7 @@ class FunctionSession:
         """Do nothing: no resource is open."""
 
     def find(self, name: str) -> Function:
-        """Return the function of exactly this name. Raises ActionError of kind 'unknown_action'."""
+        """Return the task's function of exactly this name. Raises ActionError of kind 'unknown_action'."""
         if self._functions is None:
             self._functions = functions_of_task(self._task)
         if name not in self._functions:
@@ -51,14 +51,14 @@ class FunctionSession:
         return self._functions[name]
 
     def _refusal(self, error: ActionError) -> Execution:
-        """Return the execution of a call that failed before an answer."""
+        """Return the execution of a call that failed before a function could answer."""
         message = storable(str(error))[0]
         preview, value = observe(envelope(message, ""), code_of(error.kind), self._limit)
         return Execution(error.kind, preview, (value,), message)
 
 
 def referable_values(action: Action, context: StepContext) -> Mapping[str, Mapping[str, Any]] | None:
-    """Return the values of references; None for an action outside a plan with numbered calls, which has none."""
+    """Return the values that the action may refer to; None if it is not in a plan with numbered calls."""
     return context.variables if action.variables else None
 
 

@@ -1,9 +1,9 @@
-"""The shape of an API's answers in documents (`template_response`): an object whose values name types.
+"""Read the shape of an API's answers in documents (`template_response`): an object whose values name types.
 
     {"count": "int", "parcels": [{"id": "str", "_list_length": 12}], "notes": "empty list",
      "tags": "list of str with length 3"}
 
-A shape may also be a text: the JSON of such an object, truncated after a number of characters.
+A shape may also be a text: the JSON text of such an object, which may be truncated.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _MARK = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{},]', re.DOTALL)
 
 
 def read_shape(template: Any) -> Any:
-    """Return the shape as a JSON value; None where it is missing or cannot be read."""
+    """Return the shape as a JSON value; None if it is missing or cannot be read."""
     if isinstance(template, str):
         template = _complete(template[:MAX_TEXT])
     return template if isinstance(template, (dict, list)) and template else None
 
 
 def _complete(text: str) -> Any:
-    """Return the JSON value at the start of a text, without its incomplete last part; None where there is none.
+    """Return the JSON value of a text that may be truncated; None if there is none.
 
-    The text is cut after the last whole value, and open brackets are closed.
+    The text is truncated after the last complete value, and open brackets are closed.
     """
     try:
         return read_json(text)
@@ -44,12 +44,12 @@ def _complete(text: str) -> Any:
 
 
 def _last_whole(text: str) -> int:
-    """Return the position at which a text can be closed: behind a bracket, or before a comma."""
+    """Return the last position at which a text can be truncated: after a bracket, or before a comma."""
     return max((position + (mark != ",") for position, mark in _marks(text)), default=0)
 
 
 def _closing_brackets(text: str) -> str:
-    """Return the brackets that close the open ones at the end of a text."""
+    """Return the closing brackets that are missing at the end of a text."""
     open_brackets: list[str] = []
     for _, mark in _marks(text):
         if mark in "[{":
@@ -60,5 +60,5 @@ def _closing_brackets(text: str) -> str:
 
 
 def _marks(text: str) -> Iterator[tuple[int, str]]:
-    """Yield brackets and commas outside of strings, with their positions."""
+    """Yield (position, character) of each bracket and comma outside of strings."""
     return ((match.start(), match[0]) for match in _MARK.finditer(text) if match[0][0] != '"')

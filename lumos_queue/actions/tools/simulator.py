@@ -1,4 +1,4 @@
-"""Answers of a model that plays an API: the role `simulator`, whose prompt has its document and recorded calls."""
+"""Ask a model in the role `simulator` to answer as an API. The prompt has the API's document and recorded calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def simulator_prompt(function: Function, arguments: Mapping[str, Any], examples:
 async def simulate(
     function: Function, arguments: Mapping[str, Any], examples: Sequence[Record], context: StepContext
 ) -> Answer:
-    """Return the model's answer; an error of the tool where the reply is not JSON. Raises as models' servers do."""
+    """Return the model's answer to a request, or an error of the tool if the model's reply is not JSON."""
     reply = (await context.ask(ROLE, simulator_prompt(function, arguments, examples))).text
     try:
         document = read_json(_remove_fence(reply), strict=False)
@@ -56,7 +56,7 @@ async def simulate(
 
 
 def _remove_fence(reply: str) -> str:
-    """Return a reply without the blanks and the Markdown fence around it."""
+    """Return a reply without spaces and a Markdown fence around it."""
     text = reply.strip()
     if len(text) < 2 * len(_FENCE) or not (text.startswith(_FENCE) and text.endswith(_FENCE)):
         return text

@@ -1,6 +1,6 @@
-"""Statuses of tool calls, and ToolBench's numbers for them (spec/sum2act.md 3).
+"""The statuses of tool calls, and ToolBench's numbers for them (spec/sum2act.md 3).
 
-The text of an answer is not interpreted: a body about errors is not a failure.
+The text of an answer is not interpreted: an answer that only mentions errors is no failure.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _OUTSIDE = {"http_error": "transport_error", "bad_reply": "transport_error", "to
 
 
 def status_of(code: int) -> str | None:
-    """Return the status of a number; None for an unknown number."""
+    """Return the status for one of ToolBench's numbers; None for an unknown number."""
     return _STATUSES.get(code)
 
 
 def code_of(status: str) -> int | None:
-    """Return ToolBench's number of a status; None where it has none."""
+    """Return ToolBench's number for a status; None if it has no number."""
     return CODES.get(status)
 
 
 def status_of_answer(error: str, code: int | None = None) -> str:
-    """Return the status of an answer: that of its number, else 'tool_error' where its field `error` has text."""
+    """Return the status of an answer: that of its number; without one, 'tool_error' if `error` has text, else 'ok'."""
     code_status = None if code is None else status_of(code)
     return code_status or ("tool_error" if error.strip() else "ok")
 
 
 def status_of_call(status: str) -> str:
-    """Return the tool agents' status for the status of a call to another program."""
+    """Return the status of a tool call for the status of a call to another program."""
     return _OUTSIDE.get(status, status)

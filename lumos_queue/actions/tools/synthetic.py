@@ -43,7 +43,7 @@ _LIST = re.compile(r"list of (\w+) with length ([0-9]{1,6})")
 
 
 def synthesize(function: Function, arguments: Mapping[str, Any]) -> Answer:
-    """Return the answer to a request, always the same for the same arguments."""
+    """Return a generated answer to a request, which is always the same for the same arguments."""
     shape = read_shape(function.template)
     if shape is None:
         return Answer("", {"api": function.api, "arguments": dict(arguments)}, 0, "synthetic")
@@ -53,9 +53,9 @@ def synthesize(function: Function, arguments: Mapping[str, Any]) -> Answer:
 
 
 class _Generator:
-    """Values of the shape, from a stream of numbers that depends on the seed alone.
+    """Generates values of a shape from a stream of numbers that depends on the seed alone.
 
-    The stream is sha256 of seed and counter: unlike Python's `random`, it is the same in every version.
+    Each number is the sha256 of seed and counter, so that it is the same in every version, unlike Python's `random`.
     """
 
     def __init__(self, seed: str, arguments: Mapping[str, Any]):
@@ -63,7 +63,7 @@ class _Generator:
         self._arguments = {safe_name(name): value for name, value in arguments.items()}
 
     def value(self, shape: Any, name: str) -> Any:
-        """Return a value of that shape. `name`: the field of the value."""
+        """Return a value of the shape. `name`: the field that contains the value, or ''."""
         self._value_count += 1
         if self._value_count > MAX_VALUES:
             return None

@@ -1,4 +1,4 @@
-"""The functions of a task, read from its documents once for an episode, for prompt, session and score."""
+"""Read the functions of a task from its documents, once for the prompt, the session and the score of an episode."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _recent: OrderedDict[int, tuple[list[Any], Functions]] = OrderedDict()
 
 
 def functions_of_task(task: Task) -> Functions:
-    """Return the functions of the task's list (`functions_of`); none where it has no list."""
+    """Return the functions in the task's input `functions` by name; empty if the task has no such list."""
     entries = task.inputs.get(FUNCTIONS)
     if not isinstance(entries, list):
         return {}

@@ -1,8 +1,8 @@
-"""The answers of a task's generated APIs. They depend on the task's input `world` alone:
+"""Answer the requests to a task's generated APIs. The task's input `world` describes them:
 
     {"seed": "1000 7", "filler": 0, "parts": [[LINK, …], …]}
 
-A LINK is one step from an id to a value of it, with the APIs that return the value, and look-alikes, which do not:
+A LINK is a step from an id to a value. It has the APIs that return the value, and look-alikes, which do not:
 
     {"of": "shipment", "gives": "depot", "argument": "SH-48213", "value": "DE-20417", "former": "DE-70611",
      "other": ["SH-31155", "DE-90233"], "apis": [{"tool": "Amber Desk", "api": "find_depot_of_shipment",
@@ -53,7 +53,7 @@ Api = tuple[str, str]  #: its tool and its name, in the document's spelling
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One step of a part: from an id to an id or a value."""
+    """One step of a part: it leads from an id to the next id or to a value."""
 
     part: int  #: counted from 0
     of: str  #: kind of the argument, and name of its field in an answer
@@ -82,7 +82,7 @@ class World:
         self._seed, self._filler, self._apis = seed, filler, apis
 
     def serve(self, function: Function) -> Function:
-        """Return the function as its server checks requests: with the right name of a misspelt parameter."""
+        """Return the function as its server checks requests: with the right name of a parameter that is misspelt."""
         api = self._apis.get((function.tool, function.api))
         if api is None or not api.parameter or not function.parameters:
             return function
@@ -90,7 +90,7 @@ class World:
         return replace(function, parameters=(replace(first, name=api.parameter, written=api.parameter), *rest))
 
     def is_locked(self, function: Function, calls: Iterable[Function]) -> bool:
-        """Whether the function's part is locked. `calls`: the successful calls of the path."""
+        """Return whether the function's part is locked, because `calls`, which succeeded before, include a lock."""
         api = self._apis.get((function.tool, function.api))
         if api is None:
             return False
@@ -139,7 +139,7 @@ class World:
 
 
 class WorldAnswers:
-    """A world at one point of a path, as a source of answers (answer_source.py)."""
+    """A source of answers (answer_source.py): a world at one step of an episode."""
 
     def __init__(self, world: World, is_locked: bool):
         self._world, self._is_locked = world, is_locked
@@ -148,16 +148,16 @@ class WorldAnswers:
         return self._world.answer(function, arguments, nth, self._is_locked)
 
     def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        """Return None: every request to an API of the world has its own answer."""
+        """Return None, because `find` answers every request to an API of the world."""
         return None
 
     def examples(self, function: Function, limit: int) -> list[Record]:
-        """Return no examples: no model plays an API of the world."""
+        """Return no examples, because no model simulates an API of the world."""
         return []
 
 
 def read_world(value: Any) -> World:
-    """Read the world of a task's input. Raises ValueError, with the location, for another form than above."""
+    """Read the world in a task's input. Raises ValueError, which names the location, for another form."""
     if not isinstance(value, Mapping):
         raise ValueError("it is not an object")
     filler = value.get("filler", 0)
@@ -208,7 +208,7 @@ def _error(message: str, code: int) -> Answer:
 
 
 def _filler(seed: str, size: int) -> str:
-    """Return `size` characters of meaningless words, always the same for a seed."""
+    """Return `size` characters of meaningless words, which are always the same for a seed."""
     draw = random.Random(f"filler {seed}")
     words = [_WORDS[int(draw.random() * len(_WORDS))] for _ in range(min(size, 400) // 4 + 1)]
     text = " ".join(words) + " "

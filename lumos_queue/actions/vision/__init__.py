@@ -1,1 +1,1 @@
-"""The actions of questions about images: VQA looks at the image, QA answers from the texts that were found."""
+"""The actions of questions about images: VQA answers from the image, QA from texts of earlier actions."""

@@ -1,8 +1,8 @@
 """Questions about images: `VQA([IMG], Question: …)` and `QA([R1, R2], Question: …)`, answered by models.
 
-LUMOS names the two actions and quotes one line of the interface (VQA's signature and description); argument shapes are
-those of its conversion examples (spec/lumos.md 1.2, 4.2). The models behind them are roles: `vqa`, which sees images,
-and `qa`, which does not. Their prompts were written for this project; the answer is the reply alone, on one line.
+LUMOS's paper names the two actions and quotes the signature and description of VQA; the form of arguments is that of
+its conversion examples (spec/lumos.md 1.2, 4.2). The models have the roles `vqa`, which sees images, and `qa`, which
+does not. The prompts were written for this project. The answer is the model's reply on one line.
 
 `--tool vision=` selects the input of VQA: `image` (default), `caption` (the row's caption replaces the image, which is
 not sent), or `none` (the question alone: it measures answers without an image).
@@ -54,7 +54,7 @@ _NO_IMAGE = {
 
 
 class VisionSession(ActionSession):
-    """One task with at most one image."""
+    """The session of one task, which has at most one image."""
 
     def __init__(self, inputs: Mapping[str, Any], view: str):
         self._image: str | None = inputs.get("image")
@@ -82,13 +82,13 @@ class VisionSession(ActionSession):
         return _answer(await context.ask("vqa", prompt, images))
 
     async def alias(self, text: str, context: StepContext) -> Value:
-        """Return the image as a variable for `R1 = ([IMG])`; other texts as the base class does."""
+        """Return the image as a value for `R1 = ([IMG])`. Other texts are handled by the base class."""
         if text in (IMAGE, "IMG"):
             return {"kind": "image", "text": IMAGE, "image": self._own_image()}
         return await super().alias(text, context)
 
     def _image_of(self, item: str, context: StepContext) -> str:
-        """Return the sha256 of the image of `IMG` or of a variable; '' where the task has no image."""
+        """Return the sha256 of the image that `IMG` or a variable names; '' if VQA needs no image and there is none."""
         if item in ("IMG", IMAGE):
             return self._own_image()
         value = _variable(item, context)
@@ -128,7 +128,7 @@ class VisionActions:
 
 
 def _parts(text: str, context: StepContext) -> tuple[list[str], str]:
-    """Return the items of the bracket, and the question with the texts of its variables."""
+    """Return the items in the brackets, and the question with variables replaced by their texts. Raises ActionError."""
     match = _QUESTION.fullmatch(text)
     if not match:
         raise ActionError("unreadable", f"expected [IMG] or [R1, …], then ', Question: …'; found '{text[:80]}'")
@@ -147,14 +147,14 @@ def _variable(name: str, context: StepContext) -> Mapping[str, Any]:
 
 
 def _item_text(item: str, context: StepContext) -> str:
-    """Return the text of an item of QA's context: that of a variable, or the words themselves."""
+    """Return the text of an item of QA's context: a variable's text, or the item's words."""
     if item in ("IMG", IMAGE):
         raise ActionError("no_image", "QA sees no image: ask VQA([IMG], Question: …) about it")
     return _variable(item, context)["text"] if _VARIABLE.fullmatch(item) else item
 
 
 def _answer(reply: Completion) -> Value:
-    """Return the reply on one line, without a leading `Answer:`."""
+    """Return the value of a reply: its text on one line, without a leading `Answer:`. Raises ActionError if empty."""
     text = " ".join(reply.text.split()).removeprefix("Answer:").strip()
     if not text:
         raise ActionError("no_answer", "the model's reply is empty")

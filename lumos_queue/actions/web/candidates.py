@@ -1,4 +1,4 @@
-"""The elements of a page that an action may select, described as in the training data of MindAct's ranking model.
+"""Describe the elements of a page that an action may select, as in the training data of MindAct's ranking model.
 
     ancestors: /html/form search/ul
     target: (button id=0 submit (span Search ) )
@@ -26,10 +26,10 @@ _SAYS_NOTHING = frozenset(("hidden", "none", "presentation", "null", "undefined"
 
 
 def document_order(page: HtmlPage, nodes: Mapping[str, object]) -> list[str]:
-    """Return the numbers of candidates in the order of the page.
+    """Return the numbers of candidates (`nodes`) in the order of the page, whatever order `nodes` has.
 
-    Elements that the page's text does not contain come last, by number: texts are cut at the end, and browsers number
-    elements mostly in document order. The order of `nodes` has no influence.
+    Elements that are missing in the page's text come last, by number: a text may be truncated at its end, and browsers
+    mostly number elements in document order.
     """
 
     def key(node: str) -> tuple[int, int]:
@@ -40,7 +40,7 @@ def document_order(page: HtmlPage, nodes: Mapping[str, object]) -> list[str]:
 
 
 def describe(page: HtmlPage, node: str, tag: str, attributes: Mapping[str, str]) -> str:
-    """Return the candidate for a ranking model, from the page; else from `tag` and `attributes`."""
+    """Return an element's description for a ranking model. `tag` and `attributes` are used if the page lacks it."""
     element = page.element(node)
     if element is None:
         element = Element(tag, node, {name: attributes[name] for name in SHOWN if name in attributes}, None)
@@ -49,7 +49,7 @@ def describe(page: HtmlPage, node: str, tag: str, attributes: Mapping[str, str])
 
 
 def parts(description: str) -> tuple[str, str]:
-    """Return (ancestors, target) of a description, without their labels."""
+    """Return the two lines of a description, ancestors and target, without their labels."""
     ancestors, _, target = description.partition("\ntarget: ")
     return ancestors.removeprefix("ancestors: "), target
 
@@ -60,7 +60,7 @@ def _write(element: Element, content: str, mark: bool = False) -> str:
 
 
 def _words(element: Element) -> str:
-    """Return the words of an element's attributes, each value once."""
+    """Return the words of an element's attributes. A value that several attributes have appears once."""
     values = {}
     for name in SHOWN:
         value = element.attributes.get(name, "").lower()
@@ -79,7 +79,7 @@ def _text(text: str) -> str:
 
 
 def _below(element: Element) -> str:
-    """Return the content of a candidate."""
+    """Return the text of the items below a candidate."""
     retained_ids = {id(item) for item in islice(_preorder(element, _LEVELS), _ITEMS)}
 
     def inside(parent: Element) -> list[str]:
@@ -100,7 +100,7 @@ def _below(element: Element) -> str:
 
 
 def _preorder(element: Element, levels: int) -> Iterator[Element | str]:
-    """Yield the items below an element, in document order, down to so many levels."""
+    """Yield the items in the first `levels` levels below an element, in document order."""
     for item in element.items:
         yield item
         if isinstance(item, Element) and levels > 1:
@@ -108,7 +108,7 @@ def _preorder(element: Element, levels: int) -> Iterator[Element | str]:
 
 
 def _ancestors(element: Element) -> str:
-    """Return the last words of the path to a candidate, with its texts and the candidate's neighbours."""
+    """Return the last words of the path to a candidate, with the texts on the path and the candidate's neighbours."""
     if element.parent is None:
         return ""
     text = _end(_beside(element, _neighbours(element), _way(element.parent)))
@@ -116,7 +116,7 @@ def _ancestors(element: Element) -> str:
 
 
 def _way(element: Element) -> tuple[str, str]:
-    """Return the texts before and after an element on the path to it. They are cached in the elements of the path."""
+    """Return the path to an element: the texts before and after it. They are cached in the elements of the path."""
     ancestors, current = [], element
     while current.way is None and current.parent is not None:
         ancestors.append(current)
@@ -128,7 +128,7 @@ def _way(element: Element) -> tuple[str, str]:
 
 
 def _beside(element: Element, around: dict[int, str], way: tuple[str, str]) -> tuple[str, str]:
-    """Return the way to an element. `way`: that to its parent. `around`: texts beside the element, by position."""
+    """Return the path to an element. `way`: the path to its parent. `around`: texts beside the element, by position."""
     parent = element.parent
     assert parent is not None
     around |= {position: _text(str(parent.items[position])) for position in _texts_around(element)}
@@ -141,7 +141,7 @@ def _beside(element: Element, around: dict[int, str], way: tuple[str, str]) -> t
 
 
 def _end(pieces: Sequence[str]) -> str:
-    """Return the end of a text: one word more than a description has, as the first may be cut, and `)` disappears."""
+    """Return the last words of a text: one more than a description has, because the first word may be truncated."""
     texts, length = [""], 0
     for piece in reversed(pieces):
         texts.append(_short(piece))
@@ -153,13 +153,13 @@ def _end(pieces: Sequence[str]) -> str:
 
 
 def _short(text: str) -> str:
-    """Write single blanks, none beside a parenthesis, and no two `)` in a row."""
+    """Return a text with single spaces, without spaces beside parentheses and without repeated `)`."""
     text = re.sub(r" ?\( ?", "(", " ".join(text.split()))
     return re.sub(r" ?\)[ )]*", ")", text)
 
 
 def _neighbours(element: Element) -> dict[int, str]:
-    """Return the nearest siblings with words, by their position."""
+    """Return the descriptions of the nearest siblings that have words, by position."""
     assert element.parent is not None
     items, neighbours = element.parent.items, {}
     for positions in (range(element.index - 1, -1, -1), range(element.index + 1, len(items))):
@@ -172,7 +172,7 @@ def _neighbours(element: Element) -> dict[int, str]:
 
 
 def _texts_around(element: Element) -> list[int]:
-    """Return the positions of the texts beside an element, on each side as many as a description can contain."""
+    """Return the positions of texts beside an element, at most as many on a side as a description has words."""
     assert element.parent is not None
     texts = element.parent.texts
     middle = bisect(texts, element.index)

@@ -1,4 +1,4 @@
-"""The element that an action means: its query, and the ranking of the page's candidates (spec 5.3)."""
+"""Rank the candidates of a page by how well they fit an action's query (spec/lumos.md 5.3)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ async def rank_candidates(
 ) -> list[tuple[int, float]]:
     """Return (position, score) of the best candidates, the best first; equal scores keep the order of the page.
 
-    `is_fitted`: the ranker is a model that was trained on MindAct's texts, and gets them as they are. Any other ranker
-    gets the query alone, with the words of an element as its title, and the words around it as its text.
+    `is_fitted`: whether the ranker was trained on MindAct's texts. Such a ranker gets queries and texts in MindAct's
+    form. Another ranker gets only the query, and texts with an element's words as title and its surroundings as text.
     """
     if is_fitted:
         query = f"task is: {query}\nPrevious actions: {'; '.join(previous[-_HISTORY:])}"
@@ -33,5 +33,5 @@ async def rank_candidates(
 
 
 def with_option(query: str, option: str) -> str:
-    """Return the query of a SELECT, which also names the option."""
+    """Return the query of the action SELECT, extended by the option's text."""
     return f"{query} The option contents should be close to '{option}'."

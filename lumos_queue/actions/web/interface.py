@@ -1,8 +1,8 @@
 """The actions of the domain `web_agent` on recorded pages: CLICK, TYPE and SELECT select an element by description.
 
 The pages of a task follow each other, whatever the actions do: `Env` is the first page, and the variable that an action
-sets is the page after it, also when the action failed. An action's description is matched with the candidates of the
-current page; the action is on the best match. No part of a page is run or fetched.
+sets is the next page, even if the action failed. An action selects the candidate of the current page that fits its
+description best. No part of a page is run or fetched.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _TEXT = re.compile(r",\s*(?:TEXT|Text)\s*:")
 
 
 class WebActions:
-    """Opens the ranker once for all episodes of a job."""
+    """The actions of the domain `web_agent`. All episodes of a job share the ranker."""
 
     domain = DOMAIN
     roles: tuple[str, ...] = ()
     defaults: Mapping[str, str] = {"ranker": "lexical"}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
-        """Raises SpecError when the ranker's weights are missing, or have changed since submission."""
+        """Raises SpecError if the ranker's weights are missing, or have changed since submission."""
         self.ranker: Ranker = open_prepared(tools or {})
         self.fitted = "cross-encoder" in self.ranker.name  #: whether it was trained on MindAct's texts
 
@@ -57,7 +57,7 @@ class WebActions:
 
 
 class WebSession(ActionSession):
-    """The recorded pages of one task. It stores no state: the current page follows from the actions so far."""
+    """The session of one task's recorded pages. It has no state: the number of actions determines the current page."""
 
     def __init__(self, task: Task, ranker: Ranker, is_fitted: bool):
         self._pages = task.inputs.get("steps", ())
@@ -83,11 +83,11 @@ class WebSession(ActionSession):
         return await self._pick("SELECT", page, query, with_option(query, value), value, context)
 
     async def alias(self, text: str, context: StepContext) -> Value:
-        """Raises ActionError: an alias of a page is not an action on it."""
+        """Raise ActionError, because the alias of a page is no action on the page."""
         raise ActionError("unreadable", f"expected CLICK, TYPE or SELECT, found '{text[:80]}'")
 
     async def _pick(self, op: str, name: str, description: str, query: str, value: str, context: StepContext) -> Value:
-        """Return the element of the current page that fits the query best, as a value."""
+        """Return the value of an action on the element of the current page that fits the query best."""
         if not description:
             raise ActionError("arguments", f"{op} needs a description of the element after 'QUERY:'")
         page = self._current(name, context)
@@ -110,7 +110,7 @@ class WebSession(ActionSession):
         }
 
     def _current(self, name: str, context: StepContext) -> Mapping[str, Any]:
-        """Return the current page. Raises ActionError if the action names another. An unreadable action k sets Rk."""
+        """Return the current page. Raises ActionError if `name` is another page. An unreadable action k sets Rk."""
         steps = {"Env": 0}
         for number, (earlier_action, _) in enumerate(context.done, start=1):
             steps |= dict.fromkeys(earlier_action.variables or (f"R{number}",), number)

@@ -1,8 +1,8 @@
-"""A recorded page as a tree of elements: lxml reads hostile, truncated or broken HTML, and nothing is run.
+"""Read a recorded page as a tree of elements. lxml reads hostile, truncated or broken HTML, and nothing is run.
 
 Mind2Web's `cleaned_html` is HTML in the form of XML: `<button …/>` is complete, and a text is a `<text>` element. In
-HTML, such a button would contain all that follows it. So the text is read as XML when it is well-formed up to its end
-(samples may be cut in the middle), and otherwise as HTML, whose parser accepts any text.
+HTML, such a button would contain everything after it. So a page is read as XML if it is well-formed up to its end,
+where it may be truncated, and otherwise as HTML, whose parser accepts any text.
 No entity is expanded, no document type is loaded, nothing is fetched.
 """
 
@@ -72,18 +72,18 @@ class HtmlPage:
                     self._by_node.setdefault(element.node, (position, element))
 
     def element(self, node: str) -> Element | None:
-        """Return the element with that number, the first if a page uses a number twice; None for an unknown number."""
+        """Return the element with the number `node`, the first of several; None for an unknown number."""
         match = self._by_node.get(node)
         return match and match[1]
 
     def position(self, node: str) -> int | None:
-        """Return the position of that element in document order; None for an unknown number."""
+        """Return the position of the element `node` in document order, from 0; None for an unknown number."""
         match = self._by_node.get(node)
         return match and match[0]
 
 
 def _parse(source: str) -> etree._Element | None:
-    """Return the root of the page, read as XML if possible, else as HTML; None when there is no element."""
+    """Return the root of the page, read as XML if possible, else as HTML; None if there is no element."""
     source = source[: source.rfind(">") + 1]  # a cut may leave half a tag
     if not source.strip():
         return None
@@ -113,12 +113,15 @@ def _parse(source: str) -> etree._Element | None:
 
 
 def _harmless(error: etree._LogEntry) -> bool:
-    """Whether XML with this error is readable as intended: its end is missing, or a prefix is not declared."""
+    """Return whether XML with this error can be read: its end is missing, or a prefix is not declared."""
     return error.type == etree.ErrorTypes.ERR_TAG_NOT_FINISHED or error.domain == etree.ErrorDomains.NAMESPACE
 
 
 def _elements(root: etree._Element) -> Iterator[Element]:
-    """Yield the first MAX_ELEMENTS in document order, linked. Without recursion: pages may be nested thousands deep."""
+    """Yield the first MAX_ELEMENTS elements in document order, linked to their parents and items.
+
+    It does not recurse, because pages may be nested thousands deep.
+    """
     current: Element | None = None
     for event, node in islice(etree.iterwalk(root, events=("start", "end")), 2 * MAX_ELEMENTS):
         if not isinstance(node.tag, str):  # an unexpanded entity

@@ -1,4 +1,4 @@
-"""Actions of people on recorded pages: Mind2Web's form `[role]  text -> OP: value`, and as a sentence."""
+"""Read people's actions on pages in Mind2Web's form `[role]  text -> OP: value`, and write them as sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RecordedAction:
 
 
 def read_recorded(text: str) -> RecordedAction | None:
-    """Read an action; None for another form, for a missing value, and for a value of a kind that has none."""
+    """Return the action of a text; None for another form, TYPE or SELECT without a value, or a value of other kinds."""
     match = _ACTION.fullmatch(text)
     if match is None or ((match["value"] is None) == (match["op"] in ("TYPE", "SELECT"))):
         return None
