@@ -1,1 +1,1 @@
-"""Rules that convert a gold rationale (text, calculator marks or SQL) into subgoals and actions."""
+"""Convert gold rationales (text, calculator marks or SQL) into subgoals and actions by rules."""

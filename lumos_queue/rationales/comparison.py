@@ -15,7 +15,7 @@ _SYMBOLIC = frozenset(("expression", "equation", "inequality", "text"))
 def matches_stated(execution: Execution, stated_result: str) -> bool | None:
     """Return whether the action gave the stated result; None for formulas or texts that differ but may be equivalent.
 
-    Numbers are compared to the stated precision: 3.33 is 10/3. Lists are compared part by part.
+    Numbers are compared in the precision of the stated number: 10/3 is 3.33. Lists are compared part by part.
     """
     stated_result = stated_result.strip().rstrip(".").strip()
     if _normalize(execution.result) == _normalize(stated_result):

@@ -1,6 +1,6 @@
 """Splits a SELECT into the parts that become subgoals: the selection, the conditions, the whole query.
 
-The parts are the unchanged text of the query, with single spaces as white space.
+The parts are texts of the query, unchanged except for white space, which becomes single spaces.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _AGGREGATES = {exp.Avg: "average", exp.Sum: "sum", exp.Min: "smallest", exp.Max:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The parts of one query, as text; `conditions` is '' where there are none."""
+    """The parts of one query, as text; `conditions` is '' if there are none."""
 
     whole: str
     selection: str  #: `name, age FROM singer`
@@ -79,7 +79,7 @@ def read_query(text: str) -> Query:
 
 
 def _reduce_space(text: str) -> str:
-    """The text with single spaces outside of its strings."""
+    """Return the text with single spaces outside of its strings."""
     parts, position, unclosed_ends = [], 0, dict.fromkeys(_STRINGS, 0)
     while match := _QUOTE_OR_SPACE.search(text, position):
         parts.append(text[position : match.start()])
@@ -107,7 +107,7 @@ def is_ordered(text: str) -> bool:
 
 
 def _conditions(whole: str, tokens: Sequence[Token]) -> tuple[int, list[str]]:
-    """The position of the outermost query's conditions, and its combination with another query."""
+    """Return the position at which the outermost query's conditions begin, and its combination with another query."""
     depth, end = 0, len(whole)
     for token in tokens:
         depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
@@ -119,7 +119,7 @@ def _conditions(whole: str, tokens: Sequence[Token]) -> tuple[int, list[str]]:
 
 
 def _kinds(select: exp.Expr) -> list[str]:
-    """The conditions of one SELECT as text, without their values."""
+    """Return descriptions of a SELECT's conditions, without values: `the order by age`."""
     kinds, parts = [], select.args
     if parts.get("where"):
         kinds.append(f"the condition on {_columns(parts['where']) or 'rows'}")
@@ -139,7 +139,7 @@ def _kinds(select: exp.Expr) -> list[str]:
 
 
 def _words(expression: exp.Expr) -> str:
-    """A selected expression as text: `the number of rows`, `the largest age`, or the names of its columns."""
+    """Return a selected expression as text: `the number of rows`, `the largest age`, or the names of its columns."""
     if isinstance(expression, exp.Star):
         return "everything"
     if isinstance(expression, exp.Count):

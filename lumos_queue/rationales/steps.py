@@ -12,7 +12,7 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal
 
 @dataclass
 class Steps:
-    """The subgoals so far. Actions are numbered across subgoals: the k-th sets Rk."""
+    """Collects the subgoals of an annotation. Actions are numbered across subgoals: action k sets Rk."""
 
     subgoals: list[AnnotatedSubgoal] = field(default_factory=list)
     last: int = 0  #: number of the last variable set
@@ -32,7 +32,10 @@ class Steps:
         return f"R{self.last}"
 
     def finish(self, answer: str, results: bool = True) -> Annotation:
-        """Return the annotation. Raises NotConvertible if writing and reading change it."""
+        """Return the annotation. Raises NotConvertible if writing and reading change it.
+
+        `results`: whether its actions have results (web actions have none).
+        """
         steps = tuple(self.subgoals)
         parsed_steps, issues = read_annotation(write_annotation(steps), results)
         if issues or list(map(_content, parsed_steps)) != list(map(_content, steps)):

@@ -169,7 +169,7 @@ def compare(left: Operand, mark: str, right: Operand) -> bool:
 
 
 def _is_bracket(text: str) -> bool:
-    """Whether the text's first bracket is closed by its last character."""
+    """Return whether the text's first bracket is closed by its last character."""
     if not (text.startswith("(") and text.endswith(")")):
         return False
     depth = 0

@@ -94,12 +94,12 @@ def is_open(unit: str) -> bool:
 
 
 def measures_time(unit: str) -> bool:
-    """Whether the unit is a known unit of time."""
+    """Return whether the unit is a known unit of time."""
     return any(candidate.is_compatible_with("year") for candidate in _units(unit))
 
 
 def is_temperature(unit: str) -> bool:
-    """Whether the unit is a known unit of temperature, whose numbers cannot be added or multiplied."""
+    """Return whether the unit is a known unit of temperature, whose numbers cannot be added or multiplied."""
     return any(candidate.is_compatible_with("kelvin") for candidate in _units(unit))
 
 

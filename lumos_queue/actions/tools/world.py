@@ -53,7 +53,7 @@ Api = tuple[str, str]  #: its tool and its name, in the document's spelling
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One step of a part: it leads from an id to the next id or to a value."""
+    """A step in a part of the task. It leads from an id to the next id, or to a value."""
 
     part: int  #: counted from 0
     of: str  #: kind of the argument, and name of its field in an answer
@@ -66,7 +66,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class WorldApi:
-    """An API of a link."""
+    """A generated API of a link: it returns the link's value, or is a look-alike, which does not."""
 
     link: Link
     kind: str = ANSWERS

@@ -1,1 +1,1 @@
-"""Solutions of word problems → Calculator actions."""
+"""Convert solutions of word problems into Calculator actions."""

@@ -1,4 +1,4 @@
-"""Describes the calculation of a GSM8K line that no phrase describes, by the line with a blank for its result.
+"""Describes a calculation of a GSM8K line by the line itself, with a blank in place of the result.
 
 The tip came out to 110*.3=$<<110*.3=33>>33                      ->  the tip came out to $___
 Reggie makes 3 points off long shots because 1 x 3 = <<1*3=3>>3  ->  Reggie makes ___ points off long shots
@@ -54,10 +54,10 @@ _EMPTY = INCOMPLETE | PREPOSITIONS | NO_NAMES | AUXILIARIES | BEING | PRONOUNS
 def describe_blank(
     before: str, after: str, value: Fraction, stated_numbers: Collection[Fraction], continues: bool = False
 ) -> str | None:
-    """Return `the blank in '…'`, or its subject, for a calculation between two texts of a line; None if it is no help.
+    """Return `the blank in '…'`, or the blank's subject, for the calculation between the texts `before` and `after`.
 
-    `stated_numbers` are the numbers of the question; other numbers might reveal a result and become `…`.
-    `continues`: `before` begins with the line's previous calculation.
+    None if the texts do not describe it. `stated_numbers` are the numbers of the question; other numbers might reveal a
+    result and become `…`. `continues`: whether `before` begins with the line's previous calculation.
     """
     known_numbers = set(stated_numbers) - {value}
     money = before.rstrip().endswith("$") or after.lstrip().startswith("$")
@@ -86,7 +86,7 @@ def describe_blank(
 
 
 def _subject(text: str) -> str | None:
-    """`the tip on lunch` of `The tip on lunch is $___`, `how much the pens cost` of `the pens cost $___`."""
+    """Return `the tip on lunch` for `The tip on lunch is $___`, `how much the pens cost` for `the pens cost $___`."""
     match = _IS_BLANK.fullmatch(text)
     if match is None or len(words := match["subject"].split()) > MAX_SUBJECT_WORDS or "…" in text:
         return None
@@ -114,7 +114,7 @@ def content_words(text: str) -> set[str]:
 
 
 def _blank_result(clause: str, value: Fraction) -> str | None:
-    """The clause with its result replaced by a blank; None if it does not contain the result."""
+    """Return the clause with its result replaced by a blank; None if it does not contain the result."""
     for match in _NUMERAL.finditer(clause):
         if read_numeral(match[0]) == value:
             return f"{_last_words(clause[: match.start()])}___{clause[match.end() :]}".rstrip(" ,")
@@ -122,7 +122,7 @@ def _blank_result(clause: str, value: Fraction) -> str | None:
 
 
 def _last_words(text: str) -> str:
-    """The end of the text, from the first boundary after which it is short enough, else its last words."""
+    """Return the end of the text, from the first boundary after which it is short enough; else its last words."""
     if len(text.split()) <= MAX_BEFORE_WORDS:
         return text
     for match in _BOUNDARY.finditer(text):

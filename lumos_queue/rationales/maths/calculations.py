@@ -1,10 +1,10 @@
-"""Reads the calculations of a GSM8K solution, line by line: its marks, and equations in prose that they depend on.
+"""Reads the calculations of a GSM8K solution, line by line: its marks, and equations in prose that are needed.
 
     Bob makes twice that, 13(2)=26.              an equation in prose
     Third hour: 26 x 2 = <<52=52>>52             a mark with the result only; the formula is in the prose before it
     All: 26+52 = <<26+52=78>>78
 
-An equation in prose counts if it is exactly right, and a later calculation uses its result or its result is the answer.
+An equation in prose counts if it is exactly right, and its result is the answer or is used by a later calculation.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class SolutionLine:
 def calculations(solution: str, answer: Fraction | None = None) -> list[SolutionLine]:
     """Return the lines with calculations. Raises NotConvertible for an unreadable mark.
 
-    With `answer`, an equation in prose with this result counts if it is the last calculation.
+    `answer`: if the last calculation is an equation in prose with this result, it counts.
     """
     if solution.count("<<") > MAX_MARKS or len(solution) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
@@ -135,7 +135,7 @@ def _read_mark(line: str, mark: re.Match) -> _Candidate:
 
 
 def _formula(text: str) -> Expression | None:
-    """The formula at the end of the text, without units: `3 boxes * $4 per box`; None when there is none."""
+    """Return the formula at the end of the text, without units: `3 boxes * $4 per box`; None if there is none."""
     match = FORMULA.search(text)
     if match is None or _ALGEBRA.search(match[0]):
         return None
@@ -154,7 +154,7 @@ def _value(expression: Expression) -> Fraction | None:
 
 
 def strip_formula(text: str) -> str:
-    """Return the text without the formula, or equal formulas, and the equals sign at its end."""
+    """Return the text without a formula at its end, or without two equal formulas, and without their equals signs."""
     text = text[-MAX_CHARACTERS_BEFORE * 2 :]
     for _ in range(2):
         text = FIGURES.sub("", FORMULA.sub("", _strip_equals(text)))
@@ -162,12 +162,12 @@ def strip_formula(text: str) -> str:
 
 
 def _strip_equals(text: str) -> str:
-    """The text without the equals sign, and the dollar sign behind it, at its end."""
+    """Return the text without an equals sign at its end, or `= $`."""
     return _LAST_EQUALS.sub("", text.rstrip().removesuffix("$").rstrip())
 
 
 def _which_count(candidates: list[_Candidate], answer: Fraction | None) -> list[bool]:
-    """Whether each candidate counts: a mark always; an equation in prose if only it gives a later operand."""
+    """Return whether each candidate counts: a mark always, an equation in prose if only it gives a later operand."""
     known_values: set[Fraction] = set()
     new: list[bool] = []  # whether no earlier candidate gives the result
     for candidate in candidates:

@@ -1,4 +1,4 @@
-"""Finds the end of a clause: the words after a number that belong to it, if they make sense alone.
+"""Finds the words after a number up to the end of the clause, if they make sense without the rest.
 
 clips altogether in April and May.        ->  clips altogether in April and May
 apples, so he has                         ->  apples
@@ -25,9 +25,9 @@ _PAIRS = {"between": "and", "both": "and", "either": "or", "neither": "nor"}
 
 
 def clause_before_end(text: str) -> str | None:
-    """Return the words up to the clause's end; None if the end would change their meaning or split a phrase.
+    """Return the words up to the clause's end; None if ending there changes the meaning or splits a phrase.
 
-    Text that is not plain words is returned unchanged.
+    Parts of the text that are not plain words stay unchanged.
     """
     end = _END.search(text)
     clause = (text[: end.start()] if end else text).strip()
@@ -43,7 +43,7 @@ def clause_before_end(text: str) -> str | None:
 
 
 def _conjunct(text: str) -> str | None:
-    """The words after `and`, if they are a short noun phrase that ends the clause."""
+    """Return the words after `and` if they are a short noun phrase that ends the clause; else None."""
     end = _END.search(text)
     words = (text[: end.start()] if end else text).split()
     if (end and end[0] not in ".;:(") or not 1 <= len(words) <= MAX_CONJUNCT_WORDS:

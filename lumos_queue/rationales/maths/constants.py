@@ -1,7 +1,6 @@
-"""Numbers that a solution may use although its question does not state them, because words of the text imply them.
+"""Finds the constants that words of a text imply: a solution may use 60 if the question mentions minutes or hours.
 
-A number is a named constant only if words of the text imply it: minutes or hours imply 60. It does not change when the
-numbers of the question change.
+A constant does not change if the numbers of the question change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Finds actions that only state a number they should have calculated: `R2 = Calculator(6)` for half of a dozen.
+"""Finds actions that only state a number that they should calculate: `R2 = Calculator(6)` for half of a dozen.
 
-An action may state a number of the question, in figures or words, the result of an earlier action, and a number that
+An action may state a number of the question, in figures or words, the result of an earlier action, or a constant that
 words of the question or of the action's subgoal imply: `Define(60)` for the minutes of an hour.
 """
 
@@ -20,7 +20,7 @@ _UNKNOWN = re.compile(r"(?:(?<!\s)\s++)?[A-Za-z]\s*=(?!=)|=\s*[A-Za-z]\s*\Z")  #
 
 
 def find_copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Action]:
-    """Return the actions that only state a number without an earlier source."""
+    """Return the actions that only state a number, if no earlier text or result contains or implies the number."""
     known_numbers = set(question_numbers(question).numbers)
     copies = []
     for step in steps:
@@ -34,7 +34,7 @@ def find_copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> lis
 
 
 def _constant_of(action: Action) -> Fraction | None:
-    """The number, if an action's arguments are only a number."""
+    """Return the number in an action's arguments; None if the arguments are more than a number."""
     if action.name not in _STATING:
         return None
     text = _UNKNOWN.sub("", action.arguments) if action.name == "SetEquation" else action.arguments

@@ -1,4 +1,4 @@
-"""Finds ambiguous operands: several sources have the same number."""
+"""Finds ambiguous operands: operands whose number may come from several sources."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _DENOMINATOR = re.compile(r"(?<![\w.])1\s*/\s*(R[0-9]+)")
 
 
 def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationale: str = "") -> list[str]:
-    """Return references that divide 1, or whose value equals another result, a number of the question or a constant.
+    """Return the ambiguous operands of the actions: references and literals.
 
-    Literals that equal an earlier result are included. `rationale`: a further text that may imply constants.
+    A reference is ambiguous if it divides 1, or if its value equals another result, a number of the question or a
+    constant; a literal, if it equals an earlier result. `rationale`: another text that may imply constants.
     """
     stated_numbers, values = question_numbers(question).numbers, {}
     operands = []
@@ -42,5 +43,5 @@ def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationa
 
 
 def _count_equal(value: Fraction, values: dict[str, Fraction | None]) -> int:
-    """The number of earlier results with this value."""
+    """Return the number of earlier results with this value."""
     return sum(earlier == value for earlier in values.values())

@@ -1,4 +1,4 @@
-"""English words by their role in a line of a solution, for the rules of prose.py, clauses.py and blanks.py."""
+"""Sets of English words by their role in a line of a solution, for the rules of prose.py, clauses.py and blanks.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Annotates the rows of MAWPS and SVAMP, which state one equation. Each operation becomes a subgoal."""
+"""Annotates the rows of MAWPS and SVAMP, which contain one equation. Each operation becomes a subgoal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _CLAUSE_END = re.compile(r"(?<=[,;])\s+|(?<!\s)\s++(?:and|but|then|while)\s+")
 
 
 def annotate(question: str, equation: str, answer: str) -> Annotation:
-    """Return the annotation of an equation, `- + 1 2 3` or `( 40.0 - 13.0 )`. Raises NotConvertible."""
+    """Return the annotation of a row. `equation` has the form `- + 1 2 3` or `( 40.0 - 13.0 )`.
+
+    Raises NotConvertible.
+    """
     gold = read_number(answer)
     if gold is None:
         raise NotConvertible("answer_is_text")
@@ -39,7 +42,7 @@ def annotate(question: str, equation: str, answer: str) -> Annotation:
 
 
 def final_quantity(question: str) -> str | None:
-    """Return the quantity of the last subgoal, with the quoted question; None if it is too long or missing."""
+    """Return the last subgoal's quantity, `the answer to '…'`; None if the question is too long or missing."""
     question = question.rstrip()
     last = _SENTENCE_END.split(question[-MAX_QUESTION_CHARACTERS:])[-1]
     if not last.endswith("?") or (len(last) == MAX_QUESTION_CHARACTERS and last != question):
@@ -66,7 +69,7 @@ def quantity_describer(question: str) -> Callable[[Expression], str | None]:
 
 
 def _clauses(sentence: str) -> list[str]:
-    """The sentence, or its parts if it contains several numbers."""
+    """Return the sentence alone, or its clauses if it is long or contains several numbers."""
     if len(numbers_in(sentence, words=True)) < 2 and len(sentence.split()) <= MAX_CLAUSE_WORDS:
         return [sentence]
     parts = _CLAUSE_END.split(sentence)

@@ -1,4 +1,4 @@
-"""Arithmetic expressions as trees: parsed from infix or prefix text, evaluated exactly, written for the Calculator."""
+"""Parses arithmetic expressions in infix or prefix notation, and writes them for the Calculator. Values are exact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A literal."""
+    """A number that is written in the expression."""
 
     value: Fraction
 
@@ -71,7 +71,7 @@ def parse_prefix(text: str) -> Expression | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """The tokens; an empty list if the text contains anything else."""
+    """Return the text's numbers, names of results, operators and parentheses; [] if it contains anything else."""
     text = text.strip().replace("−", "-").replace("×", "*").replace("÷", "/")
     if len(text) > MAX_CHARACTERS:
         return []
@@ -95,7 +95,7 @@ def _number(token: str) -> Number | StepResult | None:
 
 
 class _Infix:
-    """Recursive descent over tokens; each method returns None where the text is not an expression."""
+    """Parses tokens by recursive descent. Each method returns None if the tokens are not an expression."""
 
     def __init__(self, tokens: Sequence[str]):
         self.tokens, self.position, self.nesting = tokens, 0, 0
@@ -136,7 +136,7 @@ class _Infix:
 
 
 def evaluate(expression: Expression, results: Sequence[Fraction] = ()) -> Fraction:
-    """Return the exact value. Raises ZeroDivisionError."""
+    """Return the exact value. `results`: the values of earlier actions, R1 first. Raises ZeroDivisionError."""
     if isinstance(expression, Number):
         return expression.value
     if isinstance(expression, StepResult):
@@ -150,7 +150,10 @@ def evaluate(expression: Expression, results: Sequence[Fraction] = ()) -> Fracti
 
 
 def format_expression(expression: Expression, name: Callable[[int], str] = "R{}".format) -> str:
-    """Return infix text with only the necessary parentheses: `(R1 + 2) * 0.5`; `name` returns a result's name."""
+    """Return an expression in infix notation with only the necessary parentheses: `(R1 + 2) * 0.5`.
+
+    `name` returns the name of a result from its number.
+    """
     if isinstance(expression, Number):
         return show_number(expression.value, decimal=True)
     if isinstance(expression, StepResult):
@@ -180,7 +183,7 @@ def leaves(expression: Expression) -> Iterator[Number | StepResult]:
 
 
 def replace_numbers(expression: Expression, replacement: Callable[[Fraction], Expression]) -> Expression:
-    """Return the tree with each literal replaced, from left to right."""
+    """Return the expression with each number replaced by `replacement(number)`, from left to right."""
     if isinstance(expression, Number):
         return replacement(expression.value)
     if isinstance(expression, StepResult):
@@ -190,7 +193,7 @@ def replace_numbers(expression: Expression, replacement: Callable[[Fraction], Ex
 
 
 def chain(expression: Operation) -> list[Expression]:
-    """Return the operands of a chain of one operation: `a - b - c` has three, `a + (b + c)` two."""
+    """Return the operands of a chain of equal operations: `a - b - c` has three, `a + (b + c)` has two."""
     left = expression.left
     same = isinstance(left, Operation) and left.sign == expression.sign
     return [*(chain(left) if same else [left]), expression.right]  # type: ignore[arg-type]

@@ -2,11 +2,11 @@
 
 A solution writes `36+12` where it means `36 + R1`. The rules, in this order:
 
-1. A number that no earlier action gave is a literal.
-2. A number that an earlier action gave, and that has no other source, is that action's result. Other sources: the
-   question states it, words imply it (the 60 of minutes), or it is the 3 of `1/3`.
-3. A number with both sources is the result until an action has used that result, because solutions do not calculate
-   unnecessary values. Afterwards the number is a literal.
+1. A number that is no earlier action's result is a literal.
+2. A number that is an earlier action's result, and that cannot be a literal, refers to that result. A number can be a
+   literal if the question states it, if words imply it (the 60 of minutes), or if it is the 3 of `1/3`.
+3. A number that can be a result or a literal refers to the result until an action has used that result, because
+   solutions do not calculate unnecessary values. Afterwards the number is a literal.
 4. If several earlier actions gave the number, it is the latest unused result; if all were used, the latest result.
 """
 
@@ -22,7 +22,7 @@ from lumos_queue.rationales.maths.expressions import Expression, Number, Operati
 
 @dataclass(slots=True)
 class Linker:
-    """Link the operands of one solution, action by action, and count the ambiguous cases."""
+    """Links the operands of one solution to earlier results, action by action, and counts the ambiguous operands."""
 
     stated_numbers: frozenset[Fraction]  #: the numbers that the question states
     results: list[Fraction] = field(default_factory=list)
@@ -36,7 +36,10 @@ class Linker:
         return cls(frozenset(stated_numbers))
 
     def link(self, expression: Expression, words: str = "") -> Expression:
-        """Return the expression with linked operands; `words`: the text that may imply constants."""
+        """Return the expression with references in place of numbers that are earlier results.
+
+        `words`: the text that may imply constants.
+        """
         literal = iter(possible_literals(expression, self.stated_numbers, find_constants(words)))
         return replace_numbers(expression, lambda value: self._operand(value, next(literal)))
 
@@ -58,9 +61,9 @@ class Linker:
 def possible_literals(
     expression: Expression, stated_numbers: Collection[Fraction], constants: Collection[Fraction]
 ) -> Iterator[bool]:
-    """Yield for each number, from left to right, whether it could be a literal although an action gave it.
+    """Yield for each number, from left to right, whether it can be a literal although it is an action's result.
 
-    It could if the question states it, if it is a constant factor or divisor, or if it is the 3 of `12*1/3`.
+    It can if the question states it, if it is a constant factor or divisor, or if it is the 3 of `12*1/3`.
     """
     for value, factor, under in _numbers(expression):
         yield under or value in stated_numbers or (factor and value in constants)

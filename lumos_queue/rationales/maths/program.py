@@ -1,4 +1,4 @@
-"""Builds an annotation from expressions: subgoals of Calculator actions, with results as the Calculator writes them."""
+"""Builds an annotation from expressions: subgoals with Calculator actions, and results in the Calculator's form."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Step = tuple[Expression, str | None]
 
 @dataclass(slots=True)
 class ProgramBuilder:
-    """The subgoals so far. Actions are numbered across subgoals: the k-th sets Rk.
+    """Collects the subgoals of an annotation. Actions are numbered across subgoals: action k sets Rk.
 
-    `describe` returns the text of an inner operation's quantity, or None.
+    `describe` returns the text of the quantity that an inner operation calculates, or None.
     """
 
     describe: Callable[[Expression], str | None] = field(default=lambda _: None)
@@ -73,14 +73,14 @@ class ProgramBuilder:
         return value
 
     def _is_decimal(self, expression: Expression) -> bool:
-        """Whether the Calculator writes the value as a decimal, because an operand is written as a decimal."""
+        """Return whether the Calculator writes the value as a decimal, because an operand is a decimal."""
         return any(
             "." in (self.lines[leaf.number - 1] if isinstance(leaf, StepResult) else format_expression(leaf))
             for leaf in leaves(expression)
         )
 
     def _name(self, result: int) -> str:
-        """The name of a result in a plan, which names the results of subgoals."""
+        """Return the name of a result in a plan, such as `the result of Subgoal 2`."""
         subgoal, position = self._positions[result - 1]
         siblings = sum(1 for number, _ in self._positions if number == subgoal)
         if subgoal > len(self.subgoals):
@@ -88,9 +88,9 @@ class ProgramBuilder:
         return f"the result of Subgoal {subgoal}" if position == siblings else f"result {position} of Subgoal {subgoal}"
 
     def add_tree(self, expression: Expression, quantity: str | None = None) -> Expression:
-        """Add a subgoal for each operation of the tree, inner ones first; a chain such as `a + b + c` is one operation.
+        """Add a subgoal for each operation, inner operations first, and return a reference to the last result.
 
-        Return the result of the last subgoal; `quantity` is the text of its quantity.
+        A chain such as `a + b + c` is one operation. `quantity`: the text of the last subgoal's quantity.
         """
         if not isinstance(expression, Operation):
             return expression
@@ -107,7 +107,7 @@ class ProgramBuilder:
         return Operation(expression.sign, left, self.add_tree(expression.right))
 
     def check(self, target_value: Fraction) -> None:
-        """Raise NotConvertible if the last value differs from the target value by more than the rounding of floats."""
+        """Raise NotConvertible if the last value differs from the target value by more than a float's rounding."""
         difference = abs(self.values[-1] - target_value)
         if difference > NOISE * abs(target_value):
             raise NotConvertible("rounded" if difference <= ROUNDED * abs(target_value) else "value_differs")

@@ -1,10 +1,10 @@
-"""Describes the quantity that a line of a GSM8K solution calculates, in the line's words.
+"""Describes the quantity that a line of a GSM8K solution calculates, in the words of the line.
 
     Ida sold 36/3 = <<36/3=12>>12 tarts on Monday.      ->  how many tarts Ida sold on Monday
     Jan earns 90/6 = $<<90/6=15>>15 per hour.           ->  how much money Jan earns per hour
 
-The rules use the form, not the meaning: the words must be a complete phrase, either a noun with whole prepositional
-phrases or a subject with its verb. Lines of other forms have no description.
+The rules check the form of the words, not the meaning: they must be a complete phrase, either a noun with whole
+prepositional phrases or a subject with its verb. Lines of other forms have no description.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ _TOTAL = re.compile(r"\b(?:a total of|in total|another|about|up to|a|an|the|only
 
 
 def describe_quantity(before: str, after: str, stated_numbers: Collection[Fraction]) -> str | None:
-    """Return `how many …` for a mark between `before` and `after`; None if the line gives no readable phrase.
+    """Return `how many …` for a mark between `before` and `after`; None if these words form no readable phrase.
 
-    `stated_numbers` are the numbers of the question; words with other numbers might reveal a result and are rejected.
+    `stated_numbers` are the numbers of the question. Words with other numbers are rejected, as they might reveal a
+    result.
     """
     result = _RESULT.match(after)
     tail = clause_before_end(after[result.end() if result else 0 :])
@@ -66,7 +67,7 @@ def describe_quantity(before: str, after: str, stated_numbers: Collection[Fracti
 
 
 def _money(words: list[str], head: list[str] | None) -> str | None:
-    """`how much money Jan earns per hour`."""
+    """Return a phrase like `how much money Jan earns per hour`; None if the words form none."""
     if words and words[0] not in MONEY_TAIL:
         return None
     if head and head[-1] not in BEING:
@@ -77,7 +78,7 @@ def _money(words: list[str], head: list[str] | None) -> str | None:
 
 
 def _count(words: list[str], head: list[str] | None) -> str | None:
-    """`how many tarts Ida sold on Monday`."""
+    """Return a phrase like `how many tarts Ida sold on Monday`; None if the words form none."""
     if not words or (words[0] in PREPOSITIONS and words[0] != "more") or not words[0][0].islower():
         return None
     has_more = words[:1] == ["more"]
@@ -100,7 +101,7 @@ def _count(words: list[str], head: list[str] | None) -> str | None:
 
 
 def _head(before: str, stated_numbers: Collection[Fraction]) -> list[str] | None:
-    """Subject and verb, if the text before the formula contains nothing else: `Ida sold`."""
+    """Return subject and verb (`Ida sold`) if the text before the formula contains nothing else; else None."""
     text = _OPENING.sub("", before[-200:].rsplit(". ", 1)[-1].strip())
     text = _TOTAL.sub("", FIGURES.sub("", text)).strip()
     words = text.split()
@@ -122,7 +123,7 @@ def _head(before: str, stated_numbers: Collection[Fraction]) -> list[str] | None
 
 
 def _is_noun(words: list[str]) -> bool:
-    """Whether words can come between `the` and a verb: `other boys`, but not `total` (cost) or `man who bought`."""
+    """Return whether the words can be between `the` and a verb: `other boys`, but not `total` or `man who bought`."""
     while words and words[-1] in AUXILIARIES | BEING:
         words = words[:-1]
     if not words or words[-1] in ADJECTIVES:

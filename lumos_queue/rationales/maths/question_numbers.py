@@ -35,7 +35,7 @@ _HALF = re.compile(r"(?<![\w.])half\s+an?(?![a-z])|(?:an?|(\S{1,40}))\s+and\s+(?
 
 @dataclass(frozen=True, slots=True)
 class QuestionNumbers:
-    """The numbers of one question by origin."""
+    """The numbers of one question, grouped by origin."""
 
     free: tuple[Fraction, ...]  #: can be changed; in the order of the text, each once
     percent: frozenset[Fraction]  #: the free numbers that are percentages
@@ -47,7 +47,7 @@ class QuestionNumbers:
         return frozenset(self.free).union(self.follow, self.fixed)
 
     def extend(self, changes: Changes) -> dict[Fraction, Fraction]:
-        """Return the changes of the free numbers, and the changes that follow from them."""
+        """Return `changes`, which are of free numbers, and the changes that follow from them: old to new number."""
         all_changes = dict(changes)
         for value, follow in self.follow.items():
             all_changes.setdefault(value, follow(lambda number: changes.get(number, number)))
@@ -56,7 +56,7 @@ class QuestionNumbers:
 
 @lru_cache(maxsize=256)
 def question_numbers(question: str) -> QuestionNumbers:
-    """Return the numbers in a question."""
+    """Return the numbers in a question, in figures or words."""
     question = question[:MAX_CHARACTERS]
     percent = frozenset(map(Fraction, _PERCENT.findall(question)))
     fixed_numbers = {Fraction(1, 2) for match in _HALF.finditer(question) if match[0].lower().startswith("half")}
@@ -79,7 +79,7 @@ def question_numbers(question: str) -> QuestionNumbers:
 
 
 def _find_scaled(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
-    """(value, the number before the scale or None, the scale) of `3 dozen`, `a hundred`, `2.5 million`."""
+    """Yield (value, number before the scale or None, scale) of texts like `3 dozen`, `a hundred` and `2.5 million`."""
     text = _LONG_RUN.sub(lambda run: run[0][:_RUN_END] + run[0][-_RUN_END:], _SPACE.sub(" ", question))
     for before, scale in _SCALED.findall(text):
         factor, numbers = _SCALES[scale.lower()], numbers_in(before, words=True)

@@ -1,9 +1,9 @@
-"""Lists every plausible reading of a solution's calculations as a program. Readings differ in their links to results.
+"""Lists every plausible reading of a solution's calculations as a program. Readings differ in the sources of operands.
 
-`links.py` chooses one reading. The readings differ when the numbers change: an operand equal to an earlier result may
-be that result, another result of the same value, the number of that value in the question, a constant that words
-imply, or the 3 of `1/3`. Solutions do not calculate unnecessary values, so that a reading is implausible if another
-reading leaves fewer results unused.
+`links.py` chooses one reading. With other numbers, the readings give different answers: an operand that equals an
+earlier result may be that result, another result of the same value, the number of that value in the question, a
+constant that words imply, or the 3 of `1/3`. Solutions do not calculate unnecessary values, so a reading is implausible
+if another reading has fewer unused results.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_READINGS = 64  #: of one solution; with more readings, none is returned
 
 
 def readings(question: str, solution: str, answer: Fraction | None = None) -> tuple[tuple[Action, ...], ...]:
-    """Return the programs; none if a mark is unreadable, or if there are too many programs."""
+    """Return a program for each plausible reading; () if a mark is unreadable, or for more than MAX_READINGS."""
     stated_numbers, values = question_numbers(question).numbers, []
     formulas: list[list[str]] = []
     count = 1
@@ -57,7 +57,10 @@ def readings(question: str, solution: str, answer: Fraction | None = None) -> tu
 
 
 def _forms(expression: Expression, literal: Iterable[bool], values: list[Fraction]) -> list[Expression]:
-    """The expression in every combination of readings of its operands; `literal`: whether each may be a literal."""
+    """Return the expression in every combination of its operands' readings.
+
+    `literal`: for each operand, whether it may be a literal. `values`: the values of earlier actions.
+    """
     numbers = [leaf.value for leaf in leaves(expression) if isinstance(leaf, Number)]
     ways = [list(_ways(value, may_be, values)) for value, may_be in zip(numbers, literal, strict=True)]
     forms: list[Expression] = []
@@ -82,6 +85,6 @@ def _program(formulas: tuple[str, ...]) -> Iterator[Action]:
 
 
 def _count_unused(program: tuple[Action, ...]) -> int:
-    """The number of results, except the last, that no action uses."""
+    """Return the number of results, except the last, that no action uses."""
     used_names = {variable for action in program for variable in variables_in(action.arguments)}
     return sum(action.variables[0] not in used_names for action in program[:-1])

@@ -1,9 +1,9 @@
 """Finds results of a subgoal's actions that the subgoal's text reveals.
 
-A number reveals a result if it equals the result, in figures or in words, except where it is necessary: in the label,
-in a reference to a subgoal or one of its results, and as an operand of the subgoal's actions (`Multiply 36 by 1`). The
-word `one` is usually not a number and is ignored. A text reveals a result if it contains the result as whole words,
-unless the task or an operand of the subgoal's actions contains these words too (`Which is taller, A or B?`).
+A result that is a number is revealed if the text contains it in figures or in words. Necessary numbers do not count:
+those in the label, in a reference to a subgoal or a result, and operands of the subgoal's actions (`Multiply 36 by 1`).
+The word `one` is usually not a number and is ignored. A result that is a text is revealed if the subgoal contains it as
+whole words, unless the task or an operand contains these words, too (`Which is taller, A or B?`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SHORT = frozenset(("yes", "no", "true", "false"))
 
 
 def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
-    """Return the results that the subgoal's text reveals, in the form in which the step states them."""
+    """Return the results of the subgoal that its text reveals, as they are written in `step.results`."""
     text = _REFERENCE.sub(" ", strip_label(step.subgoal.text))
     operands = " ".join(replace_variables(action.arguments, lambda _: " ") for action in step.actions)
     numbers = set(numbers_in(_ONE.sub(" ", text), words=True)) - set(numbers_in(operands, words=True))
@@ -46,7 +46,7 @@ def _plain(result: str) -> str:
 
 
 def _is_written(value: Fraction, text: str) -> bool:
-    """Whether the text contains the fraction in the form `3/5`."""
+    """Return whether the text contains the fraction in the form `3/5`."""
     return re.search(rf"(?<![\d/]){value.numerator}\s*/\s*{value.denominator}(?![\d/])", text) is not None
 
 

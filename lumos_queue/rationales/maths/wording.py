@@ -25,7 +25,7 @@ Name = Callable[[int], str]  #: from the number of a result to its name in a pla
 
 
 def step_sentence(expression: Expression, quantity: str | None, name: Name) -> str:
-    """Return a sentence without its full stop; `quantity` is the text of its result: `how many tarts he sold`."""
+    """Return an action's sentence without its full stop. `quantity`: the result's text, `how many tarts he sold`."""
     if not isinstance(expression, Operation):
         if isinstance(expression, StepResult):
             return f"Take {name(expression.number)}" + (f" as {quantity}" if quantity else "")
@@ -36,7 +36,7 @@ def step_sentence(expression: Expression, quantity: str | None, name: Name) -> s
 
 
 def operation_phrase(expression: Operation, name: Name, gerund: bool) -> str:
-    """Return `Divide 36 by 3`, or `dividing 36 by 3`."""
+    """Return an operation as text: `Divide 36 by 3`, or `dividing 36 by 3` if `gerund`."""
     if sum(1 for _ in leaves(expression)) > MAX_OPERANDS:
         return f"{'working' if gerund else 'Work'} out {format_expression(expression, name)}"
     verb = _VERBS[expression.sign][gerund]
@@ -50,7 +50,7 @@ def operation_phrase(expression: Operation, name: Name, gerund: bool) -> str:
 
 
 def noun_phrase(expression: Expression, name: Name) -> str:
-    """Return `36`, `the result of Subgoal 1`, or `the sum of 3 and 4`."""
+    """Return an expression as a noun: `36`, `the result of Subgoal 1`, or `the sum of 3 and 4`."""
     if isinstance(expression, StepResult):
         return name(expression.number)
     if not isinstance(expression, Operation):
@@ -60,6 +60,6 @@ def noun_phrase(expression: Expression, name: Name) -> str:
 
 
 def join_sentences(sentences: Sequence[str]) -> str:
-    """Join several steps of one subgoal to one sentence."""
+    """Return the sentences of a subgoal's actions as one sentence."""
     first, *rest = sentences
     return first + "".join(f", then {sentence[0].lower()}{sentence[1:]}" for sentence in rest) + "."

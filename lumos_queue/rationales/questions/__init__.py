@@ -1,1 +1,1 @@
-"""Rules that split a question over texts into steps, each with the words that answer it."""
+"""Split questions about texts into steps by rules. Each step has the words that answer it."""

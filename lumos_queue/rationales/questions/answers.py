@@ -1,7 +1,7 @@
 """Finds the words of a sentence that answer a question for a date, a number, a size or a name.
 
-An answer is accepted if exactly one span of this kind, and few other words, are only in the sentence.
-Other questions with `what` and `which` are answered from the sentence's grammar (predicates.py).
+The words that are only in the sentence must be exactly one span of the requested kind, and few other words. Other
+questions with `what` and `which` are answered from the sentence's grammar (predicates.py).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _IN_PLACE = re.compile(r"\b(?:in|from|at|near|of|to|on)\s+(?:the\s+|downtown\s+)
 
 
 def type_words(question: str) -> set[str]:
-    """Return the words of a question that only state the kind of its answer; a fact need not contain them."""
+    """Return the words of a question that only state the kind of answer. A fact that answers it may lack them."""
     group_sets = [
         match.groupdict() for pattern in (_WHEN, _HOW, _SIZE, _WHO, _WHERE) if (match := pattern.match(question))
     ]
@@ -84,7 +84,7 @@ def type_words(question: str) -> set[str]:
 
 
 def read_answer(question: str, fact: str, roughly: bool = False) -> str | None:
-    """Return the words of the fact that answer the question; None if the answer is not clear."""
+    """Return the words of the fact that answer the question; None if unclear. `roughly`: as in `find_answer`."""
     extra_words = ROUGH_EXTRA_WORDS if roughly else 0
     if _WHEN.match(question):
         return _single(_dates(question, fact), question, fact, MAX_EXTRA_WORDS["when"] + extra_words)
@@ -103,7 +103,7 @@ def read_answer(question: str, fact: str, roughly: bool = False) -> str | None:
 
 
 def _single(spans: Sequence[Span], question: str, fact: str, limit: int) -> str | None:
-    """The only span, if at most `limit` other words of the fact are not in the question."""
+    """Return the only span's text if at most `limit` other words of the fact are not in the question; else None."""
     if len(spans) != 1:
         return None
     span, question_words = spans[0], words(question)
@@ -128,12 +128,12 @@ def _dates(question: str, fact: str) -> list[Span]:
 
 
 def _counts(noun: str, fact: str, span: Span) -> bool:
-    """Whether the number counts the question's noun: `seven ex-wives`, `165 years`."""
+    """Return whether the number counts the question's noun: `seven ex-wives`, `165 years`."""
     return has_form(noun, words(span.text)) or any(same_word(noun, word) for word in words(fact[span.end :][:60])[:3])
 
 
 def _sizes(of: str, question: str, fact: str) -> list[Span]:
-    """Measures of this kind; none if the fact also has a measure of another kind."""
+    """Return the sizes of the kind `of` (`tall`, `much`) in the fact; [] if the fact mentions another dimension."""
     if any(has_form(word, _DIMENSIONS) and not has_form(word, [*words(question), of]) for word in words(fact)):
         return []
     kinds = [kind for kind, known_words in _MEASURES.items() if of.split()[0] in known_words]
@@ -141,7 +141,10 @@ def _sizes(of: str, question: str, fact: str) -> list[Span]:
 
 
 def _names(question: str, fact: str) -> list[Span]:
-    """Names that are not in the question, with a list of names as one span; none if a span may not be a name."""
+    """Return the names in the fact that are not in the question; [] if a span is perhaps no name.
+
+    Names that are listed side by side form one span.
+    """
     question_words: list[str] = words(question)
     spans: list[Span] = []
     for span in names(fact):
@@ -159,7 +162,7 @@ def _names(question: str, fact: str) -> list[Span]:
 
 
 def _is_named(span: Span, question: str, fact: str) -> bool:
-    """Whether the name can be the person or place that the question asks for."""
+    """Return whether the name can be the person or place that the question asks for."""
     if not _AFTER_NAME.match(fact, span.end) or set(content(span.text)) & set(words(question)):
         return False
     before = fact[: span.start]

@@ -1,11 +1,12 @@
-"""Splits a question that describes one of two pages into two questions: one for the described thing, one about it.
+"""Splits a question about a thing that it only describes into two: the first asks for the thing, the second about it.
 
 Where was the author of Ahr born?                -> Who is the author of Ahr?  Where was #1 born?
 Ann runs a firm that sells what?                 -> Ann runs which firm?  #1 sells what?
 How long is the river that crosses Bel in Ahr?   -> Which river crosses Bel in Ahr?  How long is #1?
 
-The words are those of the question. The words of a page decide which question it answers. The described thing is the
-title of one page and occurs in the other page; the answer occurs in the page of the second question.
+Both questions consist of the words of the original question. Each is answered by one of the row's two pages, which is
+chosen by common words. The described thing is the title of one page and occurs in the other page; the answer occurs in
+the page of the second question.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class TitledPage:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """The two questions (the second contains `#1`), the page that answers each, and the answer of the first."""
+    """The two questions, the indexes of their pages, and the answer of the first, which is `#1` in the second."""
 
     first: str
     second: str
@@ -68,7 +69,7 @@ class Bridge:
 
 
 def find_bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Bridge | None:
-    """Return the two questions whose words occur on their pages most often; None if too few words occur."""
+    """Return the split whose questions have the most words in common with their pages; None if they have too few."""
     if len(question) > MAX_CHARACTERS:
         return None
     best, best_share = None, 0.0
@@ -83,7 +84,7 @@ def find_bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Brid
 
 
 def _connections(first: TitledPage, second: TitledPage, answer: str) -> Iterator[str]:
-    """The possible answers of the first question: the title of a page that the other page mentions."""
+    """Yield the possible answers of the first question: titles of a page that the other page mentions."""
     if occurs(first.title, second.text) and occurs(answer, f"{second.title} {second.text}"):
         yield from () if _overlap(first.title, answer) else (first.title,)
     if occurs(second.title, first.text) and occurs(answer, second.text):
@@ -104,7 +105,7 @@ def _coverage(text: str, page: TitledPage) -> float:
 
 
 def _splits(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, str]]:
-    """Each way to split a question, as (question for the described thing, question about #1)."""
+    """Yield each way to split a question, as (question for the described thing, question about #1)."""
     match = _IN_PLACE.fullmatch(question)
     before = match["before"] if match and _is_noun(match["noun"]) else ""
     if match and _NAMED.search(before[1:]) and not _ASKS_WITHIN.search(before):
@@ -122,7 +123,7 @@ def _splits(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, s
 
 
 def _ends(question: str, start: int, pages: Sequence[TitledPage]) -> Iterator[int]:
-    """The possible ends of the description from `start`: the end of the question, or the end of a page's title."""
+    """Yield the possible ends of a description that begins at `start`: ends of the question and of pages' titles."""
     yield len(question)
     for page in pages:
         location = find(page.title, question, start)
@@ -139,13 +140,13 @@ def _ends(question: str, start: int, pages: Sequence[TitledPage]) -> Iterator[in
 
 
 def _is_noun(noun: str) -> bool:
-    """Whether the words can be a noun phrase that ends in a common noun."""
+    """Return whether the words can be a noun phrase that ends in a common noun."""
     parts = noun.split()
     return _COMMON_WORD.fullmatch(parts[-1]) is not None and parts[-1] not in ("and", "of") and not _NO_NOUN & {*parts}
 
 
 def _describes(pattern: re.Pattern[str], clause: str, pages: Sequence[TitledPage]) -> bool:
-    """Whether a clause contains a name, no question and one description. After `of`, a page must contain the name."""
+    """Return whether a clause has a name, one description and no question. After `of`, a page must have the name."""
     if not _NAMED.search(clause) or _ASKS_WITHIN.search(clause) or _SECOND.search(clause):
         return False
     name = clause.removeprefix("the ").strip(' "“”')
@@ -153,14 +154,14 @@ def _describes(pattern: re.Pattern[str], clause: str, pages: Sequence[TitledPage
 
 
 def _asks(before: str, after: str) -> bool:
-    """Whether the text around a description is a complete question."""
+    """Return whether the text around a description is a complete question."""
     if _ASKS.match(before):
         return bool(content(f"{before} {after}"))
     return not before and _ASKS_WITHIN.search(after) is not None
 
 
 def _question_of(match: re.Match[str], clause: str) -> str | None:
-    """The question for the described thing; None if the clause may end before its verb."""
+    """Return the question for the described thing; None if the clause may end before its verb."""
     noun, link = match["noun"], match.groupdict().get("link")
     last = noun.split()[-1]
     who = "Who" if last in _PERSON_NOUNS else f"Which {noun}"

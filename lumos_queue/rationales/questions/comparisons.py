@@ -1,4 +1,4 @@
-"""Splits a question that compares two things into one question on each, in the words of the question.
+"""Splits a question that compares two things into a question about each thing, in the words of the question.
 
 Who was born earlier, Ann or Bob?           -> When was Ann born?  When was Bob born?
 Which peak is higher, Ahr or Bel?           -> How high is Ahr?  How high is Bel?
@@ -6,7 +6,7 @@ Which is a comedy film, Ahr or Bel?         -> Is Ahr a comedy film?  Is Bel a c
 Are Ann and Bob both opera composers?       -> Is Ann an opera composer?  Is Bob an opera composer?
 Are Ann and Bob of the same nationality?    -> What is the nationality of Ann?  What is the nationality of Bob?
 
-The pages must lead to the gold answer: if they do not, or if that is unclear, there are no questions.
+The question is split only if the answers from the pages clearly lead to the gold answer.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _BROAD = word_set(
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The question on one of the two things, and the answer of its page."""
+    """The question about one of the two things, and the answer in that thing's page."""
 
     question: str
     result: str
@@ -60,7 +60,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A question with `\\0` for the names of the two things, the names, their pages' texts, and the gold answer."""
+    """A question with `\\0` in place of two names, the names, the texts of their pages, and the gold answer."""
 
     question: str
     names: Sequence[str]
@@ -71,15 +71,15 @@ class _Pair:
         return [Side(question(name), result) for name, result in zip(self.names, results, strict=True)]
 
     def choice(self) -> int | None:
-        """Return the index of the name in the answer; None if it contains both names equally, or neither."""
+        """Return the index of the name that the answer contains; None if it contains both names or none."""
         answer_words = set(words(self.answer))
         shares = [len(answer_words.intersection(words(name))) / max(1, len(set(words(name)))) for name in self.names]
         return None if shares[0] == shares[1] else int(shares[1] > shares[0])
 
     def judge(self, statement: str) -> list[str]:
-        """Return whether each page contains the statement: `yes` if all words occur, `no` if a narrow word is missing.
+        """Return for each page whether the statement is true: `yes` if the page contains all words of the statement.
 
-        '' if that is unknown.
+        `no` if it lacks a word with a narrow meaning; '' if it lacks only words with a broad meaning.
         """
         statement_words = content(statement)
         gaps = [find_missing_words(statement_words, text) for text in self.texts]
@@ -89,7 +89,10 @@ class _Pair:
         ]
 
     def compare(self, question: Callable[[str], str], spans: Sequence[Span | None]) -> list[Side] | None:
-        """Return the sides, if the answer has the smaller or larger value that the question asks for."""
+        """Return the sides if the answer's side has the smaller or larger value that the question asks for; else None.
+
+        `spans`: the values of the two things.
+        """
         first, second = spans
         least, choice = SMALLER.search(self.question) is not None, self.choice()
         if first is None or second is None or choice is None or least == (LARGER.search(self.question) is not None):
@@ -100,7 +103,7 @@ class _Pair:
 
 
 def find_sides(question: str, names: Sequence[str], texts: Sequence[str], answer: str) -> list[Side] | None:
-    """Return the questions on two things with their results, in the order of the names; None if no rule applies.
+    """Return the questions about two things with their results, in the order of the names; None if no rule applies.
 
     `names` are the names in the question, `texts` the sentences of their pages.
     """
@@ -130,7 +133,7 @@ def _nationalities(pair: _Pair) -> list[Side] | None:
 
 
 def _both(pair: _Pair) -> list[Side] | None:
-    """Read a question whether both things have a property. If the answer is no, exactly one thing must have it."""
+    """Split a question whether both things have a property. If the answer is no, exactly one thing must have it."""
     match = _BOTH.fullmatch(pair.question)
     statement = _singular(match["said"]) if match else None
     if not match or not statement:
@@ -143,7 +146,7 @@ def _both(pair: _Pair) -> list[Side] | None:
 
 
 def _singular(phrase: str) -> str | None:
-    """Turn `opera composers` into `an opera composer`. Other phrases are unchanged; None if the form is unclear."""
+    """Turn `opera composers` into `an opera composer`. Phrases without plural stay; None if the form is unclear."""
     if _NO_PLURAL.match(phrase):
         return phrase
     match = _HEAD.fullmatch(phrase)
@@ -154,7 +157,7 @@ def _singular(phrase: str) -> str | None:
 
 
 def _choice(pair: _Pair) -> list[Side] | None:
-    """Read `Is Ahr or Bel public?`: the page of the answer states the property, and the other page does not."""
+    """Split `Is Ahr or Bel public?` if the page of the answer states the property, and the other page does not."""
     either = _OR.fullmatch(pair.question)
     match = _IS.fullmatch(either["asked"].rstrip(" ,:")) if either else _ONE_OF_TWO.fullmatch(pair.question)
     if not match or COMPARATIVE.search(match["said"]):
@@ -175,19 +178,19 @@ def _dates(pair: _Pair) -> list[Side] | None:
 
 
 def _birth(text: str) -> Span | None:
-    """The date after `born`, or the first of `(1 May 1900 – 2 June 1950)`."""
+    """Return the date after `born`, or the first date of `(1 May 1900 – 2 June 1950)`; None if there is none."""
     spans = dates(text)
     return _beginning(spans[0]) if spans and _BEFORE_BIRTH.search(text[: spans[0].start]) else None
 
 
 def _date_of(verb: str, text: str) -> Span | None:
-    """The date of an event; None if the text has several dates."""
+    """Return the date of an event; None if the text has several dates, or lacks the event's verb."""
     spans = dates(text)
     return _beginning(spans[0]) if len(spans) == 1 and not find_missing_words([verb], text) else None
 
 
 def _beginning(span: Span) -> Span:
-    """The first date of a period."""
+    """Return the first date of a period."""
     return (dates(_TO.split(span.text)[0]) or [span])[0]
 
 

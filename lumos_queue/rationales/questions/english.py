@@ -1,4 +1,4 @@
-"""English words by their role in a question, or in a sentence that may answer it, for the rules of this package."""
+"""Sets of English words by their role in a question, or in a sentence that may answer it, for this package's rules."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Finds the fact and the words in it that answer a question, for rows with facts but without answers of steps.
+"""Finds the words of a fact that answer a question. It is for rows that have facts, but no answers of steps.
 
 How tall is Ann?             Ann is 7 feet tall.                -> 7 feet
 When did Ann die?            Ann died in 1800 in Ahr.           -> 1800
 Who founded Acme?            Acme was founded by Ann Berg.      -> Ann Berg
 What is Acme made of?        Acme is made of ink and salt.      -> ink and salt
 
-A fact is an answer if it contains the words of the question, few other words, and one span of the requested kind
-(answers.py, predicates.py), and if no other fact of the row is nearly as good. Precision matters more than recall: in
-unclear cases there is no answer.
+A fact answers the question if it contains the words of the question, few other words, and one span of the requested
+kind (answers.py, predicates.py), and if no other fact of the row contains nearly as many of the question's words.
+Precision matters more than recall: in unclear cases there is no answer.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _LAST_DOT = re.compile(r"(?<![A-Z]\.[A-Z])\.$")  #: but not the full stop of `D.
 def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> str | None:
     """Return the words of a fact that answer the question; None if the answer is not clear.
 
-    `roughly`: for a date or number, a fact may lack some of the question's words and have more other words. Use it only
-    if the answer is checked in another way.
+    `roughly`: allow a fact with a date or a number to lack some of the question's words, and to have more other words.
+    Use it only if the answer is checked in another way.
     """
     query = question.strip().rstrip(" ?.")
     if not facts or max(map(len, (query, *facts))) > MAX_CHARACTERS:
@@ -62,7 +62,7 @@ def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> s
 
 
 def _share(query: str, question_words: Sequence[str], fact: str) -> float:
-    """The share of the words in the fact. If it contains the last word of a name, the other words may be missing."""
+    """Return the share of the question's words in the fact. Of a name, the fact may contain only the last word."""
     fact_words = words(fact)
     optional = set()
     for name in names(query):

@@ -1,10 +1,10 @@
-"""Questions answered in hops, each from its own pages: the rationale in words, and the annotation by rule.
+"""Writes the rationale and the annotation of a question that is answered in hops, each from its own pages.
 
 A hop becomes a subgoal with the actions KnowledgeQuery, ParagraphRetrieve and QA; a hop without pages is a QA over
 earlier answers. For `#1` in a hop's question, the subgoal contains `the result of Subgoal 1`, and the actions contain
 the variable of that answer, which is also in the list of the last QA: `QA([R5, R3], Question: When was R3 crowned?)`.
-An action thus depends on the result and not on its text, so that a grounder that cannot see results can write it. For
-the same reason a page is retrieved by its title only if the hop's question or an earlier answer contains the title, and
+So an action refers to the result without its text, and a grounder that cannot see results can write the action. For the
+same reason a page is retrieved by its title only if the hop's question or an earlier answer contains the title, and
 otherwise by the question: no query names the page that is the answer.
 """
 
@@ -26,7 +26,7 @@ _WITH_ARTICLE = re.compile(rf"(?:\b([Tt])he )?{REFERENCE.pattern}")
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One intermediate question. `#2` in it is the answer of the second hop."""
+    """One intermediate question. `#2` in the question means the answer of the second hop."""
 
     question: str
     answer: str
@@ -36,12 +36,12 @@ class Hop:
 
     @property
     def earlier(self) -> list[int]:
-        """The numbers of the hops that it refers to, each once."""
+        """The numbers of the hops to which this hop refers, without repetitions."""
         return list(dict.fromkeys(int(number) for number in REFERENCE.findall(f"{self.question} {self.subgoal}")))
 
 
 def rationale(facts: Sequence[str], questions: Sequence[tuple[str, Sequence[str]]], answer: str) -> str:
-    """Return the natural-language plan of LUMOS annotations: each question with the paragraphs that answer it."""
+    """Return a plan in natural language, as in LUMOS annotations: each question with the paragraphs that answer it."""
     steps = []
     for number, (question, paragraphs) in enumerate(questions, start=1):
         paragraph_names = ", ".join(f"'{paragraph}'" for paragraph in paragraphs)
@@ -73,7 +73,7 @@ def _subgoal(hop: Hop) -> str:
 
 
 def _actions(hop: Hop, last: int, variables: Sequence[str], hops: Sequence[Hop]) -> list[tuple[str, str, str]]:
-    """The actions of a hop, which set the variables after R`last`; `variables`: those of the earlier hops' answers."""
+    """Return a hop's actions, which set the variables after R`last`. `variables`: those of earlier hops' answers."""
     question = _WITH_ARTICLE.sub(lambda match: variables[int(match[2]) - 1], hop.question)
     context = [variables[number - 1] for number in hop.earlier]
     if not hop.titles:
@@ -87,7 +87,7 @@ def _actions(hop: Hop, last: int, variables: Sequence[str], hops: Sequence[Hop])
 
 
 def _pages(hop: Hop, question: str, variables: Sequence[str], hops: Sequence[Hop]) -> str:
-    """The query for the pages: their names if the question or earlier answers contain all, else the question."""
+    """Return the query for the pages: their names if the question or earlier answers contain all, else the question."""
     variable_of = {hops[number - 1].answer.casefold(): variables[number - 1] for number in hop.earlier}
     names: dict[str, None] = {}
     for title in hop.titles:
@@ -104,7 +104,7 @@ def _pages(hop: Hop, question: str, variables: Sequence[str], hops: Sequence[Hop
 
 
 def _says(question: str, name: str) -> bool:
-    """Whether a question contains all words of a name."""
+    """Return whether a question contains all words of a name."""
     question_words = set(words(question))
     return occurs(name, question) or (bool(content(name)) and question_words.issuperset(content(name)))
 

@@ -4,8 +4,8 @@ Is #1 greater than #2?          the numbers, dates or measures are compared
 Is #1 the same as #2?           the words are compared
 Is Ahr included in #1?          the result must contain Ahr, or must not
 
-If the results contradict the row's answer, a step was answered from a wrong fact; if they cannot be compared, a step
-may have been. Questions of other forms are not judged.
+If the results contradict the row's answer, a step was answered from a wrong fact; if the results cannot be compared,
+this may have happened. Questions of other forms are not checked.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TURNS = re.compile(r"\b(?:not|no|never|without|times|divided|multiplied|twice|h
 def answer_follows(question: str, results: Sequence[str], answer: str) -> bool | None:
     """Return whether the answer, Yes or No, follows from the results; None if the question has another form.
 
-    False also if the results cannot be compared as the question requires.
+    It does not follow if the results cannot be compared as the question requires.
     """
     query, yes = question.strip().rstrip(" ?."), answer == "Yes"
     if _TURNS.search(query):
@@ -61,7 +61,7 @@ def _fill_in(operand: str, results: Sequence[str]) -> str:
 
 
 def _compare(relation: str, first: str, second: str) -> str | None:
-    """Yes or No; None if the operands cannot be compared, '' for an unknown relation."""
+    """Return Yes or No; None if the operands cannot be compared, '' for an unknown relation."""
     greater, less = bool(GREATER.search(relation)), bool(LESS.search(relation))
     if greater != less:
         left_span, right_span = _value(first), _value(second)
@@ -77,13 +77,13 @@ def _compare(relation: str, first: str, second: str) -> str | None:
 
 
 def _value(text: str) -> Span | None:
-    """The only date or number of a text; None if it has none or several."""
+    """Return the only date or number of a text; None if it has none or several."""
     spans = dates(text) or quantities(text)
     return spans[0] if len(spans) == 1 else None
 
 
 def _equal(first: str, second: str) -> bool | None:
-    """Whether two results are equal; None if they have only some common words."""
+    """Return whether two results are equal; None if they have only some common words."""
     left_span, right_span = _value(first), _value(second)
     if left_span and right_span and (sign := compare_spans(left_span, right_span)):
         return sign == "="

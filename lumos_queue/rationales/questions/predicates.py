@@ -1,11 +1,12 @@
-"""Finds the words of a sentence in the position of a question's `what`.
+"""Finds the words of a sentence that are in the position of `what` or `which` in a question.
 
 What is Acme made of?            Acme is made of ink and salt.         -> ink and salt
 What kind of tree is an ahr?     An ahr is an evergreen tree.          -> an evergreen tree
 What does Ann suffer from?       Ann suffered from delusions.          -> delusions
 Which firm owns Acme?            Acme is owned by Bel Ltd in Ahr.      -> Bel Ltd
 
-The sentence must begin with the words of the question, in their order and without others, and continue with the answer.
+The sentence must begin with the words of the question in the same order, without other words, and continue with the
+answer.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ _GERUND = re.compile(r"\w+ing\b")
 
 
 def noun_of(question: str) -> str:
-    """Return the noun of the requested thing: `firm` of `Which firm owns Acme`; '' if there is none."""
+    """Return the noun that a question asks for: `firm` for `Which firm owns Acme`; '' if there is none."""
     match = _KIND_IS.match(question) or _OBJECT.match(question) or _SUBJECT.match(question)
     return match["noun"] if match else ""
 
 
 def read_predicate(question: str, fact: str) -> str | None:
-    """Return the words that answer the question; None if the sentence has another form."""
+    """Return the words of the fact that answer the question; None if the fact has another form."""
     if match := _KIND_IS.fullmatch(question):
         predicate = _cut(_complement(match["subject"], fact))
         is_named = has_form(words(match["noun"])[-1], words(predicate))
@@ -73,14 +74,14 @@ def read_predicate(question: str, fact: str) -> str | None:
 
 
 def _complement(subject: str, fact: str) -> str:
-    """The words after subject and verb: `an evergreen tree` in `An ahr is an evergreen tree`; '' for other forms."""
+    """Return the words after subject and verb, such as `a tree` in `An ahr is a tree`; '' for other forms."""
     tail = _after(subject, fact)
     verb = _BE.match(tail) if tail else None
     return tail[verb.end() :].strip() if tail and verb else ""
 
 
 def _object(match: re.Match[str], fact: str) -> str | None:
-    """The words of the fact after those of the question."""
+    """Return the words of the fact after the words of the question; None if the fact has another form."""
     noun, verb, rest = match["noun"], match["verb"].lower(), match["rest"]
     tail, ending = _after(rest, fact), words(rest)[-1:]
     if tail is None or ending in (["do"], ["done"]):
@@ -100,7 +101,7 @@ def _object(match: re.Match[str], fact: str) -> str | None:
 
 
 def _same_preposition(match: re.Match[str], tail: str) -> bool:
-    """Whether question and fact use equivalent prepositions: `used on water` is not equivalent to `used to carry`."""
+    """Return whether question and fact use equivalent prepositions: not `used on water` and `used to carry`."""
     last_words = words(match["rest"])[-1:]
     question_words = (
         last_words if last_words and _PREPOSITION.fullmatch(last_words[0]) else words(match["before"] or "")
@@ -112,7 +113,7 @@ def _same_preposition(match: re.Match[str], tail: str) -> bool:
 
 
 def _agent(rest: str, fact: str) -> str | None:
-    """The agent of a passive: `Bel Ltd` in `… is owned by Bel Ltd in Ahr`."""
+    """Return the agent of a passive, such as `Bel Ltd` in `… is owned by Bel Ltd in Ahr`; None if there is none."""
     verb, rest_words = words(rest)[0], words(rest)
     for word, _, end in tokens(fact):
         after = re.match(r"\s+by\s+(.+)", fact[end:])
@@ -130,7 +131,7 @@ def _agent(rest: str, fact: str) -> str | None:
 
 
 def _after(subject: str, fact: str) -> str | None:
-    """The rest of a fact after its subject; None if the fact does not begin with the subject's content words alone."""
+    """Return the rest of a fact after its subject; None if it begins with other content words than the subject's."""
     content_words = [word for word in content(subject) if word not in LIGHT_WORDS]
     fact_tokens = tokens(fact)
     positions = [number for number, (word, _, _) in enumerate(fact_tokens) if has_form(word, content_words)]
@@ -143,5 +144,5 @@ def _after(subject: str, fact: str) -> str | None:
 
 
 def _cut(text: str) -> str:
-    """The words up to the end of the phrase; a list is kept whole."""
+    """Return the words up to the end of the phrase; a list stays whole."""
     return text if _LIST.fullmatch(text) else _WHEN_IT_WAS.sub("", _ENDS.split(text)[0]).strip()

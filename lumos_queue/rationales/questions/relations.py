@@ -1,4 +1,4 @@
-"""Turns `Subject >> relation`, as knowledge bases write a question, into a sentence: `What is Acme founded by?`"""
+"""Turns a question in the form of knowledge bases, `Acme >> founded by`, into a sentence: `What is Acme founded by?`"""
 
 from __future__ import annotations
 

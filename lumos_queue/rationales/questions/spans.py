@@ -47,7 +47,7 @@ _NAME = re.compile(rf"{_NAME_WORD}(?:\s(?:(?:of|the|de|la|von|van|del|di|da|and|
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a text that can answer a question; dates and numbers have a value from `low` to `high`."""
+    """A part of a text that can answer a question. A date or a number is a range from `low` to `high`."""
 
     text: str
     start: int
@@ -71,7 +71,7 @@ def dates(text: str) -> list[Span]:
 
 
 def _moments(text: str) -> list[When]:
-    """One date, or the first and the last year of a decade or a century."""
+    """Return the date of a text, or the first and the last year of a decade or a century; [] if it is no date."""
     if years := _DECADE.fullmatch(text):
         first = int(years[1] + years[2] + years[3])
         return [When(first), When(first + (99 if first % 100 == 0 else 9))]
@@ -97,14 +97,14 @@ def quantities(text: str) -> list[Span]:
 
 
 def _with_scale(parts: list[str]) -> list[str]:
-    """The parts of a range with a common scale: in `2 to 3 million` both are millions."""
+    """Return the parts of a range with the scale of the last part: `2 million` and `3 million` for `2 to 3 million`."""
     last = parts[-1].split()
     scale = last[-1] if len(last) > 1 and last[-1].lower() in SCALES else ""
     return [f"{part} {scale}" if scale and part[-1].isdigit() else part for part in parts]
 
 
 def _kind_of(unit: str) -> str:
-    """The kind of measure of a unit; '' if it is unknown."""
+    """Return the kind of measure of a unit, such as `length`; '' if the unit is unknown."""
     if unit.startswith("$"):
         return "money"
     if not unit or unit.lower() == "in":  # usually the preposition

@@ -32,7 +32,7 @@ def words(text: str) -> list[str]:
 
 
 def content(text: str) -> list[str]:
-    """Return the content words of a text (without function words), without repetitions."""
+    """Return the content words of a text, which are all but function words, without repetitions."""
     return list(dict.fromkeys(word for word in words(text) if word not in FUNCTION_WORDS))
 
 
@@ -57,7 +57,7 @@ def has_form(word: str, candidates: Iterable[str]) -> bool:
 
 
 def find_missing_words(target_words: Iterable[str], text: str) -> list[str]:
-    """Return the target words of which the text contains no form."""
+    """Return the target words of which the text contains neither a form nor a synonym."""
     text_words = words(text)
     return [word for word in target_words if not has_form(word, text_words)]
 
