@@ -155,7 +155,7 @@ def test_a_file_that_is_missing_or_too_large_is_refused(tmp_path):
         read_records(tmp_path / "no.jsonl")
     path = write(tmp_path, record())
     os.truncate(path, 2**29 + 1)
-    with pytest.raises(SpecError, match="536,870,913 bytes, 536,870,912 are the most"):
+    with pytest.raises(SpecError, match="536,870,913 bytes, at most 536,870,912 are allowed"):
         read_records(path)
 
 
@@ -280,7 +280,7 @@ def test_options_are_checked_and_made_absolute(tmp_path, monkeypatch):
         ({"answers": "guessed"}, "No source of answers called 'guessed'"),
         ({"observation": "0"}, "observation=0 cannot be read"),
         ({"observation": "-1"}, "observation=-1 cannot be read"),
-        ({"observation": "9" * 5_000}, "cannot be read: expected a whole number to 200,000"),
+        ({"observation": "9" * 5_000}, "cannot be read: expected a whole number from 1 to 200,000"),
         ({"observation": "²"}, "cannot be read"),
         ({"records": "/no/such/file"}, "Cannot read '/no/such/file'"),
         ({"answers": "live"}, "give --tool server=https://HOST/PATH"),
