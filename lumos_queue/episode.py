@@ -118,6 +118,8 @@ class StepContext:
     async def _carry_out(self, command: Command) -> Result:
         assert self.step is not None, "this context belongs to no episode"
         self._within += 1
+        # A command of an action is a step at the action's position. Its branch is 1000, 1001, … for the action at
+        # branch 0, and 2000, 2001, … for branch 1: no action has such a branch itself.
         return await self.step(command, self.position, WITHIN * (self.branch + 1) + self._within - 1)
 
 

@@ -113,10 +113,16 @@ class Slice:
                     self.down = EndpointDown(str(self._unclear_failure), status=self._unclear_failure.status)
                 return
             await self._outbox.steps.gather(self._settings.flush_seconds)
+        # The session is lost: its last successful heartbeat is older than `fence_seconds`, or it was declared dead.
+        # Another process may claim the items from now on, so this process writes nothing more: `run` cancels them.
         raise Fenced("this process could not report to the database in time")
 
     def _count_slots(self) -> int:
-        """Return how many items may run at once: one more while all wait for evidence (endpoints/evidence.py)."""
+        """Return how many items may run at once. A suspect limits the number to its batch size.
+
+        If the requests of all running items wait for evidence about a refusal or failure (endpoints/evidence.py), one
+        more item may run: the answers to its requests are that evidence.
+        """
         usual = self._job.concurrency or self._row.concurrency or self._settings.concurrency
         slots = min([usual, *self._suspects.values()])
         suspended_items = sum(gate.suspended for gate in self._context.traffic.values())

@@ -25,7 +25,7 @@ def iterative(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outc
         subgoal = plan.subgoal
         if subgoal is None:
             return Outcome(None, Ending.UNREADABLE, f"the planner's reply {number} is empty")
-        yield Note(subgoal)
+        yield Note(subgoal)  # a plain `yield`: a Note has no result. `yield from Do` returns the result with its type
         dialogue.add_plan(plan.text, subgoal)
         for action in (yield from ask_actions(agent, dialogue, subgoal, version)):
             execution = yield from Do(action)
