@@ -47,7 +47,7 @@ _PAIR = ("target", "episode", "attempt")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The job whose finished episodes are adopted, if they are of this code version and agent."""
+    """A job, and which of its finished episodes are adopted: those of this code version and agent."""
 
     job: str
     tasks: int  #: of the job; its items are ordered by sample, then by task
@@ -74,7 +74,10 @@ def count_adoptable(connection: Connection, source: Source, tasks: int, samples:
 
 
 def store_adopting(source: Source, dataset: str, tasks: int) -> Store:
-    """Return a function that stores items of a dataset's first tasks. Items that the source has finished are done."""
+    """Return a function that stores a new job's items on a dataset's first tasks, and copies the source's episodes.
+
+    An item whose episode is copied is done at once.
+    """
     store_items = store_first(dataset, tasks)
 
     def store(connection: Connection, job: str, first: int, last: int) -> None:
@@ -147,7 +150,7 @@ def _copy_endpoints(connection: Connection, source: str, job: str) -> None:
 
 
 def _copy_scorings(connection: Connection, source: str, job: str) -> None:
-    """Copy which scorers gave the copied scores, so that they can judge the job's own episodes as well."""
+    """Copy the records of the scorers that gave the copied scores: they can then judge the job's own episodes, too."""
     names = ("metric", "version", "scorer", "code", "scored_by", "scored_at")
     scorings = select(literal(job), *(getattr(Scoring, name) for name in names)).where(Scoring.job == source)
     connection.execute(insert(Scoring).from_select(["job", *names], scorings))
@@ -157,7 +160,10 @@ def _copy_scorings(connection: Connection, source: str, job: str) -> None:
 
 @cache
 def _copy(dialect: str, table: Any) -> TextClause:
-    """The statement that copies a table's rows of the episodes in :pairs, a JSON list of (target, episode, attempt)."""
+    """Return the SQL that copies a table's rows of some episodes.
+
+    Its parameter `:pairs` is a JSON list of (target, episode, attempt).
+    """
     names = [column.name for column in table.__table__.columns]
     key = "id" if table is _EPISODES else "episode"
     replacements = {key: 'p."target"'} | ({"job": ":job"} if table is _EPISODES else {})
@@ -180,7 +186,7 @@ def _copy(dialect: str, table: Any) -> TextClause:
 
 
 def find_twins(connection: Connection, kind: str, dataset: str, agent: str, code_version: str) -> Sequence[Any]:
-    """Return the newest 20 jobs (their rows) of this kind, dataset, agent and code. Their other settings may differ."""
+    """Return the rows of the newest 20 jobs of this kind, dataset, agent and code. Their other settings may differ."""
     stopped_states = (*HIDDEN, JobState.CANCELLING)
     conditions = (JobRow.dataset == dataset, JobRow.agent == agent, JobRow.kind == kind, JobRow.chosen == "")
     query = select(JobRow.__table__).where(

@@ -12,7 +12,7 @@ from db.wait_reasons import HOW
 
 
 def is_open() -> ColumnElement[bool]:
-    """Whether a row of `approval` has no answer and belongs to the episode's newest attempt."""
+    """Return the condition that a row of `approval` has no answer and belongs to the episode's newest attempt."""
     later = aliased(Attempt)
     is_replaced = exists().where(later.episode == Approval.episode, later.number > Approval.attempt)
     return (Approval.answer == "") & ~is_replaced
@@ -26,12 +26,12 @@ def is_unanswered(connection: Connection, episode: int) -> bool:
 
 
 def describe_awaiting(plans: int, job: str) -> str:
-    """Describe the plans that a job waits for."""
+    """Return the note of a job that waits until people have answered this many plans."""
     return f"{plans:,} {'plan waits' if plans == 1 else 'plans wait'} for approval: {HOW} {job}"
 
 
 def note_awaiting(connection: Connection, job: str) -> None:
-    """Note that all remaining items of the job wait for a person, unless the job has another note."""
+    """Write into the job's row that all its remaining items wait for a person, if so, unless it has another note."""
     of_job = Item.job == job
     busy = exists().where(of_job, Item.state == ItemState.CLAIMED) | exists().where(
         of_job, Item.state == ItemState.OWED, is_due(Item.not_before_at, ITEM_WAIT_SECONDS)

@@ -22,7 +22,7 @@ MAX_NAME = 200  #: of the person
 
 @dataclass(frozen=True, slots=True)
 class WaitingPlan:
-    """A plan that was shown, and has no answer yet."""
+    """A plan that a person is asked to approve, and has not answered yet."""
 
     name: str  #: of the episode: JOB-NUMBER
     job: str
@@ -37,7 +37,7 @@ class WaitingPlan:
 
 
 def find_waiting(connection: Connection, job: str = "", number: int | None = None) -> list[WaitingPlan]:
-    """Return the waiting plans of all jobs, of `job`, or of its episode `number`, in the order of their requests."""
+    """Return the plans that wait for an answer, oldest first: of all jobs, of `job`, or of its episode `number`."""
     earlier = Approval.__table__.alias()
     tries = (
         select(func.count())
@@ -99,24 +99,24 @@ def answer(database: Database, plan: WaitingPlan, yes: bool, note: str, who: str
 def check_answer(note: str, who: str) -> None:
     """Raise SpecError for a note or a name that is too long, and for an empty name."""
     if len(note) > MAX_NOTE:
-        raise SpecError(f"The note has {len(note):,} characters: give up to {MAX_NOTE:,}.")
+        raise SpecError(f"The note has {len(note):,} characters: expected at most {MAX_NOTE:,}.")
     if not who.strip() or len(who) > MAX_NAME:
-        raise SpecError(f"'{who[:40]}' is not the name of a person: give up to {MAX_NAME} characters.")
+        raise SpecError(f"'{who[:40]}' is not the name of a person: expected 1 to {MAX_NAME} characters.")
 
 
 def latest_answer(connection: Connection, episode: int) -> Any:
-    """The row of an episode's latest answer; None without an answer."""
+    """Return the row of an episode's latest answer, or None if it has no answer."""
     query = select(Approval.__table__).where(Approval.episode == episode, Approval.answer != "")
     return connection.execute(query.order_by(Approval.attempt.desc(), Approval.position.desc()).limit(1)).first()
 
 
 def describe_answer(name: str, row: Any) -> str:
-    """One line about an answer of that episode."""
+    """Return one line about a stored answer. `name`: of the episode; `row`: of `approval`."""
     return f"The plan of {name} was {'approved' if row.answer == YES else 'refused'} by {row.who} before"
 
 
 def count_answers(connection: Connection, job: str) -> dict[str, int]:
-    """The number of plans of a job's newest attempts by answer. The answer '' counts plans that still wait."""
+    """Count the plans in the newest attempts of a job's episodes by answer; '' counts those that still wait."""
     newest = select(func.max(Attempt.number)).where(Attempt.episode == EpisodeRow.id).scalar_subquery()
     rows = connection.execute(
         select(Approval.answer, func.count())

@@ -1,7 +1,7 @@
 """Artifacts: bytes that tasks and executions refer to by their sha256, such as images.
 
-A dataset or episode that names one has a row for it (`dataset_artifact`, `episode_artifact`). An artifact without such
-a row may be removed.
+A dataset or an episode that names an artifact has a row for it (in `dataset_artifact` or `episode_artifact`). An
+artifact without such a row may be removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Artifacts = Mapping[str, tuple[str, bytes]]  #: media type, e.g. 'image/png', an
 
 
 def insert_artifacts(connection: Connection, artifacts: Artifacts) -> None:
-    """Store artifacts. Stored ones stay unchanged, and none is removed before this transaction ends."""
+    """Store artifacts, unless they are stored already. None of them is removed before this transaction ends."""
     if not artifacts:
         return
     # They are sorted by key, as text blocks are: two processes then wait for each other without a deadlock.
@@ -46,7 +46,7 @@ def name_artifact(connection: Connection, dataset: str, digest: str) -> None:
 
 
 def copy_names(connection: Connection, dataset: str, copy: str) -> None:
-    """Record that the tasks of the dataset `copy` name the same artifacts as those of `dataset`."""
+    """Record that the tasks of the dataset `copy` name the same artifacts as the tasks of `dataset`."""
     query = select(literal(copy), DatasetArtifact.digest).where(DatasetArtifact.dataset == dataset)
     new = insert_into(connection, DatasetArtifact).from_select(
         ["dataset", "digest"], query.order_by(DatasetArtifact.digest)
@@ -61,13 +61,13 @@ def count_named(connection: Connection, dataset: str) -> int:
 
 
 def load_artifact(connection: Connection, digest: str) -> tuple[bytes, str] | None:
-    """The bytes with this sha256 and their media type, e.g. 'image/png'; None if they are not stored."""
+    """Return the bytes with this sha256 and their media type, e.g. 'image/png'; None if they are not stored."""
     row = connection.execute(select(Artifact.data, Artifact.media_type).where(Artifact.digest == digest)).first()
     return (bytes(row.data), row.media_type) if row else None
 
 
 def describe_artifacts(connection: Connection, digests: Collection[str]) -> dict[str, tuple[str, int]]:
-    """The media type, e.g. 'image/png', and the size in bytes of each stored artifact, by sha256."""
+    """Return media type, e.g. 'image/png', and size in bytes of each of these artifacts that is stored, by sha256."""
     descriptions: dict[str, tuple[str, int]] = {}
     ordered_digests = sorted(digests)
     for start in range(0, len(ordered_digests), 500):  # a query has a limit of parameters
@@ -80,7 +80,7 @@ def describe_artifacts(connection: Connection, digests: Collection[str]) -> dict
 
 
 def peek_artifact(connection: Connection, digest: str, size: int = 16) -> tuple[bytes, bytes] | None:
-    """The first and the last `size` bytes of an artifact; None if it is not stored."""
+    """Return the first and the last `size` bytes of an artifact; None if it is not stored."""
     ends = func.substr(Artifact.data, 1, size), func.substr(Artifact.data, func.length(Artifact.data) - size + 1, size)
     # The end of shorter bytes would begin before their start.
     whole = select(Artifact.data).where(Artifact.digest == digest, func.length(Artifact.data) <= size)

@@ -40,7 +40,7 @@ class PersonsProgress:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSlot:
-    """A place with the newest label of each person."""
+    """One place of an audit, with the newest label of each person."""
 
     number: int
     name: str  #: JOB-NUMBER
@@ -51,7 +51,7 @@ class LabelledSlot:
 
 
 def list_audits(connection: Connection, limit: int, before: str = "") -> list[ListedAudit]:
-    """Return the newest audits, the newest first; `before`: the name of an audit, only older ones are returned."""
+    """Return the newest audits, newest first. `before`: the name of an audit; only older audits are returned."""
     query = select(Audit.__table__).order_by(Audit.created_at.desc(), Audit.name.desc()).limit(limit)
     last: Any = connection.execute(select(Audit.created_at, Audit.name).where(Audit.name == before)).first()
     if last is not None:
@@ -127,7 +127,7 @@ def progress_by_person(connection: Connection, audit: str) -> list[PersonsProgre
 
 
 def list_labelled_slots(connection: Connection, audit: str, limit: int, after: int = 0) -> list[LabelledSlot]:
-    """Return the places with a label, in order; `after`: a place, only later ones are returned."""
+    """Return the places that have a label, in order. `after`: the number of a place; only later places are returned."""
     of_audit = Label.audit == audit, Label.position.is_(None)
     has_label = select(Label.id).where(*of_audit, Label.episode == AuditSample.episode).exists()
     rows = connection.execute(

@@ -65,7 +65,7 @@ def strata_of(connection: Connection, query: Filter, kind: AuditKind = AuditKind
 
 
 def count_members(connection: Connection, query: Filter, kind: AuditKind, limit: int) -> int:
-    """The size of an audit's population; `limit` + 1 if it is larger than `limit`."""
+    """Return the size of an audit's population, or `limit` + 1 if it is larger than `limit`."""
     members = (
         select(EpisodeRow.id)
         .join(JobRow, JobRow.id == EpisodeRow.job)
@@ -97,8 +97,8 @@ def sample_audit(
 
     `twice`: the share of the sample that two people label. `action` is recorded with the audit.
 
-    Raises SpecError when the name is taken or not valid, when no episode fits, when `size` is less than the number of
-    strata, or when `twice` is not a share.
+    Raises SpecError when the name is used already or not valid, when no episode meets the filter, when `size` is less
+    than the number of strata, or when `twice` is not a share.
     """
     check_name(name)
     with database.engine.connect() as connection:
@@ -138,7 +138,7 @@ def sample_audit(
 
 
 def check_name(name: str) -> None:
-    """Raise SpecError for an invalid name. A name is part of a web address, beside the names of the pages."""
+    """Raise SpecError for an invalid name. A name is part of a web address, so it must not be that of a page."""
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable() or storable(name)[1]:
         raise SpecError(f"'{name[:40]}' is not a name for an audit: give 1 to {MAX_NAME} printable characters.")
     if "/" in name or name in ("new", ".", ".."):
@@ -165,7 +165,7 @@ def _refuse_taken(connection: Connection, name: str) -> None:
 
 
 def get_audit(connection: Connection, name: str) -> Any:
-    """Return the audit's row. Raises SpecError, which lists the newest audits, when there is none."""
+    """Return the audit's row. For an unknown name, raises SpecError, which lists the newest audits."""
     row = connection.execute(select(Audit.__table__).where(Audit.name == name)).first()
     if row is None:
         names = connection.execute(select(Audit.name).order_by(Audit.created_at.desc()).limit(10)).scalars().all()
@@ -175,7 +175,7 @@ def get_audit(connection: Connection, name: str) -> Any:
 
 
 def samples_of(connection: Connection, audit: str) -> list[AuditSlot]:
-    """The places of an audit in order. Labels given outside this audit do not count."""
+    """Return the places of an audit in order. Labels that people gave outside this audit do not count."""
     labels: dict[int, dict[str, str]] = {}
     query = select(Label.episode, Label.labeller, Label.value).where(
         Label.episode.in_(select(AuditSample.episode).where(AuditSample.audit == audit)),
@@ -210,9 +210,9 @@ def samples_of(connection: Connection, audit: str) -> list[AuditSlot]:
 
 
 def next_of(samples: Sequence[AuditSlot], labeller: str, is_divided: bool = False) -> AuditSlot | None:
-    """The first place that the labeller has not labelled.
+    """Return the first place that the labeller has not labelled; None if there is none.
 
-    `is_divided`: people divide the places among them, so a place that needs a label comes before all others.
+    `is_divided`: people divide the places among them, so places that still need a label come first.
     """
     candidates = [sample for sample in samples if labeller not in sample.labels]
     open_samples = (sample for sample in candidates if sample.labels_left) if is_divided else iter(())

@@ -14,9 +14,9 @@ from lumos_queue.errors import SpecError
 
 
 def backup(database: Database, file: Path) -> int:
-    """Copy the database as it is at one moment into a new file of mode 0600; returns its size in bytes.
+    """Copy the database as it is at one moment into a new file of mode 0600; return the file's size in bytes.
 
-    Raises SpecError on PostgreSQL, which has its own program for that, and when the file exists.
+    Raises SpecError for a PostgreSQL database, which `pg_dump` copies, and when the file exists or cannot be written.
     """
     if not database.is_sqlite:
         raise SpecError(f"A PostgreSQL database is copied with: {_pg_dump(database.url, file)}")

@@ -23,7 +23,8 @@ WAITS = 200  #: milliseconds to wait for SQLite's write lock; stored baselines o
 def tasks_of(connection: Connection, job: Any) -> str:
     """Describe the tasks of a job (its row) within its dataset. Jobs on the same tasks have the same description.
 
-    A submitted job has the first rows. The tasks of a job that continues another one, or that an import made, are read.
+    A job on the dataset's first rows needs no query. For a job that continues another job, that was submitted for
+    selected tasks, or that an import made, the keys of the tasks are read.
     """
     if job.parent is None and not job.chosen and job.origin in ("run", "derived"):
         return f"first {job.items // max(1, job.spec.get('infer', job.spec).get('samples', 1))}"
@@ -36,7 +37,7 @@ def tasks_of(connection: Connection, job: Any) -> str:
 
 
 def load_baselines(connection: Connection, dataset: str, tasks: str, code_version: str) -> dict[str, Any] | None:
-    """The stored baselines; None without any."""
+    """Return the stored baselines; None if none are stored for these tasks and this code version."""
     query = select(BaselineRow.found).where(
         BaselineRow.dataset == dataset, BaselineRow.tasks == tasks, BaselineRow.code_version == code_version
     )

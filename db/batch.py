@@ -13,7 +13,7 @@ from lumos_queue.records import FeedbackStep, Outcome, Score, TrainedModel, Trai
 
 @dataclass(frozen=True, slots=True)
 class FinishedItem:
-    """An item's result, about to become the accepted one."""
+    """An item's result. The commit that writes it makes it the item's accepted result."""
 
     item: int
     outcome: Outcome | None = None  #: of kinds whose items are episodes
@@ -37,7 +37,7 @@ class FinishedItem:
 class ReturnedItem:
     """An item that is given back: after an infrastructure failure, when the slice stops, or to wait for a person.
 
-    If its job is being cancelled, settling the job cancels the item.
+    If the job is being cancelled, `finish_if_idle` cancels the item.
     """
 
     item: int
@@ -59,12 +59,12 @@ class Batch:
     given_back: list[ReturnedItem] = field(default_factory=list)
 
     def items(self) -> list[int]:
-        """The items the batch is about."""
+        """Return the ids of the items that the batch has rows or results of, or gives back, in ascending order."""
         items = {row[0] for rows in self.rows.values() for row in rows}
         return sorted(items.union(part.item for part in (*self.finished, *self.given_back)))
 
     def part(self, items: Collection[int]) -> Batch:
-        """The part of the batch that concerns these items, with the contents that their rows refer to."""
+        """Return a batch with the changes of these items only, and the contents that their rows refer to."""
         rows = {table: [row for row in all_rows if row[0] in items] for table, all_rows in self.rows.items()}
         return Batch(
             self.claims,

@@ -16,13 +16,13 @@ from lumos_queue.errors import SpecError
 
 
 def cost_of_job(connection: Connection, job: str, prompt_price: float, completion_price: float) -> float:
-    """USD of all stored model calls of the job, at prices in USD for a million tokens."""
+    """Return the cost in USD of all stored model calls of the job, at prices in USD for a million tokens."""
     prompt_tokens, completion_tokens = tokens(connection, job)
     return (prompt_tokens * prompt_price + completion_tokens * completion_price) / 1e6
 
 
 def tokens(connection: Connection, job: str) -> tuple[int, int]:
-    """Tokens of prompts and of replies, over all stored model calls of the job, those of unfinished items too."""
+    """Return (tokens of prompts, tokens of replies) of all stored model calls of the job, of unfinished items, too."""
     row = connection.execute(
         select(
             func.coalesce(func.sum(CompletionRow.prompt_tokens), 0),
@@ -35,7 +35,7 @@ def tokens(connection: Connection, job: str) -> tuple[int, int]:
 
 
 def job_of(connection: Connection, item: int) -> str:
-    """The id of the job that an item belongs to."""
+    """Return the id of the job that an item belongs to."""
     return connection.execute(select(Item.job).where(Item.id == item)).scalar_one()
 
 
@@ -47,9 +47,9 @@ def pause_for(database: Database, job: str, reason: str) -> None:
 
 
 def set_budget(database: Database, job: str, usd: float) -> None:
-    """Change the budget of a job; it holds from the next slice on.
+    """Change the budget of a job, in USD. The next slice of the job is the first that uses it.
 
-    Raises SpecError for a job that has no prices, which are part of its request.
+    Raises SpecError for a job whose request has no prices.
     """
     with database.writer.begin() as connection:
         row = connection.execute(select(JobRow.kind, JobRow.spec).where(JobRow.id == job).with_for_update()).one()
@@ -64,6 +64,6 @@ def set_budget(database: Database, job: str, usd: float) -> None:
 
 
 def find_prices(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the part of a job's spec that holds its budget and its prices: of an evaluation, its inference."""
+    """Return the part of a job's spec that holds its budget and its prices. In an evaluation this is `infer`."""
     inference = spec.get("infer")
     return inference if isinstance(inference, dict) else spec

@@ -1,7 +1,8 @@
-"""Many rows at once, without an ORM instance for each. JSON columns take text (`as_json`), None is SQL's NULL.
+"""Write many rows at once, without an ORM instance for each. The value of a JSON column is text that `as_json` made.
 
-PostgreSQL gets them in one statement, as one JSON parameter for each table that the database takes apart. SQLite,
-which is written to from the event loop (docs/decisions/0008), gets one prepared statement for each table.
+PostgreSQL gets the rows of all tables in one statement. The statement has one JSON parameter for each table, and the
+database splits it into rows. SQLite gets one prepared statement for each table: it is written to from the event loop
+(docs/decisions/0008).
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from lumos_queue.errors import LumosError
 
 
 class RowsDiffer(LumosError):
-    """Raised when a row is sent again with other content than the stored row."""
+    """Raised when a row with the key of a stored row is sent, but its content differs from the stored content."""
 
 
 def insert_into(connection: Connection, table: type) -> Any:
-    """Return the insert statement of the database's dialect, which has ON CONFLICT."""
+    """Return the INSERT statement of the database's dialect, which unlike SQLAlchemy's own supports ON CONFLICT."""
     if connection.dialect.name == "postgresql":
         from sqlalchemy.dialects import postgresql as dialect
     else:
@@ -34,10 +35,10 @@ def insert_into(connection: Connection, table: type) -> Any:
 
 
 class Writes:
-    """Rows for several tables. Use it as a context manager, which sends the remaining rows at its end.
+    """Collects rows for several tables, and writes them. Use it as a context manager: its end sends the remaining rows.
 
-    SQLite writes at once. PostgreSQL gets all rows in one statement, whose parts do not see each other's rows: no row
-    may be written twice.
+    SQLite gets the rows of each call at once. PostgreSQL gets all rows in one statement at `send`. The parts of that
+    statement do not see each other's rows, so no row may be written twice.
     """
 
     def __init__(self, connection: Connection):
@@ -62,8 +63,8 @@ class Writes:
     ) -> None:
         """Insert `rows`. A row whose key is stored already is skipped.
 
-        With `compare`, skipped rows must equal the stored rows in these columns, or RowsDiffer is raised when they are
-        sent. `stamp` names one more column, which gets the time by the database's clock.
+        A skipped row must equal the stored row in the columns `compare`. If not, RowsDiffer is raised, on PostgreSQL
+        by `send`. `stamp` names one more column, which gets the time by the database's clock.
         """
         if not rows:
             return
@@ -76,9 +77,9 @@ class Writes:
     def update(
         self, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], only: str, stamp: str = ""
     ) -> None:
-        """Set `columns` of the rows whose key is the first of them, where the stored row satisfies `only` (SQL).
+        """Set `columns` of stored rows. The first column is the key; a row that does not satisfy `only` (SQL) stays.
 
-        `stamp` names a column that gets the time by the database's clock, but no time before the row's `started_at`.
+        `stamp` names a column that gets the time by the database's clock, or the row's `started_at` if that is later.
         """
         if not rows:
             return
@@ -89,7 +90,7 @@ class Writes:
             self._parts.append(_Part(_update(table, columns, only, stamp), table, columns, rows))
 
     def add(self, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Insert rows of sums, or add them to the stored sums. Columns beside the primary key are numbers."""
+        """Insert rows of sums, or add them to the stored rows with their keys. All other columns are numbers."""
         if not rows:
             return
         if self._dialect == "sqlite":
@@ -98,7 +99,7 @@ class Writes:
             self._parts.append(_Part(_add(table, columns), table, columns, rows))
 
     def send(self) -> None:
-        """Write what has not been written yet. Raises RowsDiffer."""
+        """Write the rows that have not been written yet. Raises RowsDiffer, as `insert` describes."""
         if not self._parts:
             return
         parts, self._parts = self._parts, []
@@ -142,7 +143,7 @@ def insert_rows(
     compare: tuple[str, ...] = (),
     stamp: str = "",
 ) -> None:
-    """Insert rows into one table, as `Writes.insert`."""
+    """Insert rows into one table at once. The arguments are those of `Writes.insert`."""
     with Writes(connection) as writes:
         writes.insert(table, columns, rows, compare, stamp)
 
@@ -155,7 +156,7 @@ def update_rows(
     only: str,
     stamp: str = "",
 ) -> None:
-    """Update rows of one table, as `Writes.update`."""
+    """Update rows of one table at once. The arguments are those of `Writes.update`."""
     with Writes(connection) as writes:
         writes.update(table, columns, rows, only, stamp)
 
@@ -169,9 +170,9 @@ def render_addition(table: Table) -> str:
 
 
 def copy_rows(connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert very many rows, without a comparison.
+    """Insert very many rows. They are not compared with stored rows.
 
-    PostgreSQL refuses all rows if the key of one row is stored already. SQLite skips such rows.
+    If the key of a row is stored already, PostgreSQL refuses all rows. SQLite skips that row.
     """
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(_insert_each(table, columns, ""), rows)
@@ -253,7 +254,7 @@ def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> st
 
 @cache
 def _in_one(parts: tuple[tuple[str, bool], ...]) -> TextClause:
-    """Combine statements for several tables. The row of the combined statement has the counts that are requested."""
+    """Combine pairs (statement, whether its rows are counted) into one statement, which returns the counts."""
     subqueries = [
         f"w{number} AS ({statement.replace(':rows', f':rows{number}')}{' RETURNING 1' if is_counted else ''})"
         for number, (statement, is_counted) in enumerate(parts)

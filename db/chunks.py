@@ -1,8 +1,9 @@
-"""Many rows in many short transactions, so that other writers have their turn between them.
+"""Write many rows in many short transactions, so that other processes can write between them.
 
-SQLite has one write lock and no queue for it: a process that waits looks again after up to 100 ms. So a writer of very
-many rows must leave the lock free for about as long as it holds it. Otherwise workers cannot report in time, and are
-declared dead. A quarter of that is enough when no worker reports, because commands wait for up to ten seconds.
+SQLite has one write lock and no queue for it: a process that waits tries again after up to 100 ms. So after each
+transaction, a writer of very many rows leaves the lock free for about as long as it held the lock. Otherwise workers
+could not report in time, and would be declared dead. While no worker reports, a quarter of that time is enough, because
+commands wait for up to ten seconds.
 
 A job is hidden (`submitting`) until its last transaction. Each chunk reports that a process is at work on it (`touch`).
 When the reports stop, the process counts as dead, and its rows may be removed. A job that is being removed is hidden
@@ -38,7 +39,7 @@ def _somebody_works(connection: Connection) -> bool:
 
 
 class Chunks:
-    """Transactions for many rows. The faster the last ones were, the more rows the next one has."""
+    """Transactions for many rows. The number of rows of each is chosen so that it takes about `SECONDS`."""
 
     def __init__(self, database: Database):
         self.database = database
@@ -48,9 +49,9 @@ class Chunks:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A write transaction for `rows` rows. Other processes had time to write since the last one.
+        """Open a write transaction for `rows` rows, after a pause in which other processes can write.
 
-        The time in which this process prepares rows counts as such time, because the lock is free then.
+        The time since the last transaction, in which this process has prepared rows, counts as part of the pause.
         """
         if self._rests_until is not None:
             self.rest(self._rests_until - time.monotonic())
@@ -68,7 +69,7 @@ class Chunks:
             time.sleep(seconds)
 
     def touch(self, connection: Connection, job: str, state: JobState = JobState.SUBMITTING) -> None:
-        """Record that this process is at work on the job. Raises SpecError when it was declared dead meanwhile."""
+        """Record that this process is at work on the job. Raises SpecError if the job was removed meanwhile."""
         statement = update(JobRow).where(JobRow.id == job, JobRow.state == state)
         if not connection.execute(statement.values(not_before_at=now() + UNTOUCHED_SECONDS)).rowcount:
             raise SpecError(f"Job {job} was removed while it was being stored: submit it again.")

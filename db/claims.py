@@ -108,13 +108,11 @@ NO_CLAIM = ClaimRequest(0)
 
 
 def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[ClaimedItem]:
-    """Claim items of the holder's job.
+    """Claim items of the holder's job that are due. Items that have failed come after the others.
 
-    Items that have failed come last, when they are due.
-
-    Suspects are items that a dead process held. They never run beside other items: a process that works on `busy`
-    items claims more of their kind, and an idle process claims suspects only when nothing else is due. So a job whose
-    processes keep dying gets its other items done first.
+    Suspects are items that a dead process held. They never run beside other items. A process that works on suspects
+    claims further suspects, a process that works on other items claims no suspects, and an idle process claims suspects
+    only when no other item is due. So a job whose processes keep dying finishes its other items first.
     """
     rows: list[Row] = []
     if not (request.busy and request.suspects):
@@ -151,14 +149,17 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
 
 
 def its_turn() -> ColumnElement[bool]:
-    """Whether the item of the enclosing query is next in an ordered job: its predecessor is done."""
+    """Return the condition that the preceding item of the job is done, for the item of the enclosing query."""
     before = aliased(Item)
     return ~exists().where(before.job == Item.job, before.ordinal == Item.ordinal - 1, before.state != ItemState.DONE)
 
 
 @cache
 def _claim_statement(dialect: str, is_ordered: bool, has_failures: bool) -> TextClause:
-    """Return the claim as text: PostgreSQL may evaluate a plain IN (SELECT … SKIP LOCKED) again, with other rows."""
+    """Return the UPDATE that claims items.
+
+    PostgreSQL gets `= ANY(ARRAY(…))`, because it may evaluate IN (SELECT … SKIP LOCKED) twice, with different rows.
+    """
     due = (
         f"SELECT i.id FROM item AS i WHERE i.job = :job AND i.state = '{ItemState.OWED}' AND i.batch = :batch "
         f"AND i.ordinal > :after AND i.failures {'>' if has_failures else '='} 0 AND ({compile_sql(dialect, _DUE)}) "
@@ -193,7 +194,7 @@ def _claim(
 
 
 def _claim_suspects(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Any]:
-    """Claim suspects whose batch is not full, those of the largest batch size first."""
+    """Claim suspects of the largest batch size, until as many run at once as that size allows."""
     values = {"job": holder.job.id, "busy": request.busy}
     batch = connection.execute(_LARGEST_BATCH, values).scalar()
     if not batch:
@@ -205,7 +206,7 @@ def _claim_suspects(connection: Connection, holder: LeaseHolder, request: ClaimR
 
 
 def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]) -> None:
-    """Write the episode and its first attempt for items claimed the first time."""
+    """Write an episode and its first attempt for each of these items, which are claimed for the first time."""
     job = holder.job
     episodes = [
         (
@@ -236,7 +237,7 @@ def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]
 
 
 def _newest_attempts(connection: Connection, episodes: list[int]) -> dict[int, tuple[int, str]]:
-    """Number and code version of the newest attempt of each episode."""
+    """Return (number, code version) of the newest attempt of each episode."""
     rows = connection.execute(_ATTEMPTS, {"episodes": json.dumps(episodes)}) if episodes else ()
     return {episode: (number, code_version) for episode, number, code_version in rows}  # the newest come last
 

@@ -47,10 +47,10 @@ _EPISODE_COLUMNS = (
 def commit(
     database: Database, holder: LeaseHolder, batch: Batch, request: ClaimRequest = NO_CLAIM
 ) -> list[ClaimedItem]:
-    """Write the batch and claim what the holder requests of its job.
+    """Write the batch, and claim items of the holder's job as requested. Return the claimed items.
 
-    Rows of an item that this process does not hold are dropped, and so is the item's request to stop the job. A job
-    that is stopped gives no more items. Raises Fenced when the holder was declared dead.
+    If this process no longer holds an item, the item's rows and its request to stop the job are dropped. When an item
+    stops the job, nothing is claimed. Raises Fenced when the holder was declared dead.
     """
     stops = {part.item: part.stop for part in (*batch.finished, *batch.given_back) if part.stop}
     with database.writer.begin() as connection:
@@ -78,7 +78,7 @@ def commit(
 
 
 def release_strays(database: Database, holder: LeaseHolder, known_items: set[int]) -> None:
-    """Give back items that an interrupted commit claimed without this process knowing."""
+    """Give back items that an interrupted commit has claimed, but whose claim this process has not learnt of."""
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
         connection.execute(
@@ -100,10 +100,10 @@ def _find_held_items(connection: Connection, batch: Batch) -> dict[int, str]:
 
 
 def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, problem: str) -> None:
-    """End an item whose rows the database refuses and would refuse again; keep the rows that are stored.
+    """End an item as `infra_error`, because the database would refuse its rows each time. The stored rows stay.
 
-    The newest stored attempt is the accepted one, and the item's counts are those of the stored calls. An item that is
-    not an episode stays pending, and its job fails: only the job can report the problem.
+    The newest stored attempt is accepted, and the item's counts are those of the stored calls. An item that is not an
+    episode stays pending and its job fails, because only the job can then report the problem.
     """
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
@@ -152,7 +152,7 @@ def _finish(
     finished_items: list[FinishedItem],
     held_items: Mapping[int, str],
 ) -> None:
-    """`held_items`: the state of each item before this transaction. Items that were done already are in the sums."""
+    """Write the results. `held_items`: each item's state before this transaction; the sums include done items already."""
     if not finished_items:
         return
     job = holder.job.id

@@ -1,4 +1,4 @@
-"""Conditions on texts and ids, whatever table they are of. Every value is a bound parameter."""
+"""Conditions on columns of texts and ids, for any table. Every value is a bound parameter."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def _strings_sqlite(element: strings, compiler: SQLCompiler, **options: Any) -> 
 
 
 def is_one_of(column: Any, texts: list[str]) -> Condition:
-    """Whether the column is one of the texts, however many there are."""
+    """Return the condition that the column is one of the texts. Their number is not limited."""
     return column.op("IN", is_comparison=True)(strings(literal(json.dumps(texts))))
 
 
 def is_among(column: Any, ids: Sequence[int]) -> Condition:
-    """Whether the column is one of the ids, however many there are."""
+    """Return the condition that the column is one of the ids. Their number is not limited."""
     return column.op("IN", is_comparison=True)(numbers(literal(json.dumps(list(ids)))))
 
 
 def contains(connection: Connection, column: Any, text: str) -> Condition:
-    """Whether the column contains `text`, in the same case. No character of the text is a wildcard."""
+    """Return the condition that the column contains `text`, case-sensitively. No character of `text` is a wildcard."""
     if connection.dialect.name == "postgresql":  # whose planner can estimate LIKE, and not strpos
         return column.contains(text, autoescape=True)
     return func.instr(column, text) > 0

@@ -75,7 +75,7 @@ def _numbers_sqlite(element: numbers, compiler: SQLCompiler, **options: Any) -> 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """`engine` for reading; `writer` for transactions that will write, which queue up for SQLite's one write lock."""
+    """An open database. `engine` is for reading; transactions of `writer` take SQLite's write lock when they begin."""
 
     url: str = field(repr=False)
     engine: Engine
@@ -99,9 +99,8 @@ class Database:
 def open_database(url: str, lease_seconds: float = 15.0) -> Database:
     """Open the database at `url`, without creating or migrating tables.
 
-    Nothing is written, so that a read-only database can be opened.
-    Raises SpecError when the URL, the driver, the file's path or the server's database cannot be used,
-    InfrastructureError when the server is silent.
+    Nothing is written, so that a read-only database can be opened. Raises SpecError when the URL, the driver, the
+    file's path or the server's database cannot be used, and InfrastructureError when the server does not answer.
     """
     try:
         address = make_url(url)
@@ -126,9 +125,9 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
 
 
 def _open_server(address: URL, idle_milliseconds: int) -> Engine:
-    """Return an engine whose connections have the required settings, from their beginning where that is possible.
+    """Return an engine whose connections have the required settings. Behind a pooler, they are set after connecting.
 
-    Raises SpecError for a database that cannot be used, OperationalError when the server is silent.
+    Raises SpecError for a database that cannot be used, and OperationalError when the server does not answer.
     """
     settings = {"idle_in_transaction_session_timeout": str(idle_milliseconds), "timezone": "UTC"}
     engine = _server_engine(address, options=" ".join(f"-c {name}={value}" for name, value in settings.items()))
@@ -181,14 +180,14 @@ def _connect(url: str, dialect: Dialect, _record: object, arguments: Any, option
 
 
 def _reason(error: OperationalError) -> str:
-    """The last line of the driver's message."""
+    """Return the last line of the driver's message."""
     return str(error.orig).strip().splitlines()[-1]
 
 
 def _refuse_if_closed(connection: Any, _record: object, _proxy: object) -> None:
-    """Have SQLAlchemy replace a connection that the server has closed, without a round trip.
+    """Make SQLAlchemy replace a connection that the server has closed. This needs no round trip to the server.
 
-    Between transactions a server sends nothing unless it closes the connection.
+    Between transactions a server sends nothing, unless it closes the connection.
     """
     if connection.closed or _has_something_to_read(connection):
         raise DisconnectionError("the server has closed the connection")

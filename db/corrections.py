@@ -10,7 +10,7 @@ MAX_LOOKED_AT = 1_000  #: corrections of one episode
 
 
 def find_correction(connection: Connection, parent: int, person: str, text: str) -> str | None:
-    """The name JOB-NUMBER of the person's correction of an episode with exactly this text; None without one."""
+    """Return the name JOB-NUMBER of the person's correction of this episode with exactly this text, or None."""
     task = select(EpisodeRow.task).where(EpisodeRow.id == parent).scalar_subquery()
     query = (
         select(EpisodeRow.job, Item.ordinal, JobRow.spec)

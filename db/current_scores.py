@@ -1,4 +1,4 @@
-"""The current score of an episode: that of the scorer's newest version, in the order of bytes."""
+"""The current score of an episode is that of the scorer's newest version. Versions are compared byte by byte."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from db.models import ScoreRow
 
 
 def is_replaced(dialect: str) -> ColumnElement[bool]:
-    """Whether a newer version of the scorer has judged the episode of a row of ScoreRow."""
+    """Return the condition, on a row of ScoreRow, that a newer version of the scorer has judged the same episode."""
     later, order = aliased(ScoreRow), "C" if dialect == "postgresql" else "BINARY"
     return exists().where(
         later.episode == ScoreRow.episode,

@@ -1,6 +1,6 @@
-"""Damaged rows of jobs: changed by hand, by another program, or by a failing disk.
+"""Find damaged rows of jobs: rows that a person, another program or a failing disk has made unreadable.
 
-Lists show such a job as damaged beside the others. A command that names it fails with one line.
+Lists include such a job and mark it as damaged. A command that names it fails with one line.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class DamagedJob(SpecError):
 
 
 def find_damage(row: Any) -> str:
-    """Describe the first unreadable value in a job's row, which may lack columns; '' if all are readable."""
+    """Describe the first unreadable value in a job's row, from which columns may be missing; '' if all are readable."""
     values = row._mapping
     return next(_find_problems({name: values[name] for name in _COLUMNS if name in values}), "")
 
@@ -69,7 +69,7 @@ def find_gaps(kind: str, spec: Mapping[str, Any]) -> str:
 
 
 def sound_jobs(rows: Iterable[Any]) -> list[Any]:
-    """The rows of jobs that are not damaged, in their order."""
+    """Return the rows of jobs that are not damaged, in the same order."""
     return [row for row in rows if not find_damage(row)]
 
 
@@ -100,7 +100,7 @@ _NUMBERS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), bool
 
 
 def _column_problems(name: str, value: Any) -> Iterator[str]:
-    """Check the type of a column's value: SQLite stores any value in any column."""
+    """Yield the problems of a column's value, such as a wrong type: SQLite stores any value in any column."""
     column = _COLUMNS[name]
     expected_type = column.type.python_type if column.type.python_type in _NUMBERS else str
     if isinstance(value, UnreadableJson):
@@ -136,7 +136,7 @@ def _spec_problems(spec: object) -> Iterator[str]:
 
 
 def _request_problems(path: str, request: Mapping[str, Any]) -> Iterator[str]:
-    """Check the values of a request that lists and reports read."""
+    """Yield the problems of those values of a request that lists and reports read."""
     for name, value in request.items():
         if name in _TEXTS and not isinstance(value, str):
             yield f"its {path}.{name} is {_describe(value)}, expected a text"

@@ -1,4 +1,4 @@
-"""The rows that jobs work on, and a job's items: stored in chunks when they are many."""
+"""Store the rows that jobs work on, and a job's items, in chunks if there are many."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ITEM_COLUMNS = ("job", "ordinal", "task", "sample", *UNCLAIMED)
 
 @dataclass(frozen=True, slots=True)
 class NewDataset:
-    """The rows a job works on."""
+    """The rows that a job works on, to be stored as a dataset."""
 
     digest: str
     benchmark: str
@@ -67,7 +67,7 @@ def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
 
 
 def verify_rows(connection: Connection, dataset: NewDataset) -> None:
-    """Store the name of the published file for rows that were stored before it was known."""
+    """Store the name of the published file with a stored dataset that has none, if the name is known now."""
     if not dataset.published:
         return
     connection.execute(
@@ -78,7 +78,7 @@ def verify_rows(connection: Connection, dataset: NewDataset) -> None:
 
 
 def load_tasks(connection: Connection, benchmark: str, dataset: str, positions: Sequence[int]) -> list[Task]:
-    """The tasks at these positions of a stored dataset, in order. Raises KeyError for a position without a task."""
+    """Return the tasks at these positions of a stored dataset, in order. Raises KeyError for a missing task."""
     columns = (TaskRow.ordinal, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
     query = select(*columns).where(TaskRow.dataset == dataset, TaskRow.ordinal.in_(positions))
     rows = {row.ordinal: row for row in connection.execute(query)}
@@ -104,9 +104,9 @@ def encode_tasks(dataset: NewDataset, first: int, last: int) -> Rows:
 
 
 def store_tasks(connection: Connection, dataset: NewDataset, rows: Rows) -> bool:
-    """Store these tasks; stored ones stay unchanged. Return whether all tasks of the dataset are stored now.
+    """Store the tasks that are not stored yet. Return whether all tasks of the dataset are stored now.
 
-    Only one process at a time stores tasks of a dataset, and none when it is complete.
+    Only one process at a time stores tasks of a dataset, and no process if the dataset is complete.
     """
     of_dataset = Dataset.digest == dataset.digest
     if connection.execute(select(Dataset.complete).where(of_dataset).with_for_update(key_share=True)).scalar_one():
@@ -124,7 +124,7 @@ def store_tasks(connection: Connection, dataset: NewDataset, rows: Rows) -> bool
 
 
 def store_items(connection: Connection, job: str, dataset: str, tasks: int, first: int, last: int) -> None:
-    """Store the items `first` to before `last` of a job on the dataset's first `tasks` tasks, sample by sample."""
+    """Store a job's items from `first` to before `last`, which are on the first `tasks` tasks, sample by sample."""
     while first < last:
         sample, begin = divmod(first, tasks)
         end = min(tasks, begin + last - first)
@@ -139,7 +139,7 @@ def store_items(connection: Connection, job: str, dataset: str, tasks: int, firs
 
 
 def store_windows(connection: Connection, job: str, first: int, last: int) -> None:
-    """Store items that have no task."""
+    """Store a job's items from `first` to before `last`, which have no task: the windows of a training."""
     rows = [(job, ordinal, None, 0, *UNCLAIMED.values()) for ordinal in range(first, last)]
     insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
 

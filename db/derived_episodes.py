@@ -21,7 +21,7 @@ CHUNK = 200  #: episodes that are read whole at once
 
 @dataclass(frozen=True, slots=True)
 class DerivedTry:
-    """One try at a derived task. `episode` is its key; `ending` is empty until it has ended."""
+    """One try at a derived task. `episode` is the key of its episode; `ending` is empty until the episode has ended."""
 
     task: Task
     sample: int
@@ -32,19 +32,19 @@ class DerivedTry:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The task's origin: the name of its source's `episode`, `row`, `subgoals`, …"""
+        """What the task was derived from: `episode` (the name of the source episode), `row`, `subgoals`, …"""
         return self.task.inputs["from"]
 
     @property
     def ended(self) -> bool:
-        """Whether it can be judged: an infrastructure failure or a cancellation says nothing about the modules."""
+        """Whether the try can be judged: it has ended, and not by an infrastructure failure or a cancellation."""
         return self.ending not in ("", "infra_error", "cancelled")
 
 
 def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
-    """Return the items of a job (its row) on a derived dataset in order, including those that have not begun.
+    """Return the items of a job (its row) on derived tasks in order, including items that have not begun.
 
-    Raises SpecError when its tasks are not derived from episodes.
+    Raises SpecError when the job's tasks are not derived from episodes.
     """
     at_limit = at_limit_of(job.spec)
     rows = connection.execute(
@@ -68,7 +68,7 @@ def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
 
 
 def load_named_episodes(database: Database, names: Iterable[str]) -> Iterator[StoredEpisode]:
-    """Yield the episodes with these names (`JOB-ORDINAL`) and their steps, job by job. Removed ones are skipped."""
+    """Yield the episodes with these names (`JOB-ORDINAL`) and their steps, job by job. Removed episodes are skipped."""
     ordinals: dict[str, list[int]] = {}
     for name in dict.fromkeys(names):
         job, _, ordinal = name.rpartition("-")
