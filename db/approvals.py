@@ -129,7 +129,7 @@ def count_answers(connection: Connection, job: str) -> dict[str, int]:
 
 def _describe_earlier_answer(connection: Connection, plan: WaitingPlan) -> str:
     row = connection.execute(select(Approval.__table__).where(*_match_plan(plan))).first()
-    return f"{describe_answer(plan.name, row)}: that answer counts." if row else f"Episode {plan.name} is gone."
+    return f"{describe_answer(plan.name, row)}: that answer counts." if row else f"Episode {plan.name} was removed."
 
 
 def _match_plan(plan: WaitingPlan) -> tuple[Any, ...]:

@@ -133,7 +133,7 @@ def sample_audit(
     except IntegrityError:
         with database.engine.connect() as connection:
             _refuse_taken(connection, name)  # another process has stored an audit of this name meanwhile
-        raise SpecError("A drawn episode was removed meanwhile: draw the audit again.") from None
+        raise SpecError("An episode of the sample was removed meanwhile: draw the audit again.") from None
     return sample
 
 
@@ -150,11 +150,11 @@ def check_name(name: str) -> None:
 def _no_match_error(query: Filter, kind: AuditKind) -> SpecError:
     if kind == AuditKind.RUNS:
         return SpecError(
-            f"No run answers '{query}': an audit of runs is drawn from finished episodes of evaluations and "
+            f"No run matches '{query}': an audit of runs is drawn from finished episodes of evaluations and "
             "inferences that no failure of infrastructure has ended."
         )
     return SpecError(
-        f"No accepted annotation answers '{query}': an audit is drawn from episodes with a check level "
+        f"No accepted annotation matches '{query}': an audit is drawn from episodes with a check level "
         "that no verdict rejects. To draw from evaluations and inferences, draw an audit of runs."
     )
 
@@ -169,7 +169,7 @@ def get_audit(connection: Connection, name: str) -> Any:
     row = connection.execute(select(Audit.__table__).where(Audit.name == name)).first()
     if row is None:
         names = connection.execute(select(Audit.name).order_by(Audit.created_at.desc()).limit(10)).scalars().all()
-        hint = f"There are: {', '.join(names)}." if names else "Draw one with: lumos audit draw NAME"
+        hint = f"The newest audits are: {', '.join(names)}." if names else "Draw one with: lumos audit draw NAME"
         raise SpecError(f"No audit is called '{name}'. {hint}")
     return row
 

@@ -54,7 +54,7 @@ def set_budget(database: Database, job: str, usd: float) -> None:
     with database.writer.begin() as connection:
         row = connection.execute(select(JobRow.kind, JobRow.spec).where(JobRow.id == job).with_for_update()).one()
         if row.kind == "convert" and not row.spec.get("teacher"):
-            raise SpecError(f"Job {job} asks no teacher: it has no budget.")
+            raise SpecError(f"Job {job} asks no teacher model, so it has no budget.")
         prices = find_prices(row.spec)
         if row.kind != "convert" and not (prices.get("prompt_price") or prices.get("completion_price")):
             raise SpecError(f"Job {job} has no prices, so it has no budget: submit it with --price-prompt USD.")

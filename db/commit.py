@@ -152,7 +152,7 @@ def _finish(
     finished_items: list[FinishedItem],
     held_items: Mapping[int, str],
 ) -> None:
-    """Write the results. `held_items`: each item's state before this transaction; the sums include done items already."""
+    """Write the results. `held_items`: each item's state before this transaction; sums include done items already."""
     if not finished_items:
         return
     job = holder.job.id

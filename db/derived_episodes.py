@@ -62,7 +62,7 @@ def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
         tries.append(DerivedTry(task, row.sample, row.id, row.ending or "", row.answer, at_limit))
     if not tries or not all("from" in derived_try.task.inputs for derived_try in tries):
         raise SpecError(
-            f"The tasks of job {job.id} are not derived from episodes: name one that the command submitted."
+            f"The tasks of job {job.id} are not derived from episodes: name a job that this command has submitted."
         )
     return tries
 

@@ -1,4 +1,4 @@
-"""Model calls of a job whose reply is empty because the model only thought."""
+"""Count a job's model calls whose reply is empty because the model wrote only reasoning."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class EmptyReplies:
 
 
 def count_empty_replies(connection: Connection, job: str) -> list[EmptyReplies]:
-    """The replies that are only reasoning (Completion.is_only_reasoning) of finished episodes, the most frequent first.
+    """Count the replies of finished episodes that are only reasoning (Completion.is_only_reasoning), by role.
 
-    The query reads the empty replies of all jobs through an index, and no other replies.
+    The largest count comes first. The query reads the empty replies of all jobs through an index, and no other replies.
     """
     length = FinishReason.LENGTH.value
     replies = func.count()

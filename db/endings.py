@@ -1,4 +1,4 @@
-"""Take endings back: episodes that infrastructure ended are pending again, and their former endings are stored."""
+"""Take endings back: make episodes that infrastructure ended pending again, and store their former endings."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _KEPT: dict[Any, tuple[str, ...]] = {
 
 
 def take_back(connection: Connection, job: str, only: Sequence[int] | None = None) -> int:
-    """Make a job's `infra_error` episodes pending again; return their number. The caller's transaction locks the job.
+    """Make a job's `infra_error` episodes pending again; return their number. The caller has locked the job.
 
-    `only`: the keys of the items; None: all.
-    Ending, answer, message, scores and verdicts move to `ending_history`. The attempt and its steps stay, so that the
-    episode continues by replay. References to the episode stay as well. Each statement changes all episodes at once.
+    `only`: the keys of the items to change; None: all. Ending, answer, message, scores and verdicts move to
+    `ending_history`. The attempt and its steps stay, so that the episode continues by replay. Labels and other
+    references to the episode stay as well. Each statement changes all episodes at once.
     """
     has_ending = exists().where(EpisodeRow.id == Item.id, EpisodeRow.ending == TAKEN_BACK)
     runs = exists().where(JobRow.id == job, JobRow.origin.not_in(STORED))
@@ -88,7 +88,7 @@ def _history(dialect: str) -> tuple[list[str], Select]:
 
 
 def _as_json(dialect: str, table: Any) -> ColumnElement:
-    """An episode's rows of `table` as a JSON list of objects; [] when there are none."""
+    """Return the SQL of an episode's rows of `table` as a JSON list of objects, or [] if there are none."""
     postgresql = dialect == "postgresql"
     pairs = []
     for name in _KEPT[table]:

@@ -1,4 +1,4 @@
-"""The pace of endpoints as worker processes have measured it. A new process begins with its share."""
+"""Read the pace of endpoints that worker processes have measured. A new process begins with its share of the pace."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from lumos_queue.endpoints.traffic import Traffic
 
 
 def read_paces(connection: Connection, urls: Collection[str], lease_seconds: float) -> dict[str, tuple[float, float]]:
-    """Return by endpoint the initial window of a process and the seconds of a reply, from heartbeats of the last hour.
+    """Return (initial window of a new process, seconds of a reply) of each endpoint, from heartbeats of the last hour.
 
-    An endpoint can serve the sum of the windows of the processes that used it last, all within one lease. The living
-    processes share this sum with the new one. Endpoints without a report are left out.
+    An endpoint can serve the sum of the windows of the processes that used it last, within one lease. The living
+    processes and the new process share this sum. Endpoints without a report are left out.
     """
     rows = connection.execute(
         select(Heartbeat.at, Heartbeat.calls, WorkerSessionRow.ended_at, now().label("now"))

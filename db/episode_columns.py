@@ -1,4 +1,4 @@
-"""Finished episodes by columns, for tables of other programs: a few statements for tens of thousands of episodes."""
+"""Read finished episodes as columns, for tables of other programs, with few statements for very many episodes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _SCORES = select(*_SCORED.c).where(_SCORED.c.episode_id.op("IN")(_IDS))
 
 
 def read_columns(database: Database, query: Filter) -> Columns:
-    """Return each column's values for the finished episodes that meet the filter, by id; None is a missing value."""
+    """Return the columns of the finished episodes that meet the filter, in the order of ids. None: a missing value."""
     columns: Columns = {name: [] for name in COLUMNS}
     metrics: dict[str, dict[int, float]] = {}
     fields: dict[str, dict[int, Any]] = {}
@@ -97,7 +97,7 @@ def count_episodes(database: Database, query: Filter) -> int:
 
 
 def _pages(database: Database, query: Filter) -> Iterator[Sequence[int]]:
-    """The ids, IDS_AT_ONCE at a time."""
+    """Yield the ids of the finished episodes that meet the filter, IDS_AT_ONCE at a time."""
     with reading(database) as connection:
         filter_conditions = conditions(connection, query)
     after = 0
@@ -131,9 +131,9 @@ def _add_page(
 
 
 def make_column(values: list[Any]) -> list[Any]:
-    """Return the values of a field as a column has them: all truth values, all numbers, or all texts; None is null.
+    """Return the values unchanged if all are truth values or all are numbers, otherwise as texts. None stays None.
 
-    In a column of texts, `format_value` writes the numbers, and lists and mappings are JSON.
+    `format_value` converts plain values to text; lists and mappings become JSON.
     """
     if kind_of(values) is not str:
         return values
@@ -144,7 +144,7 @@ def make_column(values: list[Any]) -> list[Any]:
 
 
 def kind_of(values: list[Any]) -> type:
-    """Return the type of a column's values beside None: bool, int of 64 bits, float, or else str."""
+    """Return the type of a column with these values: bool, int of 64 bits, float, or else str. None is ignored."""
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {bool}:
         return bool

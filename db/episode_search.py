@@ -16,16 +16,17 @@ DENSE = 10  #: ids in a range for each id that is searched
 
 
 def of_accepted_attempt(table: Any) -> tuple[Condition, Condition]:
-    """The table's steps of the episode's accepted attempt."""
+    """Return the conditions that a row of this table of steps belongs to the accepted attempt of the episode."""
     return table.episode == EpisodeRow.id, table.attempt == EpisodeRow.attempt
 
 
 def says(
     connection: Connection, text: str, conditions: list[Condition], among: Sequence[int] | None = None
 ) -> Condition:
-    """Whether question, answer, a subgoal, an action's arguments or result, or a reply contains the text.
+    """Return the condition that an episode contains the text: in question, answer, subgoals, replies or actions.
 
-    With `among`, ids in ascending order, only these and some ids between them are searched, which bounds the cost.
+    Of an action, arguments and result are searched. `among`: ids in ascending order; only these episodes, and possibly
+    some with ids between them, are searched.
     """
 
     def within(key: Any) -> tuple[Condition, ...]:

@@ -1,4 +1,4 @@
-"""Classify errors of the database: try again, the rows are to blame, or a person has to look at it."""
+"""Classify errors of the database: a retry may succeed, the rows are the cause, or a person has to act."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SQLITE_PASSING = frozenset(
 
 
 def retryable(error: BaseException) -> bool:
-    """Whether the connection or the state of the database failed, so that the same statement may succeed later."""
+    """Whether the same statement may succeed later, because only the connection or the database's state failed."""
     if not isinstance(error, DBAPIError):
         return False
     if error.connection_invalidated:
@@ -43,10 +43,10 @@ def retryable(error: BaseException) -> bool:
 
 
 def blames_rows(error: BaseException) -> bool:
-    """Whether a commit was refused because of its rows, so that the rows of other items may be accepted.
+    """Whether a commit failed because of its rows, so that a commit with rows of other items may succeed.
 
-    Some rows are refused before the database sees them: not JSON (ValueError, TypeError, RecursionError), not UTF-8
-    (a ValueError), more than 64 bits (OverflowError).
+    Some rows fail before they reach the database: values that are not JSON (ValueError, TypeError, RecursionError) or
+    not UTF-8 (ValueError), and numbers of more than 64 bits (OverflowError).
     """
     if isinstance(error, RowsDiffer | ValueError | TypeError | OverflowError | RecursionError):
         return True
@@ -58,7 +58,7 @@ def blames_rows(error: BaseException) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """The error in one line, with its SQLSTATE where there is one."""
+    """Return the error as one line, with its SQLSTATE if it has one."""
     message = str(error.orig if isinstance(error, DBAPIError) and error.orig else error).strip()
     first = storable(message.splitlines()[0] if message else "")[0]
     if not isinstance(error, DBAPIError):
@@ -72,7 +72,7 @@ def _sqlstate(error: DBAPIError) -> str:
 
 
 def _sqlite_code(error: DBAPIError) -> int:
-    """The primary result code, without the extension in the higher bytes; 0 where the library gave none."""
+    """Return SQLite's primary result code, without the extension in the higher bytes; 0 if the error has no code."""
     return (getattr(error.orig, "sqlite_errorcode", None) or 0) & 0xFF
 
 

@@ -1,4 +1,4 @@
-"""Counts of a filter's first episodes by ending, score, number of subgoals and class of failure."""
+"""Count the first episodes that meet a filter by ending, score, number of subgoals and class of failure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Facets:
 
 
 def count_facets(connection: Connection, query: Filter, limit: int = MAX_COUNTED) -> Facets:
-    """Count the facets of the first episodes by id that meet the filter, at most `limit` of them."""
+    """Count the facets of the episodes that meet the filter: of the first `limit` of them, in the order of ids."""
     ids = list(connection.execute(select_ids(conditions(connection, query), 0, limit + 1)).scalars())
     has_more, ids = len(ids) > limit, ids[:limit]
     if not ids:

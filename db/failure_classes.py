@@ -37,5 +37,5 @@ _KNOWN = tuple((kind, re.compile(rf"\A(?:{pattern})")) for kind, pattern in _PAT
 
 @lru_cache(maxsize=1024)
 def classify(message: str) -> FailureClass:
-    """The class of an `infra_error` by its message."""
+    """Return the class of an `infra_error` that has this message."""
     return next((kind for kind, pattern in _KNOWN if pattern.match(message)), FailureClass.OTHER)

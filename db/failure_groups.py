@@ -28,9 +28,9 @@ class FailureGroup:
 
 
 def failure_groups(connection: Connection, jobs: Collection[str], characters: int) -> list[FailureGroup]:
-    """The largest groups of each of these jobs, the largest first. One query reads only the failed items.
+    """Return the largest groups of each of these jobs, largest first. One query reads the failed items only.
 
-    `characters`: how much of each text is compared and returned.
+    `characters`: the length of each text's beginning that is compared and returned.
     """
     text, items = func.substr(Item.problem, 1, characters).label("text"), func.count().label("items")
     running_items = func.count().filter(Item.state == ItemState.CLAIMED).label("running")

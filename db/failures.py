@@ -1,4 +1,4 @@
-"""Items of a job that failures of infrastructure ended, by class."""
+"""Find a job's items that failures of infrastructure ended, by class of failure."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def count_failures(connection: Connection, job: str) -> dict[FailureClass, int]:
 
 
 def find_failed_items(connection: Connection, job: str, failure_class: FailureClass) -> list[int]:
-    """The items (their keys) of the job whose episodes ended in a failure of that class."""
+    """Return the keys of the job's items whose episodes ended by a failure of that class."""
     query = select(EpisodeRow.id, EpisodeRow.message).where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK)
     return [item for item, message in connection.execute(query) if classify(message) == failure_class]

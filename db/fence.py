@@ -33,7 +33,7 @@ _HEARTBEATS = (
 
 
 class Fenced(InfrastructureError):
-    """Raised when this process was declared dead: its items belong to other processes, and it may not write."""
+    """Raised when this process was declared dead. It may not write, because other processes may claim its items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class HeartbeatReply:
 
 
 def start_session(database: Database, code_version: str, pools: Sequence[str] = POOLS, gpus: Gpus | None = None) -> int:
-    """Register this process in the database; returns the session's number.
+    """Register this process in the database; return the number of its worker session.
 
-    `pools`: those that it was started for; `gpus`: those that it has, None until it has looked for them.
+    `pools`: the pools that the process was started for. `gpus`: its GPUs; None until it has looked for them.
     """
     with database.writer.begin() as connection:
         session = connection.execute(
@@ -76,7 +76,7 @@ def record_gpus(database: Database, session: int, gpus: Gpus) -> None:
 
 
 def end_session(database: Database, session: int, has_died: bool = False) -> None:
-    """End this process's session. Its items are pending again at once, as suspects if it `has_died`."""
+    """End the session. Its items are pending again at once; they are suspects if its process `has_died`."""
     with database.writer.begin() as connection:
         close_sessions(connection, [session], "itself", has_died)
 
@@ -89,12 +89,12 @@ def beat(
     capacities: Mapping[str, int] = MappingProxyType({}),
     earlier_traffic: Mapping[str, Traffic] = MappingProxyType({}),
 ) -> HeartbeatReply:
-    """Report that this process is alive, and its traffic with endpoints.
+    """Report that this process is alive, and its traffic with endpoints, by URL.
 
-    `traffic`: with the endpoints that it uses; `earlier_traffic`: with those that it used before; `capacities`: the
-    concurrent requests that keep an endpoint busy, where its servers state them.
+    `traffic`: with endpoints of the present slice. `earlier_traffic`: with endpoints of earlier slices. `capacities`:
+    how many concurrent requests an endpoint's servers can process, if the servers state this.
 
-    Raises Fenced when it has been declared dead.
+    Raises Fenced when the process was declared dead.
     """
     with database.writer.begin() as connection:
         calls = {url: list(use) for url, use in {**earlier_traffic, **traffic}.items()}
@@ -111,9 +111,9 @@ def beat(
 
 
 def hold_fence(connection: Connection, session: int) -> None:
-    """Lock the session's row, as the first statement of every write transaction. Raises Fenced if the session is dead.
+    """Lock the session's row. Every write transaction of a worker begins with this. Raises Fenced if the session ended.
 
-    On PostgreSQL the key-share lock keeps a reaper from declaring the session dead until this transaction ends.
+    On PostgreSQL this is a key-share lock: until the transaction ends, no process can declare the session dead.
     """
     row = connection.execute(_FENCE, {"session": session}).first()
     if row is None or row.ended_at is not None:
@@ -121,9 +121,10 @@ def hold_fence(connection: Connection, session: int) -> None:
 
 
 def reap(database: Database, session: int, watch: SilenceWatch) -> list[int]:
-    """Declare dead every session that the watch reports as silent; their items are pending again, as suspects.
+    """Declare dead every session that `watch` reports as silent; return their numbers.
 
-    A session stopped inside a transaction keeps its row locked: it is skipped now and declared dead later.
+    Their items are pending again, as suspects. A session that is in a transaction has locked its row, so it is skipped,
+    and declared dead by a later call.
     """
     with database.engine.connect() as connection:  # a cheap look first: most of the time no session is dead
         start_time = watch.start()

@@ -1,6 +1,6 @@
-"""Conditions on a field of an episode's task (`meta.NAME` of a filter), the same on SQLite and on PostgreSQL.
+"""Conditions on a field of an episode's task (`meta.NAME` of a filter), with equal results on SQLite and PostgreSQL.
 
-Name and value are bound parameters. A value is compared as JSON has it: text with text, numbers with numbers.
+Name and value are bound parameters. Values are compared by their type in JSON: texts with texts, numbers with numbers.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def field_condition(connection: Connection, term: Term) -> Condition:
 
 
 def _compare(connection: Connection, term: Term, text: Any, number: Any) -> Condition:
-    """`text` is the value if it is a text or a truth value, `number` if it is a number; otherwise they are null."""
+    """Return the comparison of a value with the term.
+
+    `text`: the value if it is a text or a truth value, otherwise null. `number`: the value if it is a number.
+    """
     if term.operator == "~":
         return contains(connection, text, str(term.value))
     amount = read_number(term.value)

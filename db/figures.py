@@ -1,4 +1,4 @@
-"""Read the figures of a job from its sums (db/models/sums.py), in a time that does not depend on the job's size."""
+"""Read the figures of a job from its sums (db/models/sums.py). The time does not depend on the number of items."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class ScoreCount:
-    """The number of a job's episodes with this score, the mean of this many trials."""
+    """The number of a job's episodes with this score. The score is the mean of `trials` values."""
 
     value: float
     trials: int
@@ -41,7 +41,7 @@ def _sum(column: Any) -> Any:
 
 
 def count_done_items() -> ScalarSelect[int]:
-    """Count the done items of the enclosing query's job."""
+    """Return the subquery that counts the done items of the enclosing query's job."""
     of_job = (ItemSum.job == JobRow.id, ItemSum.state == ItemState.DONE)
     return select(_sum(ItemSum.items)).where(*of_job).correlate(JobRow).scalar_subquery()
 
@@ -57,9 +57,9 @@ def progress(connection: Connection, job: str) -> dict[str, int]:
 
 
 def count_held_items(connection: Connection) -> dict[str, dict[str, int]]:
-    """The numbers of claimed and of awaiting items by job; jobs without any are left out.
+    """Count the claimed items and the awaiting items of each job, by state. Jobs without such items are left out.
 
-    Each query covers all jobs, so that it reads its own small index (db/models/jobs.py) and not the items of a job.
+    The query of a state covers all jobs, so that it reads a small index (db/models/jobs.py) and not a job's items.
     """
     counts: dict[str, dict[str, int]] = {}
     for state in _HELD:
@@ -90,7 +90,7 @@ def totals(connection: Connection, job: str) -> Totals:
 
 
 def sum_running_scores(connection: Connection, job: str) -> tuple[float, int]:
-    """(sum of values, scored episodes) so far, by the main metric."""
+    """Return (sum of the scores, scored episodes) of the job so far, by its main metric."""
     row = connection.execute(
         select(_sum(ScoreSum.value * ScoreSum.episodes), _sum(ScoreSum.episodes)).where(
             ScoreSum.job == job, ScoreSum.metric == select(JobRow.main_metric).where(JobRow.id == job).scalar_subquery()
@@ -100,7 +100,7 @@ def sum_running_scores(connection: Connection, job: str) -> tuple[float, int]:
 
 
 def count_scores(connection: Connection, job: str) -> dict[str, list[ScoreCount]]:
-    """The scores of a job's episodes by metric, in the order of their values. An `infra_error` has none."""
+    """Count a job's episodes by metric and score, the lowest score first. An `infra_error` episode has no score."""
     episodes = func.sum(ScoreSum.episodes)
     keys = (ScoreSum.metric, ScoreSum.value, ScoreSum.trials)
     rows = connection.execute(
@@ -113,7 +113,7 @@ def count_scores(connection: Connection, job: str) -> dict[str, list[ScoreCount]
 
 
 def score_versions(connection: Connection, job: str) -> dict[str, dict[str, int]]:
-    """The number of each metric's scored episodes by the version of the scorer."""
+    """Count the scored episodes of each metric by the version of the scorer."""
     episodes = func.sum(ScoreSum.episodes)
     keys = (ScoreSum.metric, ScoreSum.version)
     rows = connection.execute(
@@ -126,16 +126,20 @@ def score_versions(connection: Connection, job: str) -> dict[str, dict[str, int]
 
 
 def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
-    """Seconds waiting for each role's model and running actions, added up over episodes that ran at the same time."""
+    """Return the seconds in which episodes waited for each role's model, and those of actions under `actions`.
+
+    Seconds of episodes that ran at the same time are added.
+    """
     phases = {role: calls * means["seconds"] for role, calls, means in latency_by_role(connection, job)}
     query = connection.execute(select(_sum(ItemSum.action_seconds)).where(ItemSum.job == job))
     return phases | {"actions": max(0.0, float(query.scalar_one()))}
 
 
 def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, dict[str, float]]]:
-    """(role, model calls, mean seconds of a call by phase) of finished episodes; the phases: records.Completion.
+    """Return (role, model calls, mean seconds of a call by phase) of finished episodes.
 
-    Replies that the task gave do not count as calls, and attempts that were given up do not count.
+    The phases are those of records.Completion. Replies that the task contains, and attempts that were given up, do not
+    count.
     """
     phases = ("waited", "lost", "seconds", "queued")
     calls = func.sum(CallSum.calls)
@@ -155,10 +159,9 @@ def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, di
 
 
 def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, int, int]]:
-    """Count episodes by ending, subgoals and model calls: (ending, subgoals, model calls, episodes).
+    """Count the finished episodes by ending, subgoals and model calls: (ending, subgoals, model calls, episodes).
 
-    Replies that the task gave count as calls here, because the rule for an episode's calls does not depend on who
-    answers.
+    Replies that the task contains count as calls here: a formulation makes as many calls, whoever answers them.
     """
     keys = (ItemSum.ending, ItemSum.subgoals, ItemSum.replies)
     items = func.sum(ItemSum.items)
@@ -173,14 +176,14 @@ def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, in
 
 
 def code_versions(connection: Connection, job: str) -> list[tuple[str, int]]:
-    """(code version, finished episodes whose accepted attempt it began), the most frequent first."""
+    """Return (code version, finished episodes whose accepted attempt began with it), the most frequent first."""
     return _count_versions(connection, job).get("", [])
 
 
 def prompt_heads(connection: Connection, job: str) -> dict[str, list[tuple[str, int]]]:
-    """By role: (digest of the text that prompts begin with, finished episodes with such prompts), most frequent first.
+    """Return, by role, (digest of the first text of prompts, finished episodes with it), the most frequent first.
 
-    The text does not depend on the task: another digest is another version of the prompts.
+    That text does not depend on the task: a different digest means a different version of the prompts.
     """
     return {role: heads for role, heads in _count_versions(connection, job).items() if role}
 

@@ -25,9 +25,10 @@ FEW_JOBS = 50  #: jobs that a condition lists as parameters
 
 
 def conditions(connection: Connection, query: Filter) -> list[Condition]:
-    """Return the conditions on EpisodeRow, which also exclude jobs that are being stored or removed.
+    """Return the conditions on EpisodeRow. They also exclude jobs that are being stored or removed.
 
-    Such jobs, models, messages of failures, and texts that are stored compressed are queried immediately.
+    Some parts are queried at once, and the conditions contain their results: those jobs, the jobs of a model, messages
+    of failures, and compressed texts that contain the searched text.
     """
     plain_conditions = [_condition(connection, term) for term in query.terms if term.field not in ("text", "failure")]
     plain_conditions += [
@@ -90,7 +91,7 @@ def _condition(connection: Connection, term: Term) -> Condition:
 
 
 def _has_failure(connection: Connection, term: Term, other_conditions: Sequence[Condition]) -> Condition:
-    """Whether a failure of this class ended the episode. The class follows from the message; there are few messages."""
+    """Return the condition that a failure of this class ended the episode. The message determines the class."""
     is_failure = EpisodeRow.ending == Ending.INFRA_ERROR.value
     messages = connection.execute(select(EpisodeRow.message).where(is_failure, *other_conditions).distinct()).scalars()
     condition = and_(
@@ -100,7 +101,10 @@ def _has_failure(connection: Connection, term: Term, other_conditions: Sequence[
 
 
 def newest_score(connection: Connection, metric: str = "") -> Any:
-    """The episode's score by the newest version of that metric's scorer; without a metric, by the main one."""
+    """Return the subquery of the episode's score by `metric`, or by the job's main metric if it is ''.
+
+    The newest version of the scorer counts.
+    """
     byte_order = collate(ScoreRow.version, "C" if connection.dialect.name == "postgresql" else "BINARY")
     main = select(JobRow.main_metric).where(JobRow.id == EpisodeRow.job).correlate(EpisodeRow).scalar_subquery()
     return (
@@ -113,7 +117,7 @@ def newest_score(connection: Connection, metric: str = "") -> Any:
 
 
 def _any(connection: Connection, table: Any, column: Any, term: Term, *other_conditions: Condition) -> Condition:
-    """Whether a row of the episode has such a value; with !=, whether none has it."""
+    """Return the condition that a row of the episode has such a value; with !=, that no row has it."""
     of_episode = of_accepted_attempt(table) if hasattr(table, "attempt") else (table.episode == EpisodeRow.id,)
     fits = contains(connection, column, str(term.value)) if term.operator == "~" else column == term.value
     condition = exists().where(*of_episode, *other_conditions, fits)
@@ -121,7 +125,7 @@ def _any(connection: Connection, table: Any, column: Any, term: Term, *other_con
 
 
 def _has_label(kind: Sequence[str], fits: Condition) -> Condition:
-    """Whether the newest label of this kind that any person gave the whole episode fits."""
+    """Return the condition that for some person, the newest label of this kind of the whole episode meets `fits`."""
     later = aliased(Label)
     is_replaced = exists().where(
         later.episode == Label.episode,

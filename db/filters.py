@@ -105,7 +105,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A selection of jobs or finished episodes: those for which all terms hold. `str` gives text that parses to it."""
+    """A selection of the jobs or finished episodes for which all terms hold. `str` returns text that parses to it."""
 
     terms: tuple[Term, ...] = ()
 
@@ -119,8 +119,8 @@ class Filter:
 def parse_where(text: str, fields: Fields = FIELDS) -> Filter:
     """Read a filter of episodes; the empty text selects every finished episode.
 
-    Raises SpecError for text that cannot be read, an unknown field, or an operator or a value that a field does not
-    have.
+    Raises SpecError for text that cannot be read, for an unknown field, and for an operator or a value that the field
+    does not allow.
     """
     terms: list[Term] = []
     position, end = 0, len(text.rstrip())
@@ -147,10 +147,10 @@ def parse_job_where(text: str) -> Filter:
 
 def _read_term(match: re.Match[str], value: str, fields: Fields) -> Term:
     if match["metric"] and match["field"] != "metric":
-        raise SpecError("Write a metric with its name, as in metric:strict=1; no other field has one.")
+        raise SpecError("Only the field metric has a name after a colon. Write it as in metric:strict=1.")
     key, quoted_key = match["key"], match["quoted_key"]
     if (key or quoted_key is not None) and _BEFORE_KEY.get(match["field"]) != ".":
-        raise SpecError("Write a tag with its key, as in tag.team=maths; no other field but meta has one.")
+        raise SpecError("Only the fields tag and meta have a key after a dot. Write it as in tag.team=maths.")
     if quoted_key is not None:
         if match["field"] == "tag":
             raise SpecError("Write a tag's key without quotes, as in tag.team=maths.")
@@ -163,7 +163,7 @@ def _unquote(text: str) -> str:
 
 
 def term(field: str, operator: str, value: str, key: str = "", fields: Fields = FIELDS) -> Term:
-    """One condition from its parts. Raises SpecError as `parse_where` does."""
+    """Return the condition with these parts. Raises SpecError as `parse_where` does."""
     if field not in fields:
         raise _unknown_field(field, fields)
     if operator not in fields[field]:
@@ -184,7 +184,7 @@ def term(field: str, operator: str, value: str, key: str = "", fields: Fields = 
 
 
 def _unknown_field(field: str, fields: Fields) -> SpecError:
-    """Return the error, which explains a field that selects the other kind."""
+    """Return the error for an unknown field. For a field of jobs in a filter of episodes, or vice versa, it says so."""
     if field in FIELDS or field in JOB_FIELDS:
         kind, queried_kind = ("jobs", "episodes") if fields is FIELDS else ("episodes", "jobs")
         return SpecError(
@@ -201,7 +201,7 @@ def _number(field: str, value: str) -> float:
 
 
 def read_number(value: str | float) -> float | None:
-    """Return the number that a value is or represents; None if it is no finite number."""
+    """Return a value, or the number that a text represents; None if that is no finite number."""
     try:
         number = float(value)
     except ValueError:
@@ -210,7 +210,7 @@ def read_number(value: str | float) -> float | None:
 
 
 def _time(field: str, value: str) -> float:
-    """Seconds since 1970 of a date or a time, which is UTC if it has no time zone."""
+    """Return the seconds since 1970 of a date or a time. Without a time zone it is UTC. Raises SpecError."""
     try:
         moment = datetime.fromisoformat(value)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

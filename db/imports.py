@@ -1,4 +1,4 @@
-"""Store episodes that no worker ran: read from files, or corrected by a person. All of them appear, or none.
+"""Store episodes that no worker ran: read from files, or corrected by a person. All of them become visible, or none.
 
 Rows are stored in chunks, under a job in state `importing` whose episodes have no ending yet: no query counts them as
 finished, and no worker finds a pending item. One last transaction ends all episodes. The rows that a killed process
@@ -79,12 +79,12 @@ def store_episodes(
     again: bool = False,
     action: PersonAction | None = None,
 ) -> tuple[str, bool]:
-    """Store the episodes as a job that is done; returns its id and whether it is new (else it was stored before).
+    """Store the episodes as a job that is done; return its id and whether the job is new, or was stored before.
 
     `origin` is 'imported' or 'corrected'. `dataset` is the digest of a new dataset for tasks that are not stored yet;
     it may be None when all tasks are stored. `action` is recorded in the transaction that makes the episodes visible.
-    Memory grows by eight bytes for each episode. Raises whatever `episodes` raises, after removing the rows stored so
-    far.
+    Memory grows by eight bytes for each episode. An error of the iterator `episodes` is raised after the rows stored so
+    far are removed.
     """
     job = new_id()
     with database.writer.begin() as connection:
@@ -126,7 +126,7 @@ def _open(connection: Connection, job: str, new: NewJob, origin: str, dataset: s
 def _write(
     database: Database, job: str, new: NewJob, origin: str, dataset: str | None, episodes: Iterator[ImportedEpisode]
 ) -> dict[str, array[int]]:
-    """Write all episodes, chunk by chunk; returns their keys by ending."""
+    """Write all episodes, chunk by chunk; return the keys of the episodes by ending."""
     keys_by_ending: dict[str, array[int]] = {}
     first, tasks = 0, 0
     while chunk := list(islice(episodes, CHUNK)):
@@ -143,7 +143,7 @@ def _write(
 
 
 def _require(connection: Connection, job: str) -> None:
-    """Raise SpecError when a person, or a restart of the same import, has removed the job meanwhile."""
+    """Raise SpecError if a person, or the same import in another process, has removed the job meanwhile."""
     if connection.execute(select(JobRow.id).where(JobRow.id == job).with_for_update()).first() is None:
         raise SpecError(f"Job {job} was removed while its episodes were being stored: nothing of it is left.")
 
@@ -151,7 +151,7 @@ def _require(connection: Connection, job: str) -> None:
 def _store_tasks(
     connection: Connection, dataset: str | None, first: int, chunk: Sequence[ImportedEpisode]
 ) -> list[int]:
-    """Store new tasks, from ordinal `first` of the dataset on; return the key of each episode's task."""
+    """Store the new tasks, the first with ordinal `first` of the dataset; return the key of each episode's task."""
     fresh = [episode.task for episode in chunk if isinstance(episode.task, Task)]
     if fresh and dataset is None:
         raise LumosError("tasks that are not stored yet need a dataset")

@@ -24,7 +24,7 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def job_condition(connection: Connection, term: Term) -> Condition:
-    """Return the condition on JobRow for every field except `state`, which is not stored. A model needs a query."""
+    """Return the condition on JobRow. Every field works except `state`, which is not stored. `model` makes a query."""
     match term.field:
         case "job":
             return compare(connection, JobRow.id, term)
@@ -45,7 +45,7 @@ def job_condition(connection: Connection, term: Term) -> Condition:
 
 
 def compare(connection: Connection, column: Any, term: Term) -> Condition:
-    """Compare the column with the term's value by the term's operator."""
+    """Return the condition that compares the column with the term's value by the term's operator."""
     if term.operator == "~":
         return contains(connection, column, str(term.value))
     # As a Float, a number that is too large for the column's own type matches no row.
@@ -54,16 +54,16 @@ def compare(connection: Connection, column: Any, term: Term) -> Condition:
 
 
 def _has_tag(connection: Connection, term: Term) -> Condition:
-    """Whether the job has such a tag; with !=, whether it has no such tag."""
+    """Return the condition that the job has such a tag; with !=, that it has no such tag."""
     fits = contains(connection, JobTag.value, str(term.value)) if term.operator == "~" else JobTag.value == term.value
     has_tag = exists().where(JobTag.job == JobRow.id, JobTag.key == term.key, fits)
     return not_(has_tag) if term.operator == "!=" else has_tag
 
 
 def jobs_of_model(connection: Connection, term: Term) -> list[str]:
-    """Return the jobs with a model that has this name, address or digest, by its URL or by its reported identity.
+    """Return the jobs with a model that has this name, address or digest, in its URL or in its reported identity.
 
-    The operator `!=` is read as `=`.
+    The operator `!=` counts as `=`: the caller negates the condition.
     """
     texts_by_job: dict[str, set[str]] = {}
     for job, spec in connection.execute(select(JobRow.id, JobRow.spec)):
@@ -76,7 +76,7 @@ def jobs_of_model(connection: Connection, term: Term) -> list[str]:
 
 
 def is_any_model(term: Term, texts: Iterable[str]) -> bool:
-    """Whether one of the texts is the term's value, or with `~` contains it, case-insensitively."""
+    """Whether one of the texts equals the term's value; with `~`, whether one contains it, case-insensitively."""
     target = str(term.value)
     if term.operator == "~":
         return any(target.casefold() in text.casefold() for text in texts)
@@ -84,7 +84,7 @@ def is_any_model(term: Term, texts: Iterable[str]) -> bool:
 
 
 def _models_in(spec: Any) -> Iterator[str]:
-    """Addresses and weights that a job's request names, by role, at whatever depth."""
+    """Yield the addresses and weights that a job's request names for its roles, at any depth of the request."""
     if isinstance(spec, dict):
         for name, value in spec.items():
             yield from _texts_in(value) if name in ("roles", "weights", "teacher") else _models_in(value)

@@ -1,4 +1,4 @@
-"""The list of jobs: a page of rows, and their figures, with one query for each kind of figure."""
+"""The list of jobs: a page of rows, and the figures of these jobs. One query reads a kind of figure for all of them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ class ScoreSums:
 
 
 def page_of_jobs(connection: Connection, query: Filter, before: str, limit: int) -> list[Row]:
-    """The newest jobs that match a filter without `state` and `model`, the newest first; with `before`, the id of a
-    job, only those that were submitted before it. Raises SpecError when it names no job.
+    """Return the newest jobs that match a filter, newest first. The caller has removed its terms `state` and `model`.
+
+    `before`: the id of a job; only jobs submitted before that job are returned. Raises SpecError if there is none.
     """
     conditions = [JobRow.state.not_in(HIDDEN), *(job_condition(connection, term) for term in query.terms)]
     if before:
@@ -54,7 +55,7 @@ def page_of_jobs(connection: Connection, query: Filter, before: str, limit: int)
 
 
 def count_items(connection: Connection, jobs: Sequence[str]) -> dict[str, ItemCounts]:
-    """Count the ended items of each of these jobs that has any."""
+    """Count the ended items of each of these jobs. Jobs without ended items are left out."""
     query = select(ItemSum.job, ItemSum.state, ItemSum.ending, func.sum(ItemSum.items))
     rows = connection.execute(query.where(ItemSum.job.in_(jobs)).group_by(ItemSum.job, ItemSum.state, ItemSum.ending))
     completed: dict[str, int] = {}
@@ -68,9 +69,9 @@ def count_items(connection: Connection, jobs: Sequence[str]) -> dict[str, ItemCo
 
 
 def sum_scores(connection: Connection, jobs: Sequence[str]) -> dict[str, tuple[str, ScoreSums]]:
-    """The main metric of each of these jobs that has scores, and their sums; an infra_error has none.
+    """Return (main metric, sums of its scores) of each of these jobs that has scores. An infra_error has no score.
 
-    The query returns one row for each job, even if all of its scores differ.
+    The database adds up, so that the query returns one row for each job.
     """
     w, v, n = ScoreSum.trials, ScoreSum.value, ScoreSum.episodes
     sums = (n, w * n, w * v * n, w * w * n, w * w * v * n, w * w * v * v * n)

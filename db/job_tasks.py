@@ -16,7 +16,7 @@ NUMBERS_AT_ONCE = 10_000  #: numbers of items read at once
 
 
 class JobTasks(Sequence[Task]):
-    """The tasks of a job, in order, each once. The object holds one block, and reads each block when it is needed.
+    """The tasks of a job, in order, each once. The object has one block in memory, and reads a block when needed.
 
     Between two blocks the connection is in no transaction: PostgreSQL ends a transaction that is idle for too long,
     and the code that reads the tasks may be slow.
@@ -59,7 +59,7 @@ class JobTasks(Sequence[Task]):
             yield from self._load(block)
 
     def _load(self, block: int) -> list[Task]:
-        """The tasks of a block. Raises SpecError when the job was removed meanwhile."""
+        """Read the tasks of a block. Raises SpecError when the job was removed meanwhile."""
         if self._block[0] != block:
             try:
                 self._block = block, self._read(block)
@@ -72,7 +72,7 @@ class JobTasks(Sequence[Task]):
         rows = self._connection.execute(self._select(block)).all()
         self._connection.rollback()
         if len(rows) < min(BLOCK, self._length - block * BLOCK):
-            raise SpecError(f"Job {self._job} was removed while its tasks were read: there is nothing to report of it.")
+            raise SpecError(f"Job {self._job} was removed while its tasks were read, so there is no report.")
         return [Task(self._benchmark, *row) for row in rows]
 
     def _select(self, block: int) -> Select[str, str, str, Any, Any]:

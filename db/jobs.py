@@ -1,4 +1,4 @@
-"""Look up jobs and change their state. Each change is one compare-and-swap."""
+"""Look up jobs and change their state. A change is one UPDATE whose condition names the former state."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> Ro
 
 
 def find_job(connection: Connection, job: str) -> Row | None:
-    """The row of the job with exactly this id; None when it does not exist."""
+    """Return the row of the job with exactly this id; None if there is no such job."""
     query = select(JobRow.__table__).where(JobRow.id == job, JobRow.state.not_in(HIDDEN))
     return connection.execute(query).first()
 
 
 def lock_job(connection: Connection, job: str) -> Row | None:
-    """State, number of items and dataset of a job, locked before any of its items; None when it was removed.
+    """Lock a job's row; return its state, number of items and dataset, or None when the job was removed.
 
-    Every transaction that locks a job and its items locks them in this order.
+    A transaction that locks a job and items of it locks the job first. Otherwise two transactions could deadlock.
     """
     query = select(JobRow.state, JobRow.items, JobRow.dataset)
     job_query = query.where(JobRow.id == job, JobRow.state != JobState.REMOVING)
@@ -71,7 +71,7 @@ def lock_job(connection: Connection, job: str) -> Row | None:
 
 
 def _require(connection: Connection, job: str) -> Row:
-    """`lock_job`; raises SpecError when the job was removed meanwhile."""
+    """Lock the job's row, as `lock_job` does. Raises SpecError when the job was removed meanwhile."""
     row = lock_job(connection, job)
     if row is None:
         raise SpecError(f"Job {job} was removed meanwhile. List the jobs with: lumos jobs")
@@ -81,8 +81,8 @@ def _require(connection: Connection, job: str) -> Row:
 def finish_if_idle(database: Database, job: str) -> str:
     """Finish the job if no work remains; return its state, `removed` for a removed job.
 
-    This needs its own transaction, after that of the last item: two processes that finish the last two items do not see
-    each other's changes.
+    This needs its own transaction, after the one that ended the last item: two processes that end the last two items at
+    once do not see each other's changes.
     """
     was_cancelling = _cancel_most(database, job)
     with database.writer.begin() as connection:
@@ -104,7 +104,7 @@ def finish_if_idle(database: Database, job: str) -> str:
 
 
 def _idle() -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions for a job without remaining work. Each of them has a small index."""
+    """Return the conditions that a job has no remaining work. A small index serves each condition."""
     return tuple(~exists().where(Item.job == JobRow.id, Item.state == state) for state in UNFINISHED)
 
 
@@ -135,7 +135,7 @@ def cancel(database: Database, job: str, action: PersonAction | None = None) -> 
 
 
 def _cancel_most(database: Database, job: str) -> bool:
-    """Cancel very many pending items in chunks, if the job is being cancelled; return whether it is."""
+    """Return whether the job is being cancelled. If so, cancel its pending items in chunks, if there are very many."""
 
     def is_cancelling(connection: Connection) -> bool:
         row = lock_job(connection, job)
@@ -153,10 +153,10 @@ def _cancel_most(database: Database, job: str) -> bool:
 
 
 def resume(database: Database, job: str, action: PersonAction | None = None) -> str:
-    """Make a job's items pending and due at once: unfinished ones, and those that infrastructure ended or quarantined.
+    """Make a job's unfinished, quarantined and `infra_error` items pending and due; return the job's new state.
 
-    Returns the new state. Very many items change in chunks, before the job is open again: after an interruption the job
-    is as incomplete as before, and the next resume changes the rest. Raises SpecError when another process cancels or
+    If there are very many items, they change in chunks before the job is open again. After an interruption the job is
+    still stopped, and the next resume changes the remaining items. Raises SpecError when another process cancels or
     removes the job meanwhile.
     """
     chunks = Chunks(database)
@@ -189,7 +189,7 @@ def _record(connection: Connection, action: PersonAction | None, state: str) -> 
 
 
 def _open_again(connection: Connection, job: str, below: int) -> str:
-    """Make the unfinished items before that ordinal pending, and open the job if work remains."""
+    """Make the unfinished items before ordinal `below` pending, and open the job if work remains; return its state."""
     change_states(connection, job, and_(Item.job == job, Item.ordinal < below, _UNFINISHED), _OWED_AGAIN)
     connection.execute(
         update(JobRow)
@@ -201,9 +201,10 @@ def _open_again(connection: Connection, job: str, below: int) -> str:
 
 
 def remove(database: Database, job: str, with_labels: bool = False) -> None:
-    """Delete a job with everything it stored.
+    """Delete a job with everything that it stored.
 
-    Raises SpecError while workers work on it and, unless `with_labels`, when people's work would be lost.
+    Raises SpecError while workers may work on the job. Also raises it, unless `with_labels`, when the work of people
+    (labels, audits, corrections) would be lost.
     """
     with database.writer.begin() as connection:
         check_removable(connection, _require(connection, job).state, job, with_labels)
@@ -212,7 +213,7 @@ def remove(database: Database, job: str, with_labels: bool = False) -> None:
 
 
 def check_removable(connection: Connection, state: str, job: str, with_labels: bool) -> None:
-    """Raise SpecError as `remove` does, for a job in that state."""
+    """Raise SpecError if `remove` may not delete the job. `state`: the job's stored state."""
     if state in (*OPEN, JobState.CANCELLING):
         raise SpecError(f"Job {job} is {state}: cancel it first with: lumos cancel {job}")
     if not with_labels and (work := work_of_people(connection, job)):
@@ -223,7 +224,7 @@ def check_removable(connection: Connection, state: str, job: str, with_labels: b
 
 
 def work_of_people(connection: Connection, job: str) -> list[str]:
-    """Describe how many episodes of the job people have labelled, drawn in an audit or corrected in another job."""
+    """Return texts such as `3 labelled`: episodes that people have labelled, drawn for an audit or corrected."""
     items = select(Item.id).where(Item.job == job)
     counts = {
         "labelled": select(func.count(Label.episode.distinct())).where(Label.episode.in_(items)),
@@ -237,7 +238,7 @@ def work_of_people(connection: Connection, job: str) -> list[str]:
 
 
 def problems(connection: Connection, job: str, limit: int = 5) -> list[tuple[str, int]]:
-    """(latest failure, items) of items that are pending again after a failure, the most frequent first."""
+    """Return (latest failure, items) of items that are pending again after a failure, the most frequent first."""
     count = func.count()
     rows = connection.execute(
         select(Item.problem, count)

@@ -133,7 +133,7 @@ def check(value: str, labeller: str, values: Sequence[str] = VALUES) -> None:
     if value not in values:
         raise unknown("label", value, values)
     if not labeller.strip() or len(labeller) > MAX_NAME:
-        raise SpecError(f"'{labeller[:40]}' is not a name of a labeller: give up to {MAX_NAME} characters.")
+        raise SpecError(f"'{labeller[:40]}' is not the name of a labeller: expected 1 to {MAX_NAME} characters.")
 
 
 def locate_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
@@ -160,7 +160,9 @@ def locate_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
     start, end = starts[number - 1], [*starts, len(own_steps)][number]
     actions = [step for step in own_steps[start:end] if isinstance(step.detail, Action)]
     if match["action"] and not 1 <= action <= len(actions):
-        raise SpecError(f"Subgoal {number} has no action {action}: it has {len(actions)}. By position: @0 and so on.")
+        raise SpecError(
+            f"Subgoal {number} has no action {action}: it has {len(actions)}. To name a step by position: @0, @1, …"
+        )
     step = actions[action - 1] if match["action"] else own_steps[start]
     return step.position, step.branch
 

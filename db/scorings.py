@@ -58,9 +58,7 @@ def _check(connection: Connection, job: str, scorer: ScorerCode) -> None:
     for metric in scorer.metrics:
         metric_scorings = [scoring for scoring in scorings if scoring.metric == metric]
         if not metric_scorings and not scorer.is_remade and connection.execute(_has_scores(job, metric)).scalar():
-            raise SpecError(
-                f"Job {job} has scores of '{metric}' from its run: a scorer's metric needs a name of its own."
-            )
+            raise SpecError(f"Job {job} has scores of '{metric}' from its run: give the scorer's metric another name.")
         if conflict := next((scoring for scoring in metric_scorings if scoring.scorer != scorer.scorer), None):
             raise SpecError(
                 f"Job {job} has scores of '{metric}' from the scorer '{conflict.scorer}': give the metric another name."
@@ -83,7 +81,7 @@ def _check(connection: Connection, job: str, scorer: ScorerCode) -> None:
         }:
             raise SpecError(
                 f"Job {job} has scores of '{metric}', version {newest}, which would count before {scorer.version}: "
-                f"versions are compared as texts. Give the scorer one that comes later, such as '{newest}.1'."
+                f"versions are compared as texts. Give the scorer a later version, such as '{newest}.1'."
             )
 
 

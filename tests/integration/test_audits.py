@@ -86,9 +86,9 @@ def test_a_sample_is_kept_with_weights_that_add_up_to_its_population(stored):
 
 def test_only_accepted_annotations_are_drawn(stored):
     database, _ = stored
-    with pytest.raises(SpecError, match="No accepted annotation answers 'level=none'"):
+    with pytest.raises(SpecError, match="No accepted annotation matches 'level=none'"):
         sample_audit(database, "first", parse_where("level=none"), 20, 0)
-    with pytest.raises(SpecError, match="No accepted annotation answers"):
+    with pytest.raises(SpecError, match="No accepted annotation matches"):
         sample_audit(database, "first", parse_where("benchmark=gsm8k"), 20, 0)
     assert count(database, Audit) == 0
 
@@ -107,7 +107,7 @@ def test_a_name_is_used_once_and_an_unknown_one_says_what_there_is(stored):
     with pytest.raises(SpecError, match="An audit 'first' exists already"):
         sample_audit(database, "first", parse_where(""), 30, 0)
     assert count(database, AuditSample) == 20
-    with database.engine.connect() as connection, pytest.raises(SpecError, match="There are: first"):
+    with database.engine.connect() as connection, pytest.raises(SpecError, match="The newest audits are: first"):
         get_audit(connection, "second")
 
 
@@ -291,7 +291,7 @@ REFUSED = [
     (["audit", "report", "nope"], "No audit is called 'nope'"),
     (["audit", "label", "first", "21", "right"], "has no place 21: its places are 1 to 20"),
     (["audit", "label", "first", "1", "maybe"], "No label called 'maybe'. Choose one of: right, unsure, wrong."),
-    (["audit", "label", "first", "1", "right", "--as", " "], "is not a name of a labeller"),
+    (["audit", "label", "first", "1", "right", "--as", " "], "is not the name of a labeller"),
     (["audit", "label", "first"], "Give a place and a label (right, wrong or unsure), or a file"),
     (["audit", "label", "first", "1"], "Give a place and a label"),
     (["audit", "label", "first", "1", "right", "--from", "x"], "Give a place and a label"),
@@ -390,7 +390,7 @@ def test_the_commands_draw_runs_hide_what_the_metric_says_and_export(lumos, stor
     assert count(database, Label) == 4
     with pytest.raises(SpecError, match="No format called 'excel'"):
         lumos("audit", "export", "runs", "--format", "excel", "--out", str(tmp_path / "a"))
-    with pytest.raises(SpecError, match="No run answers 'job=nope'"):
+    with pytest.raises(SpecError, match="No run matches 'job=nope'"):
         lumos("audit", "draw", "none", "--runs", "--where", "job=nope")
     with pytest.raises(SpecError, match="without a slash"):
         lumos("audit", "draw", "a/b", "--runs")

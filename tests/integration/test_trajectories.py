@@ -388,7 +388,7 @@ def test_the_command_prints_how_to_go_on(command):
         (["--where", "colour=red"], "No field called 'colour'"),
         (["--where", "ending=answerd"], "No ending called 'answerd'"),
         (["--where", "level>=best"], "No level called 'best'"),
-        (["--after", "7"], "'7' is not a place to continue from"),
+        (["--after", "7"], "Cannot continue after '7'"),
         (["--after", "zzz-7"], "No job has an id that starts with 'zzz'"),
         (["--where", "score=1; DROP TABLE score"], "The value of 'score' is '1;'"),
     ],

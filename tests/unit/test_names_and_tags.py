@@ -124,7 +124,11 @@ def test_a_job_has_the_name_and_tags_it_was_given_and_is_found_by_them(lumos):
         ("jobs", "formulation=iteratve", "No formulation called 'iteratve'. Did you mean 'iterative'? Choose one of:"),
         ("jobs", "tag.taem=maths", "No tag called 'taem'. Did you mean 'team'? Choose one of: team."),
         ("jobs", "tag=maths", "Write a tag with its key, as in tag.team=maths."),
-        ("jobs", "name.team=maths", "Write a tag with its key, as in tag.team=maths; no other field but meta has one."),
+        (
+            "jobs",
+            "name.team=maths",
+            "Only the fields tag and meta have a key after a dot. Write it as in tag.team=maths.",
+        ),
         ("jobs", "state=runing", "No state called 'runing'. Did you mean 'running'? Choose one of: cancelled,"),
         ("jobs", "kind=evalute", "No kind called 'evalute'. Did you mean 'evaluate'? Choose one of: convert,"),
         ("jobs", "benchmrk=wordmath", "No field called 'benchmrk'. Did you mean 'benchmark'? Choose one of:"),

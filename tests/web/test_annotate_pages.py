@@ -135,8 +135,8 @@ def test_an_operator_counts_and_draws_and_what_is_wrong_is_one_line(many, databa
         ({"name": "\0"}, "is not a name"),
         ({"where": "colour=red", "name": "b"}, "colour"),
         ({"kind": "planets", "name": "b"}, "planets"),
-        ({"where": "score=0.5", "name": "b"}, "No run answers"),
-        ({"kind": "annotations", "name": "b"}, "No accepted annotation answers"),
+        ({"where": "score=0.5", "name": "b"}, "No run matches"),
+        ({"kind": "annotations", "name": "b"}, "No accepted annotation matches"),
     ):
         answer = client.submit("/annotate/new", form | wrong)
         assert answer.status_code == 400 and 'role="alert"' in answer.text and told in answer.text, wrong
