@@ -1,8 +1,9 @@
-"""An episode's journal: steps as rows (db/step_records.py reads them back).
+"""An episode's journal: it turns steps into rows (db/step_records.py reads them back).
 
-Most prompts repeat an earlier one (db/prompt_bases.py). The first begins like every first prompt of its role, and then
-has the task's question. So only the new part is stored: `delta`, which follows the prompt at `base` or the text block
-`prefix`. The question is left out, and inserted at `question_at`. `prompt_digest` verifies the restored prompt.
+Most prompts begin with an earlier prompt (db/prompt_bases.py). An episode's first prompt begins with a text that all
+first prompts of its role share. So only the rest of a prompt is stored, as `delta`: it follows the prompt at position
+`base`, or the text block `prefix`. The task's question is removed from `delta`; reading inserts it at `question_at`.
+`prompt_digest` verifies the restored prompt.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Contents:
     artifacts: dict[str, tuple[str, bytes]] = field(default_factory=dict)
 
     def of_rows(self, rows: Iterable[tuple]) -> Contents:
-        """Return the contents that these rows name."""
+        """Return those of the contents to which these rows refer."""
         names = {value for row in rows for value in row if type(value) is str}
         return Contents(
             {digest: text for digest, text in self.texts.items() if digest in names},
@@ -113,11 +114,11 @@ class Contents:
 
 
 class Buffer:
-    """Rows on their way to the database, and the contents that they refer to. Each commit takes all of them.
+    """Collects rows for the next commit, and the contents to which the rows refer. Each commit takes all of them.
 
-    The buffer is bounded: while more than `most` rows wait, or more than `most_characters` of text and bytes,
-    `wait_for_capacity` holds the episodes. Steps in flight are still added, so a commit has at most that and one step
-    of each episode.
+    The buffer is bounded: while it has `most` rows or `most_characters` of text and bytes, `wait_for_capacity` keeps
+    episodes from taking another step. Each episode may still add its present step, so a commit can exceed these limits
+    by one step of each episode.
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class Buffer:
         self._has_capacity, self._full = asyncio.Event(), asyncio.Event()
 
     def add(self, table: type, row: tuple, characters: int = 0) -> None:
-        """`characters`: the length of the row's texts, if they may be long."""
+        """Add a row of `table`. `characters`: the length of the row's texts, if they may be long."""
         self._rows[table].append(row)
         self.size += 1
         self.characters += characters
@@ -146,7 +147,7 @@ class Buffer:
             self._full.set()
 
     def add_text(self, text: str) -> str:
-        """Keep a long text; returns its digest."""
+        """Keep a long text for the next commit, unless an earlier commit had it; return its digest."""
         key = text_digest(text)
         if key not in self._sent_digests and key not in self._contents.texts:
             self._contents.texts[key] = text
@@ -154,8 +155,11 @@ class Buffer:
         return key
 
     def add_artifact(self, episode: int, data: bytes, media_type: str) -> str:
-        """Keep bytes that an episode names; return their sha256. They are sent even if an earlier commit sent them,
-        because artifacts that no row names are removed."""
+        """Keep bytes that an episode names, for the next commit; return their sha256.
+
+        They are sent even if an earlier commit had them, because an artifact without a row that names it may have been
+        removed meanwhile.
+        """
         key = hashlib.sha256(data).hexdigest()
         if key not in self._contents.artifacts:
             self._contents.artifacts[key] = (media_type, data)
@@ -169,11 +173,11 @@ class Buffer:
         return key
 
     def find_kept(self, digest: str) -> bytes | None:
-        """The bytes of a recent artifact, stored or not. All artifacts that are not stored yet are recent."""
+        """Return the bytes of an artifact that was added recently, stored or not; None if it is not among them."""
         return self._recent.get(digest)
 
     def take(self) -> tuple[dict[type, list[tuple]], Contents]:
-        """Return all rows by table, and their contents. The caller sends them until they are stored."""
+        """Remove and return all rows, by table, and their contents. The caller repeats the commit until it succeeds."""
         content = self._rows, self._contents
         self._rows, self._contents, self.size, self.characters = defaultdict(list), Contents(), 0, 0
         if len(self._sent_digests) < 10_000:  # bounds the digests to a few megabytes; a text sent twice is stored once
@@ -183,7 +187,7 @@ class Buffer:
         return content
 
     def drop(self, episodes: Collection[int], contents: Contents) -> None:
-        """Forget the rows of these episodes. Later rows that name the `contents` add them again."""
+        """Remove the rows of these episodes. `contents`: of a refused commit; what other rows need is sent again."""
         for table, rows in self._rows.items():
             self._rows[table] = [row for row in rows if row[0] not in episodes]
         self.size = sum(map(len, self._rows.values()))
@@ -212,7 +216,7 @@ class Buffer:
 
 @dataclass(slots=True)
 class EpisodeFigures:
-    """Figures of an attempt, including replayed steps."""
+    """Counts and sums over the steps of an attempt, including replayed steps."""
 
     code_version: str = ""  #: of the code that began the attempt
     subgoals: int = 0
@@ -254,7 +258,7 @@ class EpisodeJournal:
         code_version: str = "",
         question: str = "",
     ):
-        """`heads`: by role the text that prompts begin with. `question`: of the task; prompts are stored without it."""
+        """`heads`: by role, the text that prompts begin with. `question`: of the task, omitted from stored prompts."""
         self.episode, self.attempt = episode, attempt
         self._question = question.strip()
         self.figures = EpisodeFigures(code_version)
@@ -266,7 +270,7 @@ class EpisodeJournal:
         return self._steps.get((position, branch))
 
     def recall(self, step: RecordedStep) -> None:
-        """Add a step that the database has. A plan without an answer is skipped."""
+        """Add a step that was read from the database. A plan that a person has not answered is skipped."""
         if isinstance(step.detail, Approve) and step.result is None:
             return
         self._steps[step.position, step.branch] = (step.command, step.result)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class UnreadableJson:
-    """The value of a column whose text is not JSON. Code that expects another value fails for this row only."""
+    """The value of a column whose text is not JSON. Code that uses this value fails for this row only."""
 
     def __init__(self, problem: str):
         self.problem = problem

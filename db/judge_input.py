@@ -18,7 +18,7 @@ CHUNK = 200  #: episodes that are read whole at once
 
 @dataclass(frozen=True, slots=True)
 class JudgedItem:
-    """One item: a task, tried for the `sample`-th time. `episode` is None where there is none yet."""
+    """One item: a task and the number of the try, from 0. `episode` is None if the item has no finished episode."""
 
     name: str  #: of its episode
     task: Task

@@ -1,4 +1,4 @@
-"""Take a label back: the only way in which a label is removed."""
+"""Take back a label that a person gave outside audits. db/reservations.py takes back labels of audits."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from db.web_actions import PersonAction
 
 
 def take_back_label(database: Database, episode: int, labeller: str, action: PersonAction | None = None) -> str | None:
-    """Remove the person's newest label of the whole episode; return its value, None if there is none.
+    """Remove the person's newest label of the whole episode; return the label's value, or None if there is no label.
 
-    The label before it counts again. The row itself is removed, because every count, filter, audit and export reads the
-    newest row of a person, and would have to skip labels that were taken back. `action` is recorded with the removal.
-    Labels of audits stay, because their agreement was measured.
+    The person's previous label counts again. The row is deleted and not marked, because every count, filter, audit and
+    export reads a person's newest row. `action` is recorded with the removal. Labels of audits stay, because the
+    agreement of their labellers was measured.
     """
     conditions = (
         Label.episode == episode,

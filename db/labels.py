@@ -1,6 +1,6 @@
 """Labels: people's opinions of episodes and steps. Rows are never changed; a person's newest label counts.
 
-A rating, from 1 to 10, is a label of a whole episode. A rating and the label right or wrong do not replace each other.
+A rating, from 1 to 10, is a label of a whole episode. A person's newest rating and newest other label both count.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class NewLabel:
 def add_labels(
     database: Database, labels: Sequence[NewLabel], action: PersonAction | None = None, detail: str = ""
 ) -> None:
-    """Store all of them, or none. `action` and its detail are recorded with the labels, if there are any.
+    """Store all labels, or none. `action` and its detail are recorded with the labels, if there are any.
 
-    Raises SpecError for a value or a name that cannot be used.
+    Raises SpecError for an unknown value and for an invalid name of a labeller.
     """
     for label in labels:
         check(label.value, label.labeller, VALUES if label.position is not None or label.audit else (*VALUES, *RATINGS))
@@ -70,7 +70,7 @@ def add_labels(
 
 
 def insert_labels(connection: Connection, labels: Sequence[NewLabel]) -> None:
-    """Store checked labels. The transaction must then count the labels that their audits still need."""
+    """Store labels that were checked. The same transaction must then call `count_labels_left` for labels of audits."""
     rows = [
         asdict(label) | {"note": storable(label.note)[0], "labeller": storable(label.labeller)[0]} for label in labels
     ]
@@ -78,10 +78,7 @@ def insert_labels(connection: Connection, labels: Sequence[NewLabel]) -> None:
 
 
 def labels_of(connection: Connection, episode: int) -> list[Any]:
-    """Return each person's newest label of the episode and of each of its steps; the whole episode's come first.
-
-    They include each person's newest rating.
-    """
+    """Return each person's newest label and newest rating of the episode, then the newest labels of its steps."""
     newest: dict[tuple[Any, ...], Any] = {}
     for row in connection.execute(select(Label.__table__).where(Label.episode == episode).order_by(Label.id)):
         newest[row.labeller, row.position, row.branch, row.value in RATINGS] = row
@@ -89,7 +86,7 @@ def labels_of(connection: Connection, episode: int) -> list[Any]:
 
 
 def newest_of_audit(connection: Connection, audit: str) -> dict[tuple[int, str], tuple[str, str]]:
-    """(value, note) of the newest label of each (episode, person) that was given in an audit."""
+    """Return (value, note) of each person's newest label of each episode in the audit, by (episode, person)."""
     rows = connection.execute(
         select(Label.episode, Label.labeller, Label.value, Label.note)
         .where(Label.audit == audit, Label.position.is_(None))
@@ -99,7 +96,7 @@ def newest_of_audit(connection: Connection, audit: str) -> dict[tuple[int, str],
 
 
 def new_labels(connection: Connection, labels: Sequence[NewLabel]) -> list[NewLabel]:
-    """Return the labels that differ from the person's newest one in the audit: a file may be stored twice."""
+    """Return the labels that differ from the person's newest label in the audit, as a file may be imported twice."""
     newest_labels: dict[str, dict[tuple[int, str], tuple[str, str]]] = {}
     additions = []
     for label in labels:
@@ -115,7 +112,7 @@ def new_labels(connection: Connection, labels: Sequence[NewLabel]) -> list[NewLa
 
 
 def newest_ratings(connection: Connection, job: str) -> list[tuple[int, str, int]]:
-    """(episode, person, rating) of a job's episodes, the newest of each person."""
+    """Return (episode, person, rating) for each person's newest rating of each of the job's episodes."""
     ratings: dict[tuple[int, str], int] = {}
     rows = connection.execute(
         select(Label.episode, Label.labeller, Label.value)
@@ -137,10 +134,11 @@ def check(value: str, labeller: str, values: Sequence[str] = VALUES) -> None:
 
 
 def locate_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
-    """(position, branch) of the step that a person names: `2` a subgoal, `2-1` its first action, `@9.1` a position.
+    """Return (position, branch) of the step that a person names.
 
-    Subgoals and actions are those of the annotation: a teacher's earlier tries are named by position only.
-    Raises SpecError when there is no such step.
+    `2` names the second subgoal, `2-1` its first action, and `@9.1` the step at position 9, branch 1. Subgoals and
+    actions are those of the annotation; a teacher's earlier tries have names by position only. Raises SpecError when
+    there is no such step.
     """
     match = _PLACE.fullmatch(text)
     if not match:
@@ -168,7 +166,7 @@ def locate_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
 
 
 def name_of_step(steps: Sequence[RecordedStep], position: int, branch: int) -> str:
-    """The name of the step at this position and branch, as `locate_step` reads it."""
+    """Return the name of the step at this position and branch, as `locate_step` reads it."""
     subgoal = action = 0
     for step in select_annotated_steps(steps):
         if isinstance(step.detail, Subgoal):

@@ -8,7 +8,7 @@ from db.connection import Database, open_database
 
 
 class LazyDatabase:
-    """A database that `get` opens once."""
+    """A database that the first call of `get` opens."""
 
     def __init__(self, url: str, lease_seconds: float):
         self._url, self._lease_seconds = url, lease_seconds

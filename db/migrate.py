@@ -24,12 +24,12 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "migrations"
 
 @cache
 def head() -> str:
-    """The revision this code works with: the last file in migrations/versions."""
+    """Return the revision that this code works with: that of the last file in migrations/versions."""
     return max(file.name.split("_")[0] for file in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
 def current(database: Database) -> str | None:
-    """The revision the database is at; None when it has no tables yet."""
+    """Return the revision of the database; None when it has no tables yet."""
     with database.engine.connect() as connection:
         return _read_revision(connection)
 
@@ -49,7 +49,7 @@ def upgrade(database: Database, revision: str = "head") -> None:
 
 
 def downgrade(database: Database, revision: str) -> None:
-    """Run migrations backwards down to `revision`. For tests of the migrations; nothing in production calls it."""
+    """Undo migrations down to `revision`. Only tests of the migrations call this."""
     from alembic import command
 
     with _prepare_migration(database) as config:
@@ -74,9 +74,9 @@ def _prepare_migration(database: Database) -> Iterator[Config]:
 
 @contextmanager
 def _without_cascades(connection: Connection) -> Iterator[None]:
-    """Turn foreign keys off: SQLite changes a table by copying and dropping it, which would delete referring rows.
+    """Turn SQLite's foreign keys off meanwhile. Otherwise dropping a table would delete the rows that refer to it.
 
-    SQLite accepts this only outside a transaction.
+    A migration changes a table by copying and dropping it. SQLite accepts the setting only outside a transaction.
     """
     if connection.dialect.name != "sqlite":
         yield

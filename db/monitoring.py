@@ -44,7 +44,7 @@ class DeploymentFigures:
 
 
 def read_deployment(connection: Connection, lease_seconds: float) -> DeploymentFigures:
-    """`lease_seconds`: for how long a silent worker counts as alive."""
+    """Read the figures of the deployment. `lease_seconds`: how long a silent worker counts as alive."""
     states = select(JobRow.state, func.count()).where(JobRow.state.not_in(HIDDEN)).group_by(JobRow.state)
     query = select(
         JobRow.__table__, now().label("clock"), is_due(JobRow.not_before_at, JOB_WAIT_SECONDS).label("due")
@@ -106,9 +106,9 @@ def _latencies(connection: Connection, table: Any) -> list[float]:
 
 
 def _due_for(connection: Connection, job: Any) -> float | None:
-    """Return for how many seconds the next item of an open job has been due; None if none is due.
+    """Return for how many seconds the next item of a job has been due; None if no item is due or the job is not open.
 
-    `job`: its row, with the `clock` and whether the job is `due`.
+    `job`: its row, with the columns `clock`, the time now, and `due`, whether the job is due.
     """
     if job.state not in OPEN or not job.due or job.awaits:
         return None

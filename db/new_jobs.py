@@ -33,7 +33,7 @@ SAME_SECONDS = 0.2  #: between looks at whether another process has stored the s
 
 
 def new_id() -> str:
-    """A job's id: eight letters and digits."""
+    """Return a random id for a job: eight letters and digits."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(8))
 
 
@@ -77,12 +77,12 @@ def create_job(
     windows: int = 0,
     again: bool = False,
 ) -> tuple[str, bool]:
-    """Write rows, job and items; returns the job's id and whether it is new.
+    """Store the dataset, the job and its items; return the job's id and whether the job is new.
 
-    Items are (task, sample) for the first `limit` rows of the dataset (0: all), sample by sample, or `windows` without
-    a task. A job of the same content that was not cancelled is returned instead, unless `again`. A small job is written
-    in one transaction. A large job is written in chunks, and is hidden until the last one. The next submit removes the
-    rows of a submit that was interrupted.
+    There is an item for each sample of the first `limit` rows of the dataset (0: all), sample by sample, then `windows`
+    items without a task. Unless `again`, a stored job of the same content that was not cancelled is returned instead. A
+    small job is written in one transaction. A large job is written in chunks, and is hidden until the last chunk. The
+    next submit removes the rows of a submit that was interrupted.
     """
     job, chunks = new_id(), Chunks(database)
     tasks = min(limit or len(dataset.tasks), len(dataset.tasks)) if dataset else 0

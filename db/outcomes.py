@@ -1,4 +1,4 @@
-"""Outcomes of a job's finished episodes: by ending and score, over time, and with their failures."""
+"""The outcomes of a job's finished episodes: counts by ending and score, counts over time, and the failed episodes."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class FailedEpisode:
 
 
 def count_outcomes(connection: Connection, job: str, metric: str) -> list[tuple[str, bool | None, int]]:
-    """(ending, whether the score is at least HALF, episodes) of finished episodes; None: no score of the metric.
+    """Count finished episodes: (ending, whether the score is at least HALF or None without a score, episodes).
 
-    `metric`: '' where a job has no scores.
+    `metric`: '' if the job has no scores.
     """
     score: Any = newest_score(connection, metric) if metric else cast(None, Float)
     scores = select(EpisodeRow.ending, score.label("score")).where(EpisodeRow.job == job, EpisodeRow.ending != "")
@@ -51,8 +51,11 @@ def count_outcomes(connection: Connection, job: str, metric: str) -> list[tuple[
 
 
 def find_failures(connection: Connection, job: str, metric: str) -> Iterator[FailedEpisode]:
-    """Yield the failed episodes in the job's order: those that did not end by an answer, score less than HALF, or are
-    rejected by a verdict; without a metric also those in which an action failed."""
+    """Yield the failed episodes in the job's order.
+
+    An episode has failed if it did not end by an answer, scores less than HALF, or is rejected by a verdict. If
+    `metric` is '', an episode with a failed action has failed, too.
+    """
     score: Any = newest_score(connection, metric) if metric else cast(None, Float)
     error = (
         select(func.min(ExecutionRow.status))
@@ -82,7 +85,7 @@ def find_failures(connection: Connection, job: str, metric: str) -> Iterator[Fai
 
 
 def find_right(connection: Connection, job: str, metric: str) -> dict[tuple[int, int], int]:
-    """The ordinal in the job, by (task, sample), of each episode that scores at least HALF."""
+    """Return the ordinal in the job of each episode that scores at least HALF, by (task, sample)."""
     episodes = (
         select(EpisodeRow.task, EpisodeRow.sample, Item.ordinal, newest_score(connection, metric).label("score"))
         .join(Item, Item.id == EpisodeRow.id)
@@ -96,7 +99,7 @@ def find_right(connection: Connection, job: str, metric: str) -> dict[tuple[int,
 
 
 def action_errors(connection: Connection, job: str, limit: int = 20) -> list[tuple[str, str, int, int]]:
-    """(status, action, failed actions, episodes) of finished episodes, the most frequent first."""
+    """Count failed actions of finished episodes: (status, action, failed actions, episodes), most frequent first."""
     count = func.count().label("failed")
     columns = (ExecutionRow.status, ExecutionRow.name)
     rows = connection.execute(
@@ -113,7 +116,7 @@ def action_errors(connection: Connection, job: str, limit: int = 20) -> list[tup
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Finished episodes in equal intervals, from the first slice's start to the last finished episode."""
+    """Counts of finished episodes in equal intervals, from the first slice's start to the end of the last episode."""
 
     start: float  #: seconds since 1970
     width: float  #: seconds of an interval

@@ -1,6 +1,7 @@
-"""Scores of two jobs on the same tasks, paired by task and sample. The database counts the pairs.
+"""Pair the scores of two jobs on the same tasks by task and sample. The database counts the pairs.
 
-A pair has a score of the metric in both jobs. Episodes that ended with infra_error, or have not ended, are in no pair.
+Both episodes of a pair have a score by the metric. Episodes that ended with infra_error, or have not ended, are in no
+pair.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from lumos_queue.records import Ending
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The number of tasks with these sums over their pairs of scores. With one sample, a task has one pair."""
+    """The number of tasks whose pairs have these sums of weights and scores. With one sample, a task has one pair."""
 
     weight_a: float  #: Σ trials
     sum_a: float  #: Σ trials × value
@@ -45,7 +46,7 @@ class Pair:
 
 
 class Pairs:
-    """The pairs of two jobs (their rows) by one metric. `by_content`: include equal tasks of different datasets."""
+    """The pairs of two jobs (their rows), A and B, by one metric. `by_content`: equal tasks of two datasets match."""
 
     def __init__(self, connection: Connection, job_a: Any, job_b: Any, metric: str, by_content: bool = False):
         self._connection = connection
@@ -73,15 +74,16 @@ class Pairs:
         ]
 
     def each(self) -> list[tuple[int, float, int, float, int]]:
-        """(task of A, value and trials of A, value and trials of B) of every pair."""
+        """Return (task of A, value of A, trials of A, value of B, trials of B) of every pair."""
         a, b = self._a.c, self._b.c
         rows: Any = self._connection.execute(self._join(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
         return [tuple(row) for row in rows]
 
     def list_changed(self, better: bool, limit: int, max_characters: int = 200, after: int = 0) -> list[Pair]:
-        """The first pairs with a better, or else worse, score of B, with `max_characters` of the question.
+        """Return the first `limit` pairs in which the score of B is higher than that of A; lower, if not `better`.
 
-        `after`: the key of an episode of A; only pairs of later episodes are returned.
+        `max_characters`: of the question that are read. `after`: the key of an episode of A; only pairs of later
+        episodes are returned.
         """
         a, b = (scores.c for scores in self._few)
         item_a, item_b = aliased(Item), aliased(Item)
@@ -127,9 +129,9 @@ class Pairs:
 def newest_scores(
     connection: Connection, job: str, metric: str, name: str = "scores", whole: bool = True
 ) -> FromClause:
-    """(id, task, sample, value, trials) of the job's episodes, by the newest version of the metric's scorer.
+    """Return the subquery (id, task, sample, value, trials) of the job's episodes that have a score by the metric.
 
-    `whole`: whether the caller reads all rows, and not only the first few.
+    The newest version of the scorer counts. `whole`: whether the caller reads all rows, and not only the first few.
     """
     versions = list(score_versions(connection, job).get(metric, {}))
     postgresql = connection.dialect.name == "postgresql"
@@ -150,9 +152,10 @@ def newest_scores(
 
 
 def _in_range(connection: Connection, job: str) -> ColumnElement[bool]:
-    """Return a bound on the episodes of a job: without it PostgreSQL would read the scores of all jobs for a join.
+    """Return the condition that an episode's id is between the job's first and last id.
 
-    The items of a job are stored together, so that few other items are between the first and the last.
+    Without it, PostgreSQL would read the scores of all jobs for a join. The items of a job are stored together, so that
+    this range has few items of other jobs.
     """
     ends = select(
         func.min(EpisodeRow.id), func.max(EpisodeRow.id), func.count()

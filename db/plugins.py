@@ -1,4 +1,4 @@
-"""The plug-ins of a job: those of its submission, or those that a person has accepted since."""
+"""The plug-ins that a job needs: as they were when it was submitted, or as a person has accepted them since."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _CODE = ("distribution", "version", "digest")
 
 
 def accept_plugins(database: Database, job: str, plugins: Sequence[Mapping[str, str]], person: str) -> list[str]:
-    """Make `plugins` the plug-ins that the job needs; return the names of those whose code has changed.
+    """Store `plugins` as the plug-ins that the job needs; return the names of the plug-ins whose code has changed.
 
-    The former plug-ins are stored under `earlier`. Raises SpecError when the job was removed.
+    The former plug-ins are stored under the key `earlier`. Raises SpecError when the job was removed.
     """
     with database.writer.begin() as connection:
         if lock_job(connection, job) is None:

@@ -1,7 +1,8 @@
-"""A connection pooler in front of PostgreSQL, such as pgbouncer, is used if each session keeps its connection.
+"""Accept a connection pooler in front of PostgreSQL, such as pgbouncer, if each session keeps its server connection.
 
-pgbouncer drops the settings that a connection is opened with. With pool_mode = session they are set again here, as each
-session has one connection to the server. With pool_mode = transaction they would be lost, and set for other clients.
+pgbouncer drops the settings with which a connection is opened. With pool_mode = session, each session has its own
+connection to the server, so the settings are set again after connecting. With pool_mode = transaction, the session
+would lose them, and other clients would get them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _REFUSALS = ("unsupported startup parameter", "in statement pooling mode")
 
 
 def is_from_pooler(error: OperationalError) -> bool:
-    """Whether a pooler refuses what PostgreSQL itself allows."""
+    """Whether the error shows a pooler: it refuses settings that PostgreSQL itself accepts."""
     return any(refusal in str(error.orig) for refusal in _REFUSALS)
 
 
@@ -61,7 +62,7 @@ def _keeps_sessions(engine: Engine) -> bool:
 
 
 def _process_of_transaction(connection: Connection) -> int:
-    """The server process that runs a new transaction."""
+    """Return the id of the server process that runs a new transaction."""
     with connection.begin():
         return _read_process(connection)
 

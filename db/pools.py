@@ -17,7 +17,7 @@ class Gpus(NamedTuple):
 
 
 def write_pools(pools: Iterable[str]) -> str:
-    """Names of pools as a worker session stores them: `cpu,llm`."""
+    """Return the names of pools in the form in which a worker session stores them: `cpu,llm`."""
     return ",".join(pools)
 
 
@@ -32,7 +32,7 @@ def can_run(session: Any, pool: str) -> bool:
 
 
 def describe_gpus(session: Any) -> str:
-    """The GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `not asked` before it has asked torch."""
+    """Describe the GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `not asked` if unknown."""
     if session.gpus is None:
         return "not asked" if serves(session, GPU_POOL) else ""
     if session.gpus < 2:

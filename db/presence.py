@@ -1,4 +1,4 @@
-"""The live worker processes, and the jobs of their items: two small queries, however large the jobs are."""
+"""Read the live worker processes and the jobs of their items, by two small queries, whatever the size of the jobs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ class Presence:
 
 
 def read_presence(connection: Connection, lease_seconds: float) -> Presence:
-    """Read the processes that are alive by the database's clock. A process that is silent for longer than the lease has
-    lost its items, even if no other process has noticed yet."""
+    """Read the processes that are alive by the database's clock, and their items.
+
+    A process that is silent for longer than the lease has lost its items, even if no other process has noticed yet.
+    """
     alive = (
         select(WorkerSessionRow.id, WorkerSessionRow.pools, WorkerSessionRow.gpus)
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)

@@ -1,8 +1,8 @@
-"""The earlier prompt of an episode that a prompt begins with, so that only the rest of the prompt is stored.
+"""Find the earlier prompt of an episode with which a prompt begins, so that only the rest of the prompt is stored.
 
-Without a tree this is the latest prompt of the role. In a tree it is a prompt of a step on the path to the root, or of
-an elder sibling of such a step. An elder sibling's prompt may end with text for this sibling only; the eldest's prompt
-contains the path alone.
+Outside a tree this is the latest prompt of the role. In a tree it is a prompt of a step on the path to the root, or of
+an elder sibling of such a step. The eldest sibling's prompt contains only the path. The prompts of other siblings may
+end with text for that sibling only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lumos_queue.commands import ROOT
 
 
 class PromptBases:
-    """The prompts of one attempt that later prompts may continue: by position, of branch 0."""
+    """The prompts of one attempt that later prompts may continue. Only prompts at branch 0 are used."""
 
     def __init__(self) -> None:
         self._latest: dict[str, tuple[int, str]] = {}  # role to position and prompt, of asks outside any tree
@@ -22,7 +22,7 @@ class PromptBases:
         self._prompts: dict[tuple[int, str], list[tuple[int, str]]] = defaultdict(list)  # by parent and role
 
     def add(self, role: str, prompt: str, position: int, branch: int, parent: int | None) -> None:
-        """Add an answered ask."""
+        """Add the prompt of an Ask that was answered."""
         if branch:
             return
         if parent is None:
@@ -32,12 +32,12 @@ class PromptBases:
             self._prompts[parent, role].append((position, prompt))
 
     def add_other(self, position: int, parent: int | None) -> None:
-        """Add another step, which may be the parent of asks."""
+        """Add a step that is no Ask. In a tree, it may be the parent of an Ask."""
         if parent is not None:
             self._parents[position] = parent
 
     def find(self, role: str, prompt: str, parent: int | None) -> tuple[int, str] | None:
-        """Position and prompt of the longest earlier prompt with which this prompt begins; None when there is none."""
+        """Return (position, prompt) of the longest earlier prompt with which this prompt begins, or None."""
         if parent is None:
             latest = self._latest.get(role)
             return latest if latest is not None and prompt.startswith(latest[1]) else None
@@ -50,7 +50,7 @@ class PromptBases:
         return longest
 
     def _path(self, position: int) -> Iterator[int]:
-        """The step and its ancestors, the root last."""
+        """Yield the positions of the step and its ancestors, and ROOT last."""
         while position != ROOT:
             yield position
             position = self._parents[position]

@@ -1,10 +1,10 @@
-"""The items of a dead process: suspects, retries and quarantine.
+"""What happens to the items of a dead process: they are suspects, are retried, and may be quarantined.
 
-Any of these items may have killed the process, so all are suspects. Suspects run again in batches of half the size,
-at last alone, and only a death while alone counts against an item. So a few deaths identify one poisonous item among
-thousands, and processes that are killed from outside put no item into quarantine. A machine that keeps killing
-processes (too little memory, a service that restarts) may still hit the same item three times. So an item is retried
-after longer and longer waits before it is put into quarantine.
+Any of these items may have killed the process, so all are suspects. They run again in batches of half the size, and at
+last each runs alone. A death counts against an item only if the item was alone. So a few deaths identify one harmful
+item among thousands, and processes that are killed from outside rarely lead to quarantine. A machine that keeps killing
+processes (too little memory, a service that restarts) may still hit the same item several times. So an item is retried
+after longer and longer waits before it is quarantined.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEATHS = AT_ONCE + len(WAITS) + 1  #: processes that may die of an item before i
 
 
 def close_sessions(connection: Connection, sessions: list[int], by: str, has_died: bool) -> None:
-    """End sessions and give their items back; as suspects, if the processes died."""
+    """End sessions, and make their items pending again; the items are suspects if the processes died."""
     if not sessions:
         return
     # A commit of the same process may be under way. It holds the fence, for which an update alone would not wait. The
@@ -61,7 +61,10 @@ def close_sessions(connection: Connection, sessions: list[int], by: str, has_die
 
 
 def _charge(connection: Connection, session: int | None) -> None:
-    """Count one more death for the only item of a session, which is retried at once, then later, then quarantined."""
+    """Count a death against the only item of a session. The item is retried at once, later, or quarantined.
+
+    This depends on the number of its deaths.
+    """
     of_session = (Item.session == session, Item.state == ItemState.CLAIMED)
     connection.execute(update(Item).where(*of_session).values(deaths=Item.deaths + 1))
     item = connection.execute(select(Item.id, Item.job, Item.ordinal, Item.deaths).where(*of_session)).one()
@@ -89,7 +92,7 @@ def _charge(connection: Connection, session: int | None) -> None:
 
 
 def update_waiting(connection: Connection, job: str) -> None:
-    """Note at the job that its only claimable item waits after several deaths, if this is so."""
+    """If no item of the job can be claimed before one that waits after several deaths, note this in the job's row."""
     conditions = [Item.job == job, Item.state == ItemState.OWED]
     if connection.execute(select(JobRow.ordered).where(JobRow.id == job)).scalar():
         conditions.append(its_turn())

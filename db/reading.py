@@ -28,7 +28,7 @@ from lumos_queue.records import Task
 
 
 def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[int, float, int]]]:
-    """By metric: (task, value, trials) of each scored episode, by the newest version of the metric's scorer.
+    """Return (task, value, trials) of each scored episode, by metric. The newest version of a metric's scorer counts.
 
     An `infra_error` has no score.
     """
@@ -45,7 +45,7 @@ def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[i
 
 
 def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[str, str, int]]:
-    """(ending, message, episodes) of episodes that did not end by an answer, the most frequent first."""
+    """Count the episodes that did not end by an answer: (ending, message, episodes), the most frequent first."""
     count = func.count().label("episodes")
     rows = connection.execute(
         select(EpisodeRow.ending, EpisodeRow.message, count)
@@ -58,7 +58,7 @@ def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[st
 
 
 def load_keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
-    """The tasks of a job by key, in order, each once."""
+    """Return the tasks of a job by key, in order, each once."""
     rows = connection.execute(
         select(TaskRow.__table__, JobRow.benchmark)
         .join(Item, Item.task == TaskRow.id)
@@ -70,7 +70,7 @@ def load_keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
 
 
 def first_task(connection: Connection, job: str) -> Task | None:
-    """The task of a job's first item; None when its items have none."""
+    """Return the task of a job's first item; None when the job's items have no tasks."""
     rows = connection.execute(
         select(TaskRow.__table__, JobRow.benchmark)
         .join(Item, Item.task == TaskRow.id)
@@ -81,7 +81,7 @@ def first_task(connection: Connection, job: str) -> Task | None:
 
 
 def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
-    """The jobs of a kind that are neither cancelled nor damaged, the newest first."""
+    """Return the jobs of a kind that are neither cancelled nor damaged, newest first."""
     query = select(JobRow.__table__).where(
         JobRow.kind == kind, JobRow.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
     )
@@ -89,13 +89,13 @@ def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
 
 
 def endpoints_of_kind(connection: Connection, kind: str) -> list[Any]:
-    """The reported identities of the endpoints of all jobs of a kind, the oldest first; damaged rows are left out."""
+    """Return the identities that endpoints of all jobs of a kind reported, oldest first. Damaged rows are left out."""
     query = select(JobEndpoint.__table__).join(JobRow, JobRow.id == JobEndpoint.job).where(JobRow.kind == kind)
     return _readable(connection.execute(query.order_by(JobEndpoint.id)))
 
 
 def endpoints_of(connection: Connection, job: str) -> list[Any]:
-    """The reported identities of the job's endpoints, the oldest first; damaged rows are left out."""
+    """Return the identities that the job's endpoints reported, oldest first. Damaged rows are left out."""
     query = select(JobEndpoint.__table__).where(JobEndpoint.job == job).order_by(JobEndpoint.id)
     return _readable(connection.execute(query))
 
@@ -105,7 +105,7 @@ def _readable(endpoints: Iterable[Any]) -> list[Any]:
 
 
 def outputs(connection: Connection, job: str) -> list[tuple[int, Any]]:
-    """(ordinal, output) of the finished items of a job whose items are not episodes."""
+    """Return (ordinal, output) of the finished items of a job whose items are not episodes."""
     rows = connection.execute(
         select(Item.ordinal, Item.output).where(Item.job == job, Item.state == ItemState.DONE).order_by(Item.ordinal)
     )
@@ -129,7 +129,7 @@ class Trajectory:
 
 
 def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
-    """The job's episode with that ordinal. Raises SpecError when there is none, or it has not begun."""
+    """Return the job's episode with that ordinal. Raises SpecError when it does not exist or has not begun."""
     item = connection.execute(select(Item.__table__).where(Item.job == job.id, Item.ordinal == ordinal)).first()
     if job.kind == "train":
         raise SpecError(f"Job {job.id} trains a model: it has no episodes. See: lumos report {job.id}")
@@ -152,7 +152,7 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
 
 
 def _name_of(connection: Connection, episode: int | None) -> str | None:
-    """The name JOB-NUMBER of an episode's key; '' if the episode was removed, None for None."""
+    """Return the name JOB-NUMBER of the episode with this key; '' if it was removed. For None, return None."""
     if episode is None:
         return None
     row = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()

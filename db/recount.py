@@ -22,7 +22,7 @@ SECONDS = 1e-6  #: relative difference allowed between sums of seconds, which ar
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Kept sums that differ from the sums over the rows."""
+    """A stored row of sums that differs from the sums over the job's rows."""
 
     job: str
     table: str

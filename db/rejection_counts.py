@@ -11,7 +11,7 @@ from db.models import RefusedMessage
 
 
 def add_rejected(database: Database, counts: Mapping[str, tuple[int, str]]) -> None:
-    """Add to the counts: for each reason the number of further messages, and details of the latest one."""
+    """Add to the stored counts. `counts`: by reason, the number of new messages and details of the latest message."""
     insert = (sqlite if database.is_sqlite else postgresql).insert(RefusedMessage)
     new = insert.excluded
     statement = insert.on_conflict_do_update(

@@ -31,10 +31,10 @@ class Relative:
 
 
 def find_relatives(connection: Connection, episode: Any, limit: int = MAX_RELATIVES) -> Sequence[Relative]:
-    """The other episodes on an episode's task: its corrections, then those of its job, then by job and sample.
+    """Return the other episodes on an episode's task: its corrections, then those of its job, then by job and sample.
 
-    `episode` is its row. At most `limit` + 1 are returned; the last one means that there are more. A correction has the
-    task of the episode that it corrects, so it is included.
+    `episode` is its row. At most `limit` + 1 episodes are returned; if there are so many, more may exist. A correction
+    is included, because it has the task of the episode that it corrects.
     """
     hidden_jobs = select(JobRow.id).where(JobRow.state.in_(HIDDEN))
     nearness = case((EpisodeRow.parent == episode.id, 0), (EpisodeRow.job == episode.job, 1), else_=2)

@@ -1,4 +1,4 @@
-"""The number of labels that each place of an audit still needs. It is stored with the place, for the queue's search."""
+"""Update how many labels each place of an audit still needs. The number is stored, so that the queue finds places."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from db.models import Audit, AuditSample, Label
 def lock_audit(connection: Connection, audit: str) -> None:
     """Lock an audit until the transaction ends: no other transaction reserves its places or changes its labels.
 
-    On SQLite a write transaction is the only one anyway.
+    On SQLite this does nothing more: only one write transaction runs at a time.
     """
     connection.execute(select(Audit.name).where(Audit.name == audit).with_for_update(key_share=True))
 
 
 def count_labels_left(connection: Connection, audit: str, episodes: Sequence[int]) -> None:
-    """Update the number for the places of these episodes after a change of labels. The audit must be locked."""
+    """Update the number of missing labels for the places of these episodes. The caller has locked the audit."""
     label_count = (
         select(func.count(Label.labeller.distinct()))
         .where(Label.audit == audit, Label.episode == AuditSample.episode, Label.position.is_(None))

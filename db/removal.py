@@ -15,13 +15,13 @@ from db.time_conditions import JOB_WAIT_SECONDS, is_due
 
 
 def hide(connection: Connection, job: str) -> None:
-    """Hide the job from the end of this transaction on. The caller must then call `remove_rest`."""
+    """Hide the job when this transaction ends. The caller must call `remove_rest` afterwards."""
     statement = update(JobRow).where(JobRow.id == job)
     connection.execute(statement.values(state=JobState.REMOVING, not_before_at=now() + UNTOUCHED_SECONDS))
 
 
 def remove_leftovers(database: Database, job: str | None = None) -> None:
-    """Remove the jobs that interrupted submits and removals have left, and the hidden or half-stored `job`."""
+    """Remove the hidden jobs that interrupted submits and removals have left, and the hidden job `job` at once."""
     is_abandoned = JobRow.state.in_(HIDDEN) & or_(is_due(JobRow.not_before_at, JOB_WAIT_SECONDS), JobRow.id == job)
     with database.engine.connect() as connection:
         leftovers = list(connection.execute(select(JobRow.id).where(is_abandoned)).scalars())
@@ -76,19 +76,22 @@ def remove_rest(database: Database, job: str) -> None:
 
 
 def _end_of(connection: Connection, table: Any, condition: ColumnElement[bool]) -> int:
-    """Return a number that is larger than the ordinals of these rows. Rows are removed from there downwards, because
-    PostgreSQL would read the index entries of all removed rows in each search for the remaining ones."""
+    """Return the largest ordinal of these rows plus 1, or 0 without rows.
+
+    Rows are removed from there downwards. A search for the remaining rows from the start would make PostgreSQL read the
+    index entries of all removed rows.
+    """
     return connection.execute(select(func.coalesce(func.max(table.ordinal) + 1, 0)).where(condition)).scalar_one()
 
 
 def _touch(connection: Connection, job: str) -> None:
-    """Record that this process is at work. With the lock, two processes that remove the same job take turns."""
+    """Record that this process is at work. The lock on the row lets two processes that remove the job take turns."""
     statement = update(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING)
     connection.execute(statement.values(not_before_at=now() + UNTOUCHED_SECONDS))
 
 
 def _is_used(connection: Connection, dataset: str, job: str) -> bool:
-    """Whether another job works on the dataset. No job can begin to do so before this transaction ends."""
+    """Whether another job uses the dataset. The dataset is locked, so no further job can use it in this transaction."""
     connection.execute(select(Dataset.digest).where(Dataset.digest == dataset).with_for_update())
     query = select(func.count()).where(JobRow.dataset == dataset, JobRow.id != job, JobRow.state != JobState.REMOVING)
     return connection.execute(query).scalar_one() > 0

@@ -39,7 +39,7 @@ class Part:
 
 
 def choose_tasks(connection: Connection, job: str, query: Filter) -> list[Part]:
-    """The tasks with an episode of the job that meets the filter, in the order of the dataset."""
+    """Return the tasks of which an episode of the job meets the filter, in the order of the dataset."""
     matching_tasks = select(EpisodeRow.task).where(EpisodeRow.job == job, *conditions(connection, query))
     rows = connection.execute(
         select(TaskRow.id, TaskRow.ordinal).where(TaskRow.id.in_(matching_tasks)).order_by(TaskRow.ordinal)
@@ -72,12 +72,12 @@ def store_chosen(tasks: Sequence[Part]) -> Store:
 def create_repeat(
     database: Database, new: NewJob, dataset: str, items: int, store: Store, *, again: bool = False, max_items: int = 0
 ) -> tuple[str, bool]:
-    """Write a job on a stored dataset and its items; returns its id and whether it is new.
+    """Store a job on a stored dataset, and its items; return the job's id and whether the job is new.
 
-    As in db/new_jobs.py, a job of the same content that was not cancelled is returned instead, unless `again`. The job
-    is hidden until all of it is stored, and the next submit removes the rows of an interrupted one. `max_items`: items
-    of the first transaction, if an item has many rows. A job without pending items is done. Raises SpecError when the
-    dataset was removed.
+    As in db/new_jobs.py, a stored job of the same content that was not cancelled is returned instead, unless `again`.
+    The job is hidden until all of it is stored; the next submit removes the rows of an interrupted submit. `max_items`:
+    limits the items of the first transaction, if an item has many rows. A job without pending items is done at once.
+    Raises SpecError when the dataset was removed.
     """
     job, chunks = new_id(), Chunks(database)
     chunks.rows = min(chunks.rows, max_items or chunks.rows)

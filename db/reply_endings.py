@@ -16,7 +16,7 @@ UNANSWERED = (Ending.NO_ANSWER.value, Ending.UNREADABLE.value)
 
 @dataclass(frozen=True, slots=True)
 class ReplyEndings:
-    """Counts of one role's replies, without those that tasks gave."""
+    """Counts of one role's replies. Replies that tasks contain are not counted."""
 
     replies: int
     cut: int  #: at the limit of tokens

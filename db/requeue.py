@@ -17,7 +17,7 @@ from lumos_queue.errors import SpecError
 
 
 def requeue(database: Database, job: str, failure_class: FailureClass, action: PersonAction | None = None) -> int:
-    """Make the job's items pending again that a failure of that class has ended; return their number.
+    """Make those items of the job pending again that a failure of that class has ended; return their number.
 
     `action` is recorded with the change.
     The former endings are stored (db/endings.py). A cancelled item of the job stays cancelled. Raises SpecError when

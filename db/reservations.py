@@ -1,9 +1,9 @@
 """The queue of an audit: which place a person sees next, and the label that this person gives it.
 
-A place is reserved for the person who sees it, by a token that the form sends back. The reservation ends when the place
-is labelled or skipped, or when it has expired and another person needs the place. So two people see the same place at
-once only if it needs two labels. Each step is one transaction under the audit's lock, by the database's clock, so that
-several servers can share an audit.
+A place is reserved for the person who sees it. The form of the place has a token, which it sends back. The reservation
+ends when the place is labelled or skipped, or when the reservation has expired and another person needs the place. So
+two people see the same place at once only if it needs two labels. Each function is one transaction that locks the audit
+and uses the database's clock, so that several servers can share an audit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ReservedSlot:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The effect of a form, and the place that the person sees next."""
+    """What a submitted form has changed, and the place that the person sees next."""
 
     next: ReservedSlot | None  #: None: no place is left for this person
     number: int = 0
@@ -58,17 +58,17 @@ def reserve_next(database: Database, audit: str, person: str) -> Turn:
 def store_label(
     database: Database, audit: str, person: str, number: int, token: str, value: str, note: str = ""
 ) -> Turn:
-    """Label the place that was reserved with this token, and reserve the next one.
+    """Label the place that was reserved with this token, and reserve the next place.
 
-    Nothing is stored if the reservation has ended: the place was labelled already, or another person has it.
-    Raises SpecError for an unknown label.
+    If the reservation has ended, nothing is stored, and `problem` of the returned Turn has the reason. Raises SpecError
+    for an unknown label and for an invalid name of the person.
     """
     check(value, person)
     return _take_turn(database, audit, person, number, token, _LabelInput(value, note))
 
 
 def skip_place(database: Database, audit: str, person: str, number: int, token: str) -> Turn:
-    """Postpone the place that was reserved with this token until no other is left, and reserve the next one."""
+    """Skip the place that was reserved with this token, and reserve the next place. Skipped places come again last."""
     return _take_turn(database, audit, person, number, token, None)
 
 
@@ -147,7 +147,7 @@ def _store(connection: Connection, audit: str, person: str, number: int, token: 
 
 
 def _why_stale(connection: Connection, audit: str, number: int, person: str) -> str:
-    """Explain why the form of a place stores nothing."""
+    """Return the reason for the person why the form of a place has stored nothing."""
     where = AuditSample.audit == audit, AuditSample.place == number
     row: Any = connection.execute(select(AuditSample.episode, AuditSample.labels_left).where(*where)).first()
     if row is None:
@@ -202,7 +202,7 @@ def _reserve_free(connection: Connection, audit: str, person: str) -> ReservedSl
 
 
 def _reserve(connection: Connection, audit: str, free: Any, person: str) -> ReservedSlot:
-    """`free`: place, episode and labels_left of a place that has room for the person."""
+    """Reserve the place `free` (place, episode, labels_left), which needs a label of one more person."""
     at_place = Reservation.audit == audit, Reservation.place == free.place
     rows = connection.execute(
         select(Reservation.person, Reservation.token, Reservation.skipped_at)

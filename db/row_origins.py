@@ -1,4 +1,4 @@
-"""The published files from which the rows of stored datasets are."""
+"""Read which published files the rows of stored datasets are from."""
 
 from __future__ import annotations
 

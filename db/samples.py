@@ -1,4 +1,4 @@
-"""The scores of the samples of a job's tasks, counted in the database, and their answers."""
+"""Read the scores of the samples of a job's tasks, counted by the database, and the answers of the samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT_ONCE = 1000  #: rows fetched together
 
 @dataclass(frozen=True, slots=True)
 class SampleKind:
-    """The number of tasks of a job with this many judged samples, this many of which have the score 1."""
+    """The number of tasks of a job that have `judged` scored samples, of which `right` samples have the score 1."""
 
     judged: int
     right: int
@@ -28,7 +28,7 @@ class SampleKind:
 
 
 def sample_kinds(connection: Connection, job: str, metric: str) -> list[SampleKind]:
-    """Count the tasks of a job with a score of the metric by their samples, in a fixed order."""
+    """Count the tasks of a job by the numbers and scores of their scored samples, in a fixed order."""
     scores = newest_scores(connection, job, metric).c
     is_graded = case((scores.value.in_((0, 1)) & (scores.trials == 1), 0), else_=1)
     columns = (
@@ -49,7 +49,7 @@ def sample_kinds(connection: Connection, job: str, metric: str) -> list[SampleKi
 
 @dataclass(frozen=True, slots=True)
 class TaskSamples:
-    """The judged samples of a task, in their order."""
+    """The scored samples of a task, in the order of their numbers."""
 
     question: str
     answers: list[str | None]
@@ -57,7 +57,7 @@ class TaskSamples:
 
 
 def stream_samples(connection: Connection, job: str, metric: str) -> Iterator[TaskSamples]:
-    """Yield the judged samples of each task of a job. They include answers that do not count because of a limit."""
+    """Yield the scored samples of each task of a job. Answers that do not count because of a limit are included."""
     scores = newest_scores(connection, job, metric).c
     rows: Any = connection.execute(
         select(scores.task, TaskRow.question, EpisodeRow.answer, scores.value)

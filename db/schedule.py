@@ -22,11 +22,11 @@ from lumos_queue.util.sanitize import storable_json
 def runnable_jobs(
     database: Database, pools: Iterable[str], older_than: float = 0.0, after: str = "", beside: str = ""
 ) -> list[str]:
-    """Jobs with an item that can be claimed now, the most urgent first, then in the order of their submission.
+    """Return the jobs with an item that can be claimed now: the most urgent first, then the earliest submitted.
 
-    Jobs submitted less than `older_than` seconds ago are left out. Among equally urgent jobs, those submitted later
-    than the job `after` come first, so that each has its turn. With a job `beside`, only other jobs that are at least
-    as urgent are returned.
+    Jobs submitted less than `older_than` seconds ago are left out. Among equally urgent jobs, the jobs submitted later
+    than the job `after` come first, so that jobs take turns. With a job `beside`, only other jobs that are at least as
+    urgent as that job are returned.
     """
     query = _select_runnable(bool(older_than), bool(after), bool(beside))
     values = {"pools": list(pools), "seconds": older_than, "after": after, "beside": beside}
@@ -62,7 +62,7 @@ def _select_runnable(has_min_age: bool, in_turn: bool, beside: bool) -> Select[s
 
 
 def find_idle_jobs(database: Database) -> list[str]:
-    """Open jobs without remaining work: a process died between its last item and `finish_if_idle`."""
+    """Return open jobs without remaining work. A process may have died before its call of `finish_if_idle`."""
     with database.engine.connect() as connection:
         return list(connection.execute(_select_idle()).scalars())
 
@@ -76,7 +76,7 @@ def _select_idle() -> Select[str]:
 
 
 def back_off(database: Database, job: str, reason: str, wait_seconds: float) -> None:
-    """Keep slices from starting on the job for a while, twice as long each time in a row; store the reason."""
+    """Let no slice start on the job for `wait_seconds`; store the reason. Each wait in a row is twice as long."""
     with database.writer.begin() as connection:
         row = connection.execute(
             select(JobRow.waits, (~is_due(JobRow.not_before_at, JOB_WAIT_SECONDS)).label("waiting"))
@@ -94,9 +94,9 @@ def back_off(database: Database, job: str, reason: str, wait_seconds: float) -> 
 
 
 def await_job(database: Database, job: str, awaited_job: str, reason: str) -> Row | None:
-    """Keep slices from starting on the job while the awaited job is open; store the reason, return the awaited row.
+    """Let no slice start on the job while the job `awaited_job` is open, and store the reason.
 
-    Return None when the awaited job is not open, so that there is nothing to wait for.
+    Return id, kind, items and pool of the awaited job. Return None, without a wait, when one of the jobs is not open.
     """
     with database.writer.begin() as connection:
         if (row := lock_job(connection, job)) is None or row.state not in OPEN:
@@ -109,7 +109,7 @@ def await_job(database: Database, job: str, awaited_job: str, reason: str) -> Ro
 
 
 def list_awaited_jobs(database: Database, job: str) -> list[str]:
-    """Return the job, the job that it waits for, the job that this one waits for, and so on, while they are open."""
+    """Return the chain of open jobs that begins with `job`: each job waits for the next job of the list."""
     jobs: list[str] = []
     next_job: str | None = job
     with database.engine.connect() as connection:
@@ -123,7 +123,7 @@ def list_awaited_jobs(database: Database, job: str) -> list[str]:
 
 
 def find_awaited(connection: Connection, job: Row) -> Row | None:
-    """The row of the open job that a job (its row) waits for, with how many of its items are `done`; None if none."""
+    """Return the row of the open job that a job (its row) waits for, with its number of `done` items, or None."""
     if not awaits_job(job):
         return None
     query = select(JobRow.__table__, count_done_items().label("done")).where(
@@ -133,22 +133,22 @@ def find_awaited(connection: Connection, job: Row) -> Row | None:
 
 
 def jobs_awaiting(database: Database, job: str) -> list[Row]:
-    """Id, kind and pool of the open jobs that wait for the job."""
+    """Return id, kind and pool of the open jobs that wait for the job."""
     query = select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.awaits == job, JobRow.state.in_(OPEN))
     with database.engine.connect() as connection:
         return list(connection.execute(query))
 
 
 def reset_backoff(database: Database, job: str) -> None:
-    """Begin again with the shortest wait, because an item of the job was finished."""
+    """Make the next wait of `back_off` the shortest again, because an item of the job was finished."""
     with database.writer.begin() as connection:
         connection.execute(update(JobRow).where(JobRow.id == job, JobRow.waits > 0).values(waits=0))
 
 
 def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> bool:
-    """Record that a slice starts on the job: clear what it waited for, and store its endpoints' reported identities.
+    """Record that a slice starts on the job: clear the reason of its wait, and store the identities of its endpoints.
 
-    Returns whether the slice may start: False when the job was stopped or removed meanwhile.
+    Return whether the slice may start: False when the job was stopped or removed meanwhile.
     """
     with database.writer.begin() as connection:
         row = lock_job(connection, job)

@@ -39,7 +39,8 @@ class ScorerCode:
 def begin_scoring(database: Database, job: str, scorer: ScorerCode) -> None:
     """Record that a scorer runs on a job.
 
-    Raises SpecError if its metrics are those of the run or of another scorer, or if this version had other code.
+    Raises SpecError if the run or another scorer has scores by one of its metrics, if the same version had other code,
+    or if a stored version would count before this version.
     """
     with database.writer.begin() as connection:
         row = lock_job(connection, job)
@@ -90,9 +91,9 @@ def _has_scores(job: str, metric: str) -> Any:
 
 
 def find_unscored(connection: Connection, job: str, scorer: ScorerCode, after: int, limit: int) -> list[int]:
-    """The ids, larger than `after`, of finished episodes that this version of the scorer has not judged.
+    """Return the first `limit` ids, larger than `after`, of finished episodes without scores by this scorer's version.
 
-    An episode that ended with infra_error is not judged.
+    Episodes that ended with infra_error are left out.
     """
     has_score = exists().where(
         ScoreRow.episode == EpisodeRow.id,
@@ -106,10 +107,10 @@ def find_unscored(connection: Connection, job: str, scorer: ScorerCode, after: i
 def store_scores(
     database: Database, job: str, scores: Mapping[int, tuple[int, Sequence[Score]]], main_metric: str
 ) -> int:
-    """Add scores, by episode: the judged attempt and its scores. Return how many episodes got scores.
+    """Add `scores`: by episode, the judged attempt and its scores. Return how many episodes got scores.
 
-    An episode whose ending was taken back meanwhile, or that is judged already, stays unchanged. A job without a main
-    metric gets `main_metric` with its first scores.
+    An episode stays unchanged if its ending was taken back meanwhile, or if it has these scores already. A job without
+    a main metric gets `main_metric` with its first scores.
     """
     with database.writer.begin() as connection:
         if lock_job(connection, job) is None:
@@ -140,7 +141,7 @@ def store_scores(
 
 
 def _count_changes(stored_rows: Sequence[Any], new: Sequence[tuple[int, Score]]) -> Counter[tuple]:
-    """Return the changes of the sums. Only the newest version counts there: its score replaces the former one."""
+    """Return the changes of the sums. These have only scores of the newest version: a former score is subtracted."""
     newest: dict[tuple[int, str], Any] = {}
     for row in sorted(stored_rows, key=lambda row: row.version.encode()):
         newest[row.episode, row.metric] = row
@@ -155,7 +156,7 @@ def _count_changes(stored_rows: Sequence[Any], new: Sequence[tuple[int, Score]])
 
 
 def scorings_of(connection: Connection, job: str) -> list[Any]:
-    """The scorers that were run on a job, by metric and version: rows with the columns of Scoring."""
+    """Return the scorers that were run on a job, by metric and version, as rows with the columns of Scoring."""
     query = select(Scoring.__table__).where(Scoring.job == job).order_by(Scoring.metric, Scoring.version)
     return list(connection.execute(query))
 

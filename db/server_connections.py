@@ -1,8 +1,8 @@
 """The connections to a PostgreSQL server that are in use, and the time of its last answer, to notice its silence.
 
-A network that drops everything is silent for hours, and the driver waits as long. So a thread that needs no database
-watches the clock (workers/watchdog.py) and cuts connections that have waited too long. The driver then reports that
-the connection was lost.
+If a network drops everything, the driver may wait for hours. So a thread that needs no database watches the clock
+(workers/watchdog.py), and closes connections that have waited too long. The driver then reports that the connection was
+lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SLOW = 10  #: a single connection may wait this many times longer than all conne
 
 
 class ServerConnections:
-    """The connections of one engine that are out of its pool."""
+    """The connections of one engine that are in use, and so are not in the engine's pool."""
 
     def __init__(self, engine: Engine):
         self._answer_time = time.monotonic()
@@ -35,16 +35,16 @@ class ServerConnections:
         return self._answer_time
 
     def silent_seconds(self) -> float:
-        """For how long connections have been waiting while none was answered; 0.0 when none waits."""
+        """Return for how long connections are in use and the server has answered none; 0.0 if none is in use."""
         with self._lock:
             since = min((timestamp for _, timestamp in self._out.values()), default=None)
         return 0.0 if since is None else time.monotonic() - max(since, self._answer_time)
 
     def close_silent(self, seconds: float) -> int:
-        """Cut connections that wait for a server that has been silent for `seconds`; return how many.
+        """Close the connections that wait for a server that has been silent for `seconds`; return their number.
 
-        While the server answers on other connections, a waiting connection is slow, and is cut only after SLOW times as
-        long.
+        While the server answers on other connections, a waiting connection is only slow: it is closed after SLOW times
+        that long.
         """
         now = time.monotonic()
         limit = seconds if self.silent_seconds() >= seconds else SLOW * seconds
@@ -67,6 +67,6 @@ class ServerConnections:
 
 
 def _shut_down(connection: Any) -> None:
-    """Shut the connection down from another thread; the thread that waits then reads its end."""
+    """Shut the connection down from another thread. The thread that waits on it then gets an error."""
     with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)

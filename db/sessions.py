@@ -1,4 +1,4 @@
-"""Worker sessions: the live ones, the items that they hold, their traffic, and rejected messages."""
+"""Read the live worker sessions, the items that they hold, their traffic, and the rejected messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lumos_queue.endpoints.traffic import Traffic
 
 
 def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
-    """Worker processes that reported within the lease, each with the number of items it holds."""
+    """Return the worker processes that reported within the lease, each with the number of items that it holds."""
     item_count = (
         select(func.count())
         .where(Item.session == WorkerSessionRow.id, Item.state == ItemState.CLAIMED)
@@ -36,7 +36,7 @@ def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
 
 
 def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
-    """The number of items that each worker session holds, by job. Sessions without items are left out."""
+    """Return the number of items that each worker session holds of each job. Sessions without items are left out."""
     rows = connection.execute(
         select(Item.session, Item.job, func.count())
         .join(JobRow, JobRow.id == Item.job)
@@ -51,9 +51,9 @@ def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
 
 
 def traffic_of(sessions: Iterable[Any]) -> dict[str, Traffic]:
-    """The traffic of these worker sessions (rows of `live_sessions`) by endpoint, as of their last heartbeats.
+    """Return the traffic of these worker sessions (rows of `live_sessions`) by endpoint, from their last heartbeats.
 
-    Endpoints that run in the worker's own process (`local:`, `scripted:`) have none.
+    Endpoints that run in the worker's own process (`local:`, `scripted:`) have no traffic.
     """
     reports: dict[str, list[Traffic]] = {}
     for session in sessions:
@@ -63,5 +63,5 @@ def traffic_of(sessions: Iterable[Any]) -> dict[str, Traffic]:
 
 
 def list_refused_messages(connection: Connection) -> list[Any]:
-    """Messages of the broker that were thrown away unread, by reason."""
+    """Return the counts of the broker's messages that were dropped unread, by reason."""
     return list(connection.execute(select(RefusedMessage.__table__).order_by(RefusedMessage.reason)))

@@ -1,10 +1,10 @@
-"""Lease shares of an endpoint's cap, which holds over all workers.
+"""Divide an endpoint's cap, which limits the requests of all workers together, into shares of the processes.
 
-Each process reports with its heartbeat how many requests it would have in flight, and gets the number that it may have.
-Demands are met fairly from the smallest up (max-min fairness). The rest is divided evenly, so that a process that finds
-work a moment later need not wait. No process gets a share that another still holds: a share shrinks only as its
-requests end, and a dead process keeps its share until it is declared dead. So the requests in flight never exceed the
-cap.
+With each heartbeat a process reports how many requests it wants in flight, and gets the number that it may have. The
+smallest demands are met first (max-min fairness). The rest of the cap is divided evenly, so that a process that gets
+work a moment later need not wait. A process never gets a part of the cap that another process still uses: a share
+becomes smaller only when requests end, and a dead process keeps its share until it is declared dead. So the requests in
+flight never exceed the cap.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lumos_queue.endpoints.traffic import Traffic
 
 
 class Cap(NamedTuple):
-    """The most requests that an endpoint may have in flight, over all workers."""
+    """The maximum number of requests that an endpoint may have in flight, over all workers, and its present use."""
 
     url: str
     requests: int
@@ -35,7 +35,7 @@ EFFECTIVE = func.coalesce(EndpointCap.requests, EndpointCap.stated)
 
 
 def set_cap(database: Database, url: str, requests: int | None, action: PersonAction | None = None) -> None:
-    """Let the endpoint at `url` have at most `requests` in flight, over all workers; None: no cap.
+    """Set the cap of the endpoint at `url` to `requests` in flight, over all workers. None removes the cap.
 
     `action` is recorded with the change.
     """
@@ -56,7 +56,7 @@ def _set(connection: Connection, url: str, **values: int | None) -> None:
 
 
 def list_caps(connection: Connection) -> list[Cap]:
-    """Every cap, by address."""
+    """Return every cap, in the order of the endpoints' URLs."""
     rows = connection.execute(
         select(EndpointCap.url, EFFECTIVE.label("cap"), EndpointCap.requests).order_by(EndpointCap.url)
     ).all()
@@ -71,10 +71,10 @@ def list_caps(connection: Connection) -> list[Cap]:
 def lease_shares(
     connection: Connection, session: int, traffic: Mapping[str, Traffic], capacities: Mapping[str, int]
 ) -> dict[str, int | None]:
-    """Return how many requests this process may have in flight at each endpoint; None without a cap.
+    """Return how many requests this process may have in flight at each endpoint; None for an endpoint without a cap.
 
-    `capacities`: the requests that keep an endpoint's servers busy, as they state their slots. This is called inside
-    the transaction of a heartbeat.
+    `capacities`: how many concurrent requests an endpoint's servers state that they process. The caller is the
+    transaction of a heartbeat.
     """
     stored_capacities = (
         dict(

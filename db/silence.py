@@ -11,10 +11,10 @@ JUMP_LEASES = 1 / 3  #: in leases: the database's clock is not trusted after a l
 class SilenceWatch:
     """Observes heartbeats and returns the sessions that have been silent for longer than the lease.
 
-    A session is silent when its heartbeat is older than a lease by the database's clock. That clock may be set while
-    processes work. After it was set back, a dead session's heartbeat lies in the future. So a session is also silent
-    when this process has observed the same heartbeat for a lease by its own monotonic clock. After the database's clock
-    was set forward, every heartbeat looks old. So for a lease only the monotonic clock counts.
+    A session is silent when its heartbeat is older than a lease by the database's clock. Somebody may set that clock
+    while processes work. If it is set back, the heartbeat of a dead session is in the future. So a session is also
+    silent when this process has seen the same heartbeat for a lease by its own monotonic clock. If the database's clock
+    is set forward, every heartbeat looks old. So for the next lease, only the monotonic clock counts.
     """
 
     def __init__(self, lease_seconds: float, clock: Callable[[], float] = time.monotonic):
@@ -28,14 +28,14 @@ class SilenceWatch:
         self._jump_time: float | None = None
 
     def start(self) -> float:
-        """Return the time to pass to `look`, taken before the heartbeats are read."""
+        """Return the present time of the monotonic clock, for `look`. Call this before the heartbeats are read."""
         return self._clock()
 
     def look(self, heartbeats: Mapping[int, float], database_now: float, start_time: float) -> list[int]:
-        """Return the silent ones of all sessions that have not ended.
+        """Return the numbers of the silent sessions.
 
-        `heartbeats`: the time of the latest heartbeat, by session; `database_now`: the time at which they were read.
-        Both are seconds by the database's clock. `start_time`: the time that `start` returned.
+        `heartbeats`: the time of the latest heartbeat of each session that has not ended. `database_now`: the time at
+        which they were read. Both are in seconds by the database's clock. `start_time`: the time that `start` returned.
         """
         moment = self._clock()
         if self._last is not None:

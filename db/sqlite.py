@@ -1,4 +1,4 @@
-"""Open an SQLite file: private to this user and with write-ahead logging, or for reading if it is read-only."""
+"""Open an SQLite file, with write-ahead logging and only for this user. A read-only file is opened for reading."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def open_sqlite(address: URL) -> Engine:
 
 
 def park(engine: Engine) -> None:
-    """Close the connections of an unused engine, and keep it for the next `open_sqlite`.
+    """Close the connections of an engine that is no longer used, and keep the engine for the next `open_sqlite`.
 
-    The engine's compiled statements are worth keeping: compiling the statements of a short job takes half its time.
+    The engine has compiled statements: compiling the statements of a short job takes half of the job's time.
     """
     engine.dispose()
     engines = _parked_engines.setdefault((engine.url, engine.get_execution_options()["lumos_writable"]), [])
@@ -113,7 +113,7 @@ def _make_engine(address: URL, path: Path, writable: bool) -> Engine:
 
 
 def _read_text(data: bytes) -> str:
-    """Return a stored text. Damaged bytes become replacement characters: an error would fail other rows as well."""
+    """Return a stored text. Damaged bytes become replacement characters: an error would fail the whole query."""
     return data.decode("utf-8", "replace")
 
 
@@ -147,9 +147,9 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 def _keep_private(path: Path) -> None:
-    """Create the file, or remove other users' rights from a file of this user, because it contains prompts and answers.
+    """Create the file, or take other users' rights away if this user owns it, because it contains prompts and answers.
 
-    SQLite gives the files beside it the same mode.
+    SQLite gives its files beside the database the same mode.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -161,7 +161,10 @@ def _keep_private(path: Path) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Change a new file to write-ahead logging. If two processes do so at once, SQLite refuses one without waiting."""
+    """Change a new file to write-ahead logging.
+
+    If two processes do this at once, SQLite refuses it to one of them, without waiting.
+    """
     for seconds in (0.01, 0.05, 0.2, 1.0):
         with suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode=WAL")
@@ -171,7 +174,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 
 def filesystem(folder: Path) -> str:
-    """The type of the file system that holds `folder` (Linux; empty elsewhere)."""
+    """Return the type of the file system that contains `folder`; '' if the system is not Linux."""
     try:
         mounts = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class JobState(StrEnum):
-    """Where a job is between being submitted and being removed."""
+    """The states of a job, from its submission to its removal."""
 
     SUBMITTING = (
         "submitting"  #: its items are being stored, or storing them was interrupted; hidden from people and workers
@@ -24,7 +24,7 @@ class JobState(StrEnum):
 
 
 class ItemState(StrEnum):
-    """Where an item is between being pending and being done."""
+    """The states of an item, from pending to done."""
 
     OWED = "owed"  #: pending: to be worked on, once it is due
     CLAIMED = "claimed"  #: a worker session holds it

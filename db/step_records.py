@@ -18,13 +18,13 @@ YES, NO = "yes", "no"  #: a person's answers, as they are stored
 
 
 def pack_digest(digest: str) -> bytes:
-    """The stored part of the digest of a command or a prompt."""
+    """Return the bytes of a digest of a command or a prompt that are stored: its first KEPT_DIGITS digits."""
     return bytes.fromhex(digest[:KEPT_DIGITS])
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
-    """A step as the database has it. `detail` is the command's content."""
+    """A step that was read from the database. `detail` is the content of the command, e.g. the action."""
 
     position: int
     branch: int
@@ -38,12 +38,12 @@ class RecordedStep:
 
 
 def select_annotated_steps(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
-    """The annotation's steps: those after the teacher's last reply, or all steps without a teacher."""
+    """Return the steps of the annotation: those after the teacher's last reply. Without a teacher, return all steps."""
     return steps[max((index for index, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
 
 
 def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int, list[RecordedStep]]:
-    """The recorded steps of the given attempt of each episode (episode to attempt number), in order."""
+    """Return the recorded steps of each episode, in order. `attempts`: the number of the attempt, by episode."""
     steps_by_episode: dict[int, list[RecordedStep]] = {episode: [] for episode in attempts}
     for table in STEPS.values():
         if table is ToolCallRow and not any(steps_by_episode.values()):
@@ -107,7 +107,7 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
 
 
 def _load_questions(connection: Connection, episodes: Collection[int]) -> dict[int, str]:
-    """The questions of these episodes' tasks, as prompts have them."""
+    """Return the questions of these episodes' tasks, in the form in which prompts contain them, by episode."""
     if not episodes:
         return {}
     query = select(EpisodeRow.id, TaskRow.question).join(TaskRow, TaskRow.id == EpisodeRow.task)

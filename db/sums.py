@@ -1,4 +1,4 @@
-"""Sums over a job's ended items (db/models/sums.py), changed in the transaction that ends an item or takes this back.
+"""Update sums over a job's ended items (db/models/sums.py), in the transaction that ends items or takes endings back.
 
 A worker adds the figures that it counted while it ran an episode (`add_sums`). Code that changes ended items by SQL
 calls `add_counted`: with the sign -1 before the change, and with the sign 1 after it.
@@ -77,7 +77,7 @@ def add_sums(writes: Writes, job: str, session: int, finished_items: Sequence[Fi
 
 
 def add_ended(connection: Connection, job: str, session: int, items: Mapping[str, int]) -> None:
-    """Add items without a result by their state, cancelled or quarantined; negative numbers take them back."""
+    """Add numbers of items without a result. `items`: by state, cancelled or quarantined; negative numbers subtract."""
     rows = [(job, session, str(state), "", 0, 0, count, 0, 0, 0, 0.0) for state, count in items.items() if count]
     with Writes(connection) as writes:
         writes.add(ItemSum.__table__, _COLUMNS[ItemSum], rows)
@@ -86,9 +86,9 @@ def add_ended(connection: Connection, job: str, session: int, items: Mapping[str
 def change_states(
     connection: Connection, job: str, condition: ColumnElement[bool], values: Mapping[str, Any], session: int = 0
 ) -> None:
-    """Update items of a job that have no result, and the sums of their old and new states.
+    """Set columns of items that have no result, and update the sums of their old and new states.
 
-    The caller has locked the job.
+    `values`: the new values, which include the state. The caller has locked the job.
     """
     counts = dict(
         connection.execute(
@@ -105,7 +105,7 @@ def change_states(
 
 
 def add_counted(connection: Connection, session: int, condition: ColumnElement[bool], sign: int = 1) -> None:
-    """Count the ended items that meet the condition from their rows, and add the counts times `sign` to the sums."""
+    """Compute the sums over the ended items that meet the condition; add them, times `sign`, to the stored sums."""
     for table, query in count_ended(condition, connection.dialect.name).items():
         subquery = query.subquery()
         # The sums come last in each table, after its key.
@@ -125,7 +125,7 @@ def add_counted(connection: Connection, session: int, condition: ColumnElement[b
 
 
 def count_ended(condition: ColumnElement[bool], dialect: str) -> dict[Any, Select]:
-    """Return for each table of sums the query that computes its rows, without a session, from the items."""
+    """Return, for each table of sums, the query that computes its rows from the items, without the column `session`."""
     # Aliases, because `condition` may refer to items and episodes itself.
     item, episode = aliased(Item), aliased(EpisodeRow)
     is_selected = item.id.in_(select(Item.id).where(condition))

@@ -1,4 +1,4 @@
-"""Change the state of a job's items in chunks: other processes report and write between two of them (db/chunks.py)."""
+"""Change the state of a job's items in chunks, so that other processes can write between two chunks (db/chunks.py)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def change_items(
     values: Mapping[str, Any],
     look: Callable[[Connection], bool],
 ) -> int:
-    """Change the job's items that meet the condition, from the last one downwards, except for the last chunk.
+    """Change the job's items that meet the condition, from the highest ordinal downwards, except for the lowest chunk.
 
-    Returns the ordinal below which the remaining items are. The caller changes them in the transaction that also
-    changes the job's own state, so that one transaction suffices for few items. `look` comes first in each transaction:
-    it locks the job, and raises or returns False when the items must not change.
+    Return the ordinal below which the unchanged items are. The caller changes these in the transaction that also sets
+    the job's own state, so that few items need only one transaction. Each transaction first calls `look`, which locks
+    the job. `look` raises or returns False when the items must not change.
     """
     with chunks.database.engine.connect() as connection:
         first, last = connection.execute(

@@ -24,7 +24,7 @@ UNNAMED = NameAndTags()
 
 
 def tags_of(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The tags of each of these jobs that has any, by key, in one query."""
+    """Return the tags, by key, of each of these jobs that has tags. One query reads them."""
     query = select(JobTag.job, JobTag.key, JobTag.value).where(JobTag.job.in_(jobs)).order_by(JobTag.job, JobTag.key)
     tags: dict[str, dict[str, str]] = {}
     for job, key, value in connection.execute(query):
@@ -44,9 +44,9 @@ def change_tags(
     tags: Mapping[str, str] | None = None,
     remove: Collection[str] = (),
 ) -> NameAndTags:
-    """Give the job another name (None: as before), set tags and remove others; return its new name and tags.
+    """Change the job's name (None: no change), set `tags`, and remove the keys `remove`; return its new name and tags.
 
-    Raises SpecError for a tag to remove that the job does not have, and when the job was removed meanwhile.
+    Raises SpecError if the job has no tag with a key of `remove`, and when the job was removed meanwhile.
     """
     from db.jobs import lock_job  # imported here, because readers of tags do not need the code that changes jobs
 

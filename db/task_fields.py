@@ -1,4 +1,4 @@
-"""Fields of tasks: the values that a data file has beside question and answer, in `gold["meta"]` of each task."""
+"""Fields of tasks: the values of a data file other than question and answer, in `gold["meta"]` of each task."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_fields(gold: Any) -> Mapping[str, Any]:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a field's value is text, a number, a truth value or null, and no list or mapping."""
+    """Whether a field's value is text, a number, a truth value or null, as opposed to a list or mapping."""
     return value is None or isinstance(value, str | int | float)
 
 
@@ -44,7 +44,7 @@ def format_value(value: str | float | bool) -> str:
 
 
 def stream_tasks(connection: Connection, job: str) -> Iterator[tuple[int, Task]]:
-    """Yield key and task of every task of a job, in order, each once; a few are in memory at a time."""
+    """Yield (key, task) for every task of a job, in order, each once. Only a few tasks are in memory at a time."""
     rows = connection.execute(
         select(TaskRow.__table__, JobRow.benchmark)
         .join(Item, Item.task == TaskRow.id)
@@ -97,13 +97,13 @@ def unknown_field(name: str, fields: Sequence[str], whose: str) -> SpecError:
 
 
 def shorten(text: str, max_characters: int = MAX_NAME) -> str:
-    """Return a name or a value of a data file for a message: in one line, of at most `max_characters`."""
+    """Return a name or a value of a data file in the form for messages: one line of at most `max_characters`."""
     text = text if len(text) <= max_characters else text[: max_characters - 1] + "…"
     return one_line(text)
 
 
 def member(value: Any, name: str) -> ColumnElement[Any]:
-    """Return the member of that name of a JSON object of PostgreSQL; null if there is no such member, or no object."""
+    """Return the SQL of a member of a JSON object, on PostgreSQL; null if there is no such member, or no object."""
     return value.op("->")(cast(literal(name), Text))
 
 

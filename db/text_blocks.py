@@ -15,7 +15,7 @@ LONG = 2048  #: characters: a shorter text stays in its row, where people can se
 
 
 def text_digest(text: str) -> str:
-    """sha256 of the text's UTF-8 bytes: its key in `text_block`."""
+    """Return the sha256 of the text's UTF-8 bytes, which is the text's key in `text_block`."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -29,7 +29,7 @@ def insert_texts(connection: Connection, texts: Mapping[str, str]) -> None:
 
 
 def load_texts(connection: Connection, digests: Iterable[str | None]) -> dict[str, str]:
-    """The texts with these digests, by digest; None is skipped."""
+    """Return the texts with these digests, by digest. A digest that is None is skipped."""
     keys = {digest for digest in digests if digest is not None}
     if not keys:
         return {}

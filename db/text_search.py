@@ -1,4 +1,4 @@
-"""A page of episodes, with or without a search for texts. Texts have no index, so a search stops after a while."""
+"""Read a page of episodes that meet a filter. Texts have no index, so a search for a text stops at a limit."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def find_page(
     max_searched: int = MAX_SEARCHED,
     max_characters: int | None = None,
 ) -> Page:
-    """At most `limit` episodes by id, from the first one after `after`.
+    """Return the first `limit` episodes with ids after `after` that meet the filter, in the order of ids.
 
-    The other terms come first: `max_searched` limits the episodes that meet them. `max_characters`: characters of a
-    text that are read (db.trajectories.find_episodes).
+    Texts are searched only in episodes that meet the other terms, and in at most `max_searched` of them.
+    `max_characters`: how many characters of long texts are read (db.trajectories.find_episodes).
     """
     texts = [str(term.value) for term in query.terms if term.field == "text"]
     if not texts:
@@ -68,7 +68,7 @@ def _name_of(connection: Connection, episode: int) -> str:
 
 
 def find_neighbour(connection: Connection, query: Filter, episode: int, back: bool = False) -> str | None:
-    """The name JOB-NUMBER of the next or previous episode by id that meets the filter; None if there is none.
+    """Return the name JOB-NUMBER of the next episode by id that meets the filter, or None. `back`: the previous one.
 
     A text is searched for in at most MAX_SEARCHED episodes, as for a page.
     """

@@ -1,4 +1,4 @@
-"""Conditions on instants that hold although the database's clock may be set back.
+"""Conditions on instants that stay right if the database's clock is set back.
 
 An instant in the future is a deadline, and no deadline is further away than the longest wait of its kind. A deadline
 that is further away was stored before the clock was set back: it counts as past. docs/decisions/0050 has the reasons.
@@ -33,5 +33,5 @@ def is_older(instant: SQLColumnExpression[float], seconds: SQLColumnExpression[f
 
 
 def now_after(start: SQLColumnExpression[float] | SQLColumnExpression[float | None]) -> ColumnElement[float]:
-    """Return the time of an end: now, or the start if that is later."""
+    """Return the SQL of an end time that is never before the start: now, or `start` if that is later."""
     return case((start > now(), start), else_=now())

@@ -14,11 +14,11 @@ from lumos_queue.records import Execution
 def find_recorded_call(
     connection: Connection, job: str, command: str, unmade: Sequence[str] = (), nth: int = 0
 ) -> Execution | None:
-    """Return the result of the call with this digest (of tool and arguments) in the job's earliest episode with it.
+    """Return the result of a call with this digest (of tool and arguments) from the earliest episode that made it.
 
-    Accepted attempts come first: an abandoned attempt counts only if no accepted one made the call. `nth` selects one
-    of several such calls of the attempt, from 0; if there are fewer, the last one is returned. None if the job made no
-    such call. Calls whose status is one of `unmade` do not count. The query uses `tool_call_command_index`.
+    An abandoned attempt counts only if no accepted attempt of the job made the call. If the attempt made the call more
+    than once, `nth` selects a call, from 0, or the last call if there are fewer. Return None if the job made no such
+    call. Calls whose status is in `unmade` do not count. The query uses `tool_call_command_index`.
     """
     equal = [ToolCallRow.command == pack_digest(command), ToolCallRow.status.not_in(unmade)]
     of_accepted = [EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt]
@@ -61,7 +61,7 @@ def list_accepted_calls(connection: Connection, job: str, tool: str) -> list[Exe
 
 
 def _first(connection: Connection, job: str, where: Sequence[ColumnElement[bool]]) -> tuple[int, int] | None:
-    """The earliest episode and attempt of the job with such a call."""
+    """Return the job's earliest (episode, attempt) with a call that meets the conditions, or None."""
     row = connection.execute(
         select(ToolCallRow.episode, ToolCallRow.attempt)
         .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)

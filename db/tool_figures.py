@@ -1,4 +1,4 @@
-"""Figures of tool agents' jobs: calls of tools by the provenance of their answers, costs, and judged runs.
+"""Read figures of tool agents' jobs: tool calls by provenance of their answers, costs, and judged runs.
 
 As in the views, only steps of the accepted attempts of finished episodes count.
 """
@@ -17,7 +17,7 @@ from lumos_queue.records import FinishReason
 
 @dataclass(frozen=True, slots=True)
 class RunOrigin:
-    """The origin of a job of tool agents or of their judge, which all of its tasks state."""
+    """The origin of a job of tool agents or of their judge. Every task of the job has the same origin."""
 
     retrieved: int  #: number of tools retrieved for each row; 0: the row lists its tools
     judged: str  #: the job whose runs are judged; '' for an evaluation
@@ -34,7 +34,7 @@ class Costs:
 
 
 def origins(connection: Connection, benchmarks: Collection[str]) -> dict[str, RunOrigin]:
-    """The origins of the evaluations on these benchmarks, by job, from each job's first task."""
+    """Return the origin of each evaluation on these benchmarks, by job. It is read from the job's first task."""
     inputs: Any = TaskRow.inputs
     rows = connection.execute(
         select(
@@ -55,7 +55,7 @@ def _job_of(episode: str | None) -> str:
 
 
 def tool_calls(connection: Connection, job: str) -> list[tuple[str, str, int]]:
-    """(provenance, status, calls) of a job. The provenance is '' for a call without an answer."""
+    """Count a job's tool calls: (provenance, status, calls). The provenance is '' for a call without an answer."""
     columns = (ToolCallRow.provenance, ToolCallRow.status)
     query = (
         select(*columns, func.count()).join(EpisodeRow, _of_accepted_attempt(ToolCallRow)).where(EpisodeRow.job == job)
@@ -65,7 +65,7 @@ def tool_calls(connection: Connection, job: str) -> list[tuple[str, str, int]]:
 
 
 def provenances(connection: Connection, job: str, besides: str) -> dict[int, frozenset[str]]:
-    """The provenances of the answers that each episode got, by its ordinal in the job; empty: it got none.
+    """Return the provenances of the tools' answers in each episode, by its ordinal in the job; empty without answers.
 
     `besides`: the tool whose calls do not count.
     """
@@ -84,7 +84,7 @@ def provenances(connection: Connection, job: str, besides: str) -> dict[int, fro
 
 
 def list_judged_names(connection: Connection, job: str) -> dict[int, str]:
-    """The name of the judged episode, by ordinal in the judge's job."""
+    """Return the names of the judged episodes, by ordinal of the item in the judge's job."""
     inputs: Any = TaskRow.inputs
     rows = connection.execute(
         select(Item.ordinal, inputs["from"]["episode"].as_string())
@@ -95,7 +95,7 @@ def list_judged_names(connection: Connection, job: str) -> dict[int, str]:
 
 
 def list_scored_episodes(connection: Connection, job: str) -> list[tuple[str, int, int, float, int]]:
-    """(metric, ordinal in the job, task, value, trials) of each scored episode. An `infra_error` has no score."""
+    """Return (metric, ordinal in the job, task, value, trials) of each score. An `infra_error` has no score."""
     rows = connection.execute(
         select(ScoreRow.metric, Item.ordinal, EpisodeRow.task, ScoreRow.value, ScoreRow.trials)
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
@@ -107,7 +107,7 @@ def list_scored_episodes(connection: Connection, job: str) -> list[tuple[str, in
 
 
 def costs(connection: Connection, job: str, roles: Collection[str]) -> Costs:
-    """The costs of the agent's roles. Models that simulate tools, and replies that tasks gave, do not count."""
+    """Sum up the costs of the agent's roles. Models that simulate tools and replies that tasks contain do not count."""
     tokens = CompletionRow.prompt_tokens + CompletionRow.completion_tokens
     usage = connection.execute(
         select(func.count(), func.coalesce(func.sum(tokens), 0))
@@ -121,7 +121,7 @@ def costs(connection: Connection, job: str, roles: Collection[str]) -> Costs:
 
 @dataclass(frozen=True, slots=True)
 class SerialStep:
-    """A step of an episode that does one thing at a time: a model's reply, or an action with its status."""
+    """A step of an episode without concurrent steps: a model's reply, or an action with its status."""
 
     episode: int
     task: int
@@ -132,7 +132,7 @@ class SerialStep:
 
 
 def serial_steps(connection: Connection, job: str) -> Iterator[SerialStep]:
-    """Yield the steps of a job's episodes without prompts, by episode and position."""
+    """Yield the steps of a job's episodes, without prompts, in the order of episode and position."""
     none = literal_column("''")
     replies = _serial(CompletionRow, CompletionRow.role, CompletionRow.reply, CompletionRow.finish_reason, job)
     actions = _serial(ExecutionRow, none, ExecutionRow.name, ExecutionRow.status, job)
@@ -151,5 +151,5 @@ def _serial(table: Any, who: Any, content: Any, status: Any, job: str) -> Any:
 
 
 def _of_accepted_attempt(table: Any) -> ColumnElement[bool]:
-    """Whether a step belongs to the accepted attempt of a finished episode."""
+    """Return the condition that a step belongs to the accepted attempt of a finished episode."""
     return and_(EpisodeRow.id == table.episode, EpisodeRow.attempt == table.attempt, EpisodeRow.ending != "")

@@ -20,19 +20,19 @@ _MODEL_COLUMNS = ("name", "job", "item", "path", "kind", "digest", "bytes", "bas
 
 
 def insert_steps(connection: Connection, job: str, item: int, steps: Sequence[TrainingStep]) -> None:
-    """Store the steps of an item. Raises RowsDiffer when another item has stored a step of the same number."""
+    """Store an item's optimizer steps. Raises RowsDiffer when another item has stored a step of the same number."""
     rows = [(job, step.fit, step.step, item, *_figures(step)) for step in steps]
     insert_rows(connection, TrainingStepRow.__table__, _STEP_COLUMNS, rows, ("item", *_FIGURES))
 
 
 def insert_feedback(connection: Connection, job: str, item: int, steps: Sequence[FeedbackStep]) -> None:
-    """Store the rewards that the steps of an item learnt from. Raises RowsDiffer as `insert_steps` does."""
+    """Store the rewards from which an item's optimizer steps learnt. Raises RowsDiffer as `insert_steps` does."""
     rows = [(job, step.fit, step.step, item, *(getattr(step, name) for name in _FEEDBACK)) for step in steps]
     insert_rows(connection, FeedbackStepRow.__table__, _FEEDBACK_COLUMNS, rows, ("item", *_FEEDBACK))
 
 
 def list_feedback(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """The rewards that each optimizer step of a job learnt from, in the order of the steps: fit, step and figures."""
+    """Return the rewards from which each optimizer step of a job learnt, in the order of steps: fit, step, figures."""
     table = FeedbackStepRow
     columns = (table.fit, table.step, *(getattr(table, name) for name in _FEEDBACK))
     query = select(*columns).where(table.job == job).order_by(table.item, table.fit, table.step)
@@ -40,7 +40,7 @@ def list_feedback(connection: Connection, job: str) -> list[dict[str, Any]]:
 
 
 def insert_models(connection: Connection, job: str | None, item: int | None, models: Sequence[TrainedModel]) -> None:
-    """Store the models that an item has written; without job and item, models from elsewhere."""
+    """Store the models that an item has written. For models that no job has made, job and item are None."""
     rows = [
         (model.name, job, item, model.path, model.kind, model.digest, model.bytes, model.base, as_json(model.builds))
         for model in models
@@ -49,7 +49,7 @@ def insert_models(connection: Connection, job: str | None, item: int | None, mod
 
 
 def list_steps(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """The optimizer steps of a job, in their order: item (its number), fit, step and figures."""
+    """Return the optimizer steps of a job, in their order: item (its number), fit, step and figures."""
     table = TrainingStepRow
     columns = (table.fit, table.step, *(getattr(table, name) for name in _FIGURES))
     query = (
@@ -62,7 +62,7 @@ def list_steps(connection: Connection, job: str) -> list[dict[str, Any]]:
 
 
 def summarize_fits(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """The figures of each fit of a job: steps, tokens, loss of the first and of the last step, peak memory in bytes."""
+    """Return the figures of each fit of a job: steps, tokens, first and last loss, peak memory in bytes."""
     table = TrainingStepRow
     query = (
         select(
@@ -92,13 +92,13 @@ def summarize_fits(connection: Connection, job: str) -> list[dict[str, Any]]:
 
 
 def list_models(connection: Connection) -> list[Any]:
-    """All rows of models, the newest first, each with the number of its item (`ordinal`)."""
+    """Return all rows of models, newest first, each with the number of its item (`ordinal`)."""
     query = select(ModelRow.__table__, Item.ordinal).outerjoin(Item, Item.id == ModelRow.item)
     return list(connection.execute(query.order_by(ModelRow.created_at.desc(), ModelRow.id.desc())))
 
 
 def find_models(connection: Connection, name_or_digest: str) -> list[Any]:
-    """Rows of `list_models` with this name or JOB/NAME, or with a digest that begins so (at least six characters)."""
+    """Return the rows of `list_models` with this name, JOB/NAME, or beginning of a digest (at least six characters)."""
     return [
         row
         for row in list_models(connection)

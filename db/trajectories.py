@@ -63,7 +63,7 @@ class StoredEpisode:
 
 @contextmanager
 def reading(database: Database) -> Iterator[Connection]:
-    """Open a transaction that sees one state of the database, and in which the database refuses writes."""
+    """Open a read-only transaction that sees the database in one state. The database refuses writes in it."""
     with database.engine.connect() as connection:
         if database.is_sqlite:
             connection.execute(text("PRAGMA query_only = ON"))
@@ -81,18 +81,19 @@ def reading(database: Database) -> Iterator[Connection]:
 def find_episodes(
     connection: Connection, query: Filter, after: int = 0, limit: int = 100, max_characters: int | None = None
 ) -> list[Any]:
-    """A page of finished episodes by id, from the first one after `after`; pass on the last id for the next page.
+    """Return the first `limit` finished episodes with ids after `after` that meet the filter, in the order of ids.
 
-    Rows with: id, job, ordinal, benchmark, row, question, gold, sample, formulation, agent, origin, level, split,
-    licence, parent, ending, answer, message, calls, prompt_tokens, completion_tokens, finished_at, score.
-    `max_characters`: of question, answer and message that are read, for lists; None: all.
+    For the next page, pass the last id as `after`. Rows have the columns id, job, ordinal, benchmark, row, question,
+    gold, sample, formulation, agent, origin, level, split, licence, parent, ending, answer, message, calls,
+    prompt_tokens, completion_tokens, finished_at, score. `max_characters`: how many characters of question, answer and
+    message are read; None: all.
     """
     # The page is a separate query, so that the displayed columns are read for these few episodes only.
     return show_episodes(connection, select_ids(conditions(connection, query), after, limit), max_characters)
 
 
 def show_episodes(connection: Connection, page: Select[int], max_characters: int | None = None) -> list[Any]:
-    """Return rows as `find_episodes` does, for the episodes whose ids the statement selects."""
+    """Return rows with the columns of `find_episodes`, for the episodes whose ids the statement `page` selects."""
     names = (
         "id",
         "job",
@@ -127,7 +128,7 @@ def show_episodes(connection: Connection, page: Select[int], max_characters: int
 
 
 def count_subgoals(connection: Connection, episodes: Sequence[int]) -> dict[int, int]:
-    """The number of subgoals in the accepted attempt of each of these episodes; episodes without any are left out."""
+    """Count the subgoals in the accepted attempt of each of these episodes. Episodes without subgoals are left out."""
     of_accepted = (SubgoalRow.episode == EpisodeRow.id, SubgoalRow.attempt == EpisodeRow.attempt)
     query = select(SubgoalRow.episode, func.count()).where(*of_accepted).group_by(SubgoalRow.episode)
     rows = connection.execute(query.where(EpisodeRow.id.op("IN")(_IDS)), {"ids": json.dumps(list(episodes))})
@@ -135,7 +136,7 @@ def count_subgoals(connection: Connection, episodes: Sequence[int]) -> dict[int,
 
 
 def find_cursor(connection: Connection, job: str, ordinal: int) -> int:
-    """The id of the job's last episode up to that ordinal, after which a page continues; 0 when there is none."""
+    """Return the id of the job's last episode up to that ordinal, to continue after it; 0 if there is none."""
     # The order of an index gives the last one; a maximum would read all items up to it.
     last = select(Item.id).where(Item.job == job, Item.ordinal <= ordinal).order_by(Item.ordinal.desc()).limit(1)
     return connection.execute(last).scalar() or 0
@@ -149,10 +150,11 @@ def _latest_end(connection: Connection) -> float:
 
 
 def stream_episodes(database: Database, query: Filter, chunk: int = 200) -> Iterator[StoredEpisode]:
-    """Yield every finished episode that meets the filter, by id, with its steps. Those that finish later are skipped.
+    """Yield the finished episodes that meet the filter, in the order of ids, with their steps.
 
-    Each chunk is read in its own transaction, which ends before the chunk's episodes are yielded. So memory does not
-    grow with the number of episodes, and a slow reader blocks no writer.
+    Episodes that finish after the first read are skipped. Each chunk is read in its own transaction, which ends before
+    the chunk's episodes are yielded. So memory does not grow with the number of episodes, and a slow reader blocks no
+    writer.
     """
     with reading(database) as connection:
         start_time = _latest_end(connection)
@@ -192,7 +194,10 @@ _VERDICTS = select(VerdictRow.__table__).order_by(VerdictRow.module, VerdictRow.
 
 
 def load_episodes(connection: Connection, ids: Sequence[int]) -> list[StoredEpisode]:
-    """Load these episodes whole, by id. Ask for a few hundred at a time, because each has all its prompts."""
+    """Load these episodes with all their rows, in the order of ids.
+
+    Load at most a few hundred episodes at a time, because each has all its prompts.
+    """
     parameters = {"ids": json.dumps(list(ids))}
     rows = list(connection.execute(_EPISODES, parameters))
     scores: dict[int, dict[str, tuple[str, float]]] = {}
@@ -233,7 +238,7 @@ def _endpoints(connection: Connection, jobs: set[str]) -> dict[str, dict[str, st
 
 
 def _specs(connection: Connection, jobs: set[str]) -> dict[str, dict[str, Any]]:
-    """The requests of the jobs; {} for a damaged one."""
+    """Return the requests of the jobs, by job; {} for a damaged request."""
     rows = connection.execute(select(JobRow.id, JobRow.spec).where(JobRow.id.in_(jobs)))
     return {job: {} if find_spec_damage(spec) else spec for job, spec in rows}
 

@@ -1,4 +1,4 @@
-"""Votes of a judge on the answers of a job's episodes, from their scores and recorded replies."""
+"""Read a judge's votes on the answers of a job's episodes, from the scores and the judge's recorded replies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LabelledScore:
 
 
 def count_details(connection: Connection, job: str, metric: str) -> list[tuple[str, int]]:
-    """(detail, episodes) of a job's scores by a metric."""
+    """Count a job's episodes by the detail of their score by a metric: (detail, episodes)."""
     rows = connection.execute(
         select(ScoreRow.detail, func.count())
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
@@ -45,7 +45,7 @@ def count_details(connection: Connection, job: str, metric: str) -> list[tuple[s
 
 
 def votes_without_score(connection: Connection, job: str, metric: str, role: str, limit: int) -> list[list[Completion]]:
-    """The replies of a role in each finished episode that has no score by a metric, of at most `limit` episodes."""
+    """Return a role's replies in each finished episode without a score by the metric, for at most `limit` episodes."""
     query = (
         select(EpisodeRow.id)
         .where(
@@ -78,7 +78,7 @@ def votes_without_score(connection: Connection, job: str, metric: str, role: str
 
 
 def sum_calls(connection: Connection, job: str, role: str) -> RoleCalls:
-    """Sums over a role's calls in a job."""
+    """Return the sums over a role's calls in a job."""
     columns = (CompletionRow.retries, CompletionRow.prompt_tokens, CompletionRow.completion_tokens)
     row = connection.execute(
         select(func.count(), *(func.coalesce(func.sum(column), 0) for column in columns))
@@ -90,7 +90,7 @@ def sum_calls(connection: Connection, job: str, role: str) -> RoleCalls:
 
 
 def list_labelled_scores(connection: Connection, job: str, metric: str) -> list[LabelledScore]:
-    """The episodes of a job that people labelled as a whole and that have a score by a metric."""
+    """Return the episodes of a job that have a score by the metric and a person's label of the whole episode."""
     labels: dict[int, dict[str, str]] = defaultdict(dict)
     rows = connection.execute(
         select(Label.episode, Label.labeller, Label.value)

@@ -1,4 +1,4 @@
-"""The texts in a job's column `waiting` that code reads."""
+"""Reasons of a wait, in the column `waiting` of a job, that code recognises by their text."""
 
 from __future__ import annotations
 

@@ -35,6 +35,6 @@ def note_action(connection: Connection, person: str, action: str, target: str, d
 
 
 def list_actions(connection: Connection, limit: int, before: int = 0) -> list[Any]:
-    """Return the newest actions, the newest first; `before`: an action's id, only earlier ones are returned."""
+    """Return the newest actions, newest first. `before`: the id of an action; only earlier actions are returned."""
     query = select(WebAction.__table__).order_by(WebAction.id.desc()).limit(limit)
     return list(connection.execute(query.where(WebAction.id < before) if before else query))

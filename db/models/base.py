@@ -53,13 +53,15 @@ class Base(SQLModel):
 
 
 def partial_index(name: str, *columns: str, where: str) -> Index:
-    """An index of the rows for which a condition holds."""
+    """Return an index of the rows for which the SQL condition `where` holds."""
     return Index(name, *columns, sqlite_where=text(where), info={"where": where})
 
 
 def add_conditions(metadata: MetaData) -> None:
-    """Add the conditions of partial indexes for PostgreSQL. Only migrations need them, and they import the dialect with
-    all its drivers."""
+    """Add the conditions of partial indexes for PostgreSQL.
+
+    Only migrations call this: it imports PostgreSQL's dialect with all its drivers, which takes time.
+    """
     for table in metadata.tables.values():
         for index in table.indexes:
             if where := index.info.get("where"):
@@ -71,7 +73,7 @@ def key() -> Any:
 
 
 def refers(target: str, **options: Any) -> Any:
-    """A column with the key of another table's row. A row is deleted with the row that it refers to."""
+    """Return a column with the key of another table's row. Deleting that row also deletes the rows that refer to it."""
     primary = options.pop("primary_key", False)
     column = Column(Key, ForeignKey(target, ondelete="CASCADE"), primary_key=primary, nullable=False, **options)
     return Field(sa_column=column)

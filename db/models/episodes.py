@@ -42,7 +42,7 @@ class EpisodeRow(Base, table=True):
 
 
 class EndingHistory(Base, table=True):
-    """An ending that was taken back, with its judgements: the episode was pending again (`lumos resume`)."""
+    """An ending that was taken back (`lumos resume`), with its judgements. The episode then continued."""
 
     __tablename__ = "ending_history"
     episode: Mapped[int] = refers("episode.id", primary_key=True, autoincrement=False)
@@ -58,7 +58,7 @@ class EndingHistory(Base, table=True):
 
 
 class Attempt(Base, table=True):
-    """One journal of an episode; the next begins only when replay does not match the code."""
+    """One journal of an episode. A new attempt begins only when replay finds that the code yields other commands."""
 
     __tablename__ = "attempt"
     episode: Mapped[int] = refers("episode.id", primary_key=True, autoincrement=False)

@@ -12,7 +12,7 @@ from db.states import ItemState, JobState
 
 
 class Dataset(Base, table=True):
-    """The rows of one benchmark file, by content. Any worker on any machine finds them here."""
+    """The rows of one benchmark file, stored so that every worker on any machine can read them. The key is a digest."""
 
     __tablename__ = "dataset"
     digest: Mapped[str] = Field(primary_key=True)  # sha256 of the rows in order
@@ -43,7 +43,7 @@ class TaskRow(Base, table=True):
 
 
 class JobRow(Base, table=True):
-    """A frozen request. `digest` identifies its content, so that submitting the same request finds this row."""
+    """A job: its request, which never changes, and its state. Submitting an equal request finds the row by `digest`."""
 
     __tablename__ = "job"
     __table_args__ = (Index("job_digest_index", "digest"),)
@@ -112,7 +112,7 @@ class JobEndpoint(Base, table=True):
 
 
 class Item(Base, table=True):
-    """One piece of a job's work."""
+    """One unit of a job's work: an episode, a training window or a row."""
 
     __tablename__ = "item"
     __table_args__ = (

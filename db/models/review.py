@@ -22,7 +22,7 @@ class Audit(Base, table=True):
 
 
 class Scoring(Base, table=True):
-    """A scorer that was run on a job's stored episodes: which code gave the scores of this metric and version."""
+    """A scorer that was run on a job's stored episodes, with the digest of its code, by metric and version."""
 
     __tablename__ = "scoring"
     job: Mapped[str] = Field(
@@ -37,7 +37,7 @@ class Scoring(Base, table=True):
 
 
 class AuditSample(Base, table=True):
-    """One drawn episode."""
+    """One episode of an audit's sample. `place` is its number in the audit."""
 
     __tablename__ = "audit_sample"
     __table_args__ = (partial_index("audit_sample_left_index", "audit", "place", where="labels_left > 0"),)

@@ -13,7 +13,7 @@ _IS_EMPTY = text("reply = ''")
 
 
 class StepKey(Base):
-    """The key of a step: position and branch are unique within an attempt."""
+    """The columns that identify a step: each position and branch of an attempt has one step. `command` is a digest."""
 
     episode: Mapped[int] = Field(sa_type=Key, primary_key=True, foreign_key="episode.id", ondelete="CASCADE")
     attempt: Mapped[int] = Field(primary_key=True)
@@ -23,7 +23,7 @@ class StepKey(Base):
 
 
 class TreeKey(StepKey):
-    """The key of a step that may be part of a tree."""
+    """The columns that identify a step that may be part of a tree. `parent` is the position of the preceding step."""
 
     # position of the step it comes after, -1 at the root; null: no tree
     parent: Mapped[int | None] = Field(default=None)
@@ -38,10 +38,10 @@ class SubgoalRow(StepKey, table=True):
 
 
 class CompletionRow(TreeKey, table=True):
-    """One model call. The prompt is a start followed by `delta`.
+    """One model call. Its prompt is an earlier text followed by `delta`.
 
-    The start is the text with the digest `prefix`, or the prompt of the completion at `base`. `delta` does not contain
-    the task's question: it is inserted at character `question_at`.
+    The earlier text is the text block with the digest `prefix`, or the prompt of the completion at position `base`. The
+    task's question is not in `delta`: reading inserts it at character `question_at`.
     """
 
     __tablename__ = "completion"
@@ -73,7 +73,7 @@ class CompletionRow(TreeKey, table=True):
 
 
 class ExecutionRow(TreeKey, table=True):
-    """One action and what happened when it ran."""
+    """One action and its result."""
 
     __tablename__ = "execution"
     variables: Mapped[Any] = json()
@@ -90,7 +90,7 @@ class ExecutionRow(TreeKey, table=True):
 
 
 class ToolCallRow(StepKey, table=True):
-    """An action's call of an external tool, and the tool's answer, which a replay uses."""
+    """An action's call of an external tool, and the tool's answer. A replay uses this answer."""
 
     __tablename__ = "tool_call"
     __table_args__ = (Index("tool_call_command_index", "command"),)
@@ -108,7 +108,7 @@ class ToolCallRow(StepKey, table=True):
 
 
 class Approval(StepKey, table=True):
-    """A plan that a person is asked to approve: the only step that is stored before its result, the person's answer."""
+    """A plan that a person is asked to approve. It is stored at once, and the person's answer, its result, later."""
 
     __tablename__ = "approval"
     shown: Mapped[str] = long_text()
@@ -138,7 +138,7 @@ class EpisodeArtifact(Base, table=True):
 
 
 class DatasetArtifact(Base, table=True):
-    """An artifact that the tasks of a dataset name. It is written before the dataset is."""
+    """An artifact that the tasks of a dataset name. This row is written before the dataset's row."""
 
     __tablename__ = "dataset_artifact"
     __table_args__ = (Index("dataset_artifact_digest_index", "digest"),)
@@ -147,7 +147,7 @@ class DatasetArtifact(Base, table=True):
 
 
 class TextBlock(Base, table=True):
-    """A long text, or one that many prompts begin with, stored once and compressed (db/text_blocks.py)."""
+    """A long text, or a text that many prompts begin with, stored once and compressed (db/text_blocks.py)."""
 
     __tablename__ = "text_block"
     digest: Mapped[str] = Field(primary_key=True)

@@ -1,8 +1,8 @@
 """The tables of sums over a job's ended items, kept in the transaction that ends an item (db/sums.py).
 
-Each row belongs to one worker session, so that no two processes ever wait for the same row. Session 0 has the changes
-of people and the dispatcher: cancelled items, endings taken back. A figure of a job is the sum over its sessions. Rows
-may be negative or zero, because a process may take back endings of another session.
+Each row belongs to one worker session, so that two processes never wait for the same row. Session 0 has the changes of
+people and the dispatcher, such as cancelled items. A figure of a job is the sum over all sessions. A row may be
+negative or zero, because a session may take back endings that another session has counted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _count() -> Any:
 
 
 class ItemSum(Base, table=True):
-    """Ended items by state and, of episodes, by ending and shape. Columns beside the key are sums over them."""
+    """Sums over ended items by state. Episodes are also divided by ending, number of subgoals and number of replies."""
 
     __tablename__ = "item_sum"
     job: Mapped[str] = _job()
@@ -46,7 +46,7 @@ class ItemSum(Base, table=True):
 
 
 class CallSum(Base, table=True):
-    """Model calls of finished episodes, of the accepted attempt, by role; seconds by phase (records.Completion)."""
+    """Model calls in the accepted attempts of finished episodes, by role. Seconds are by phase (records.Completion)."""
 
     __tablename__ = "call_sum"
     job: Mapped[str] = _job()
@@ -73,7 +73,7 @@ class ScoreSum(Base, table=True):
 
 
 class VersionSum(Base, table=True):
-    """Finished episodes by the code that began their accepted attempt, and by the head of each role's prompts."""
+    """Finished episodes by version of the code (role '') or of a role's prompts, for their accepted attempts."""
 
     __tablename__ = "version_sum"
     job: Mapped[str] = _job()

@@ -11,7 +11,7 @@ from db.models.base import Base, Key, Mapped, instant, json, key, refers
 
 
 class TrainingStepRow(Base, table=True):
-    """One optimizer step of a fit. It is written when its item is accepted, so a lost window has no rows."""
+    """One optimizer step of a fit. It is written when its item ends, so a window that was interrupted has no rows."""
 
     __tablename__ = "training_step"
     job: Mapped[str] = Field(
@@ -28,7 +28,7 @@ class TrainingStepRow(Base, table=True):
 
 
 class FeedbackStepRow(Base, table=True):
-    """The rewards that one optimizer step learnt from. It is written with the step's row, when its item is accepted."""
+    """The rewards from which one optimizer step learnt. It is written together with the row of that step."""
 
     __tablename__ = "feedback_step"
     job: Mapped[str] = Field(
@@ -48,7 +48,7 @@ class FeedbackStepRow(Base, table=True):
 
 
 class ModelRow(Base, table=True):
-    """A model folder or an adapter: what it was made from, and where its files were written."""
+    """A model or an adapter that a job has written: the path of its files, and what it was made from."""
 
     __tablename__ = "model"
     __table_args__ = (UniqueConstraint("item", "path"),)

@@ -11,7 +11,7 @@ from db.models.base import Base, Mapped, instant, json, key, long_text, refers
 
 
 class WorkerSessionRow(Base, table=True):
-    """A worker process's presence. Its row is the fence: every write of the process locks it first."""
+    """A worker process that runs or ran. The row is its fence: each write transaction of the process locks it first."""
 
     __tablename__ = "worker_session"
     id: Mapped[int] = key()
@@ -27,7 +27,7 @@ class WorkerSessionRow(Base, table=True):
 
 
 class Heartbeat(Base, table=True):
-    """A process's sign of life. It is not in the session's row, so that it never waits for a write with the fence."""
+    """The time of a process's latest report. It has its own table: write transactions lock the session's row."""
 
     __tablename__ = "heartbeat"
     session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
@@ -36,9 +36,9 @@ class Heartbeat(Base, table=True):
 
 
 class EndpointCap(Base, table=True):
-    """The requests that an endpoint may have in flight, over all workers. Endpoints without a row have no cap.
+    """How many requests an endpoint may have in flight, over all workers. An endpoint without a row has no cap.
 
-    A cap that a person set replaces the number that the endpoint's servers state.
+    A cap that a person has set replaces the number that the endpoint's servers state.
     """
 
     __tablename__ = "endpoint_cap"

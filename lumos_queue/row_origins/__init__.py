@@ -1,1 +1,1 @@
-"""Whether the rows of a job are those of a published file."""
+"""Find whether the rows of a job are those of a published file."""

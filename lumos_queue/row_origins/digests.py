@@ -1,4 +1,4 @@
-"""Digests of datasets whose rows are known; for jobs that were stored before files were hashed, this is all.
+"""Digests of datasets whose rows are known. They identify the rows of jobs that have no digest of their data file.
 
 tests/unit/test_row_digests.py computes them again. A digest stays in the table when a reader or a generator changes,
 because earlier jobs have it.

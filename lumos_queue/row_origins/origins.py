@@ -1,4 +1,4 @@
-"""Whether a job's rows are the published rows: only then can its figure be compared with that of a paper.
+"""Find whether a job's rows are the published rows. If not, its figure cannot be compared with a paper's figure.
 
 docs/benchmarks.md, "Verified rows", explains the states.
 """
@@ -23,7 +23,7 @@ STATED_REMARK = "rows stated to be the published ones"
 
 
 class RowState(StrEnum):
-    """The origin of a job's rows, as far as it is known."""
+    """What is known about the origin of a job's rows."""
 
     VERIFIED = "verified"  #: rows of the published file, or rows that this project's generator made
     STATED = "stated"  #: a person stated with --published that they are the published rows
@@ -58,7 +58,7 @@ class RowOrigin:
 
     @property
     def text(self) -> str:
-        """The origin as text: `verified, the first 100 of 1,319 (gsm8k/test.jsonl)`."""
+        """Return the origin as text: `verified, the first 100 of 1,319 (gsm8k/test.jsonl)`."""
         text = _TEXTS.get(self.state, str(self.state))
         if self.first:
             text += f", the first {self.first:,} of {self.rows:,}"
@@ -81,7 +81,7 @@ def read_row_origins(connection: Connection, jobs: Iterable[Any]) -> dict[str, R
 
 
 def origin_of(job: Any, stored_origin: StoredOrigin | None) -> RowOrigin:
-    """Return the origin of a job's rows; `stored_origin` is what the database has about its dataset."""
+    """Return the origin of a job's rows. `stored_origin`: the stored facts about its dataset, if there are any."""
     request: Mapping[str, Any] = job.spec.get("infer", job.spec)
     rows, limit = stored_origin.rows if stored_origin else 0, request.get("limit", 0)
     first = limit if isinstance(limit, int) and 0 < limit < rows else 0
@@ -105,12 +105,12 @@ def _state_of(job: Any, file_name: str, is_stated: bool) -> RowState:
 
 
 def _is_of_plugin(job: Any) -> bool:
-    """Return whether the job's benchmark is of a plug-in, or of a module, as jobs older than plug-ins name it."""
+    """Return whether the job's benchmark is from a plug-in. Jobs older than plug-ins name a module instead."""
     return "." in job.benchmark or any(plugin.get("group") == "benchmarks" for plugin in job.plugins or ())
 
 
 def find_published_rows(dataset: str, split: str, stored_origin: StoredOrigin | None) -> str:
-    """Return the public file that has the dataset's rows of that split, or `generated`; '' where it is not known."""
+    """Return the public file that has these rows of the split, or `generated` for generated rows; '' if unknown."""
     origin = ROW_DIGESTS.get(dataset)
     if origin is None and stored_origin is not None:
         origin = stored_origin.published, stored_origin.split
