@@ -46,7 +46,7 @@ billiard.pool.GUARANTEE_MESSAGE_CONSUMPTION_RETRY_LIMIT = 20
 
 
 class Loader(AppLoader):
-    """Celery's loader, which here never imports modules of the current folder."""
+    """Celery's loader, changed so that it never imports modules of the current folder."""
 
     def import_from_cwd(
         self, module: str, imp: Callable[..., ModuleType] | None = None, package: str | None = None

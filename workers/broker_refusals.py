@@ -27,7 +27,7 @@ _LOGGERS = (
 
 
 def find_refusal(error: BaseException | None) -> str:
-    """Return the broker's reason from a refusal or its causes; '' for any other error."""
+    """Return the broker's reason if the error, or one of its causes, is a refusal of the broker; otherwise ''."""
     for _ in range(5):
         if error is None:
             break
@@ -38,9 +38,9 @@ def find_refusal(error: BaseException | None) -> str:
 
 
 class OncePerMinute(logging.Filter):
-    """Drops lines about a refusal that repeat a line of the last minute, and the traceback of the first line.
+    """Filters log lines about refusals: it drops lines that repeat a line of the last minute, and all tracebacks.
 
-    Lines about reconnections are limited likewise: a client of a refusing broker reconnects each second.
+    Lines about reconnections are limited in the same way: a client of a refusing broker reconnects each second.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -64,7 +64,7 @@ class OncePerMinute(logging.Filter):
 
 
 def _find_error(record: logging.LogRecord) -> BaseException | None:
-    """The error that a record reports: as its traceback, or among its arguments."""
+    """Return the error that a log record reports, by its traceback or as one of its arguments."""
     if isinstance(record.exc_info, tuple) and record.exc_info[1]:
         return record.exc_info[1]
     values = record.args if isinstance(record.args, tuple) else ()

@@ -19,10 +19,10 @@ from workers.session import WorkerSession
 
 
 class WorkerContext:
-    """The database and the session of a process, opened on first use: a process that is forked later opens its own."""
+    """The database and the worker session of a process. They open at their first use: a forked child opens its own."""
 
     def __init__(self, settings: Settings, pools: Sequence[str] = POOLS, on_hang: OnHang = end_process):
-        """`on_hang`: called from another thread when this process's work hangs for good, or continues after TERM."""
+        """`on_hang`: called from another thread if the work of this process hangs, or does not end after TERM."""
         self.settings = settings
         self.on_hang = on_hang
         self.pools = tuple(pools)  #: the pools that this process was started for
@@ -52,7 +52,7 @@ class WorkerContext:
 
     @property
     def session(self) -> WorkerSession:
-        """This process's worker session; a new session if the last was declared dead."""
+        """This process's worker session. If the last session was lost, this is a new session."""
         with self._open_lock:
             if self._session is None or self._session.lost:
                 if self._session:
@@ -75,7 +75,7 @@ class WorkerContext:
 
     @property
     def is_present(self) -> bool:
-        """Whether this process has a session that is alive, or that a slice still works in."""
+        """Whether this process has a worker session that is not lost, or in which a slice still works."""
         session = self._session
         return session is not None and (session.working or not session.lost)
 
@@ -86,8 +86,9 @@ class WorkerContext:
             session.close()
 
     def give_up_session(self) -> None:
-        """End the worker session of a loop that hangs. If the database answers, the items of the session are pending
-        again.
+        """End the worker session of a process whose event loop hangs.
+
+        If the database answers, the items of the session are pending again.
         """
         if session := self._session:
             session.give_up()

@@ -1,7 +1,7 @@
 """The dispatcher looks for pending items and runs slices on them, without waiting for a message.
 
-Beside Celery, it limits the cost of a lost message or a dead broker to seconds. In the embedded default it is the
-whole deployment, in the process that submitted the job.
+With Celery, it runs beside the workers, so that a lost message or a dead broker costs only seconds. Without a broker,
+the process that submitted the job runs a dispatcher, and no other process is needed.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
 
 
 class Dispatcher:
-    """Runs one slice at a time, of any job in `pools`, or of the job `only` until none of its items is pending.
+    """Runs one slice at a time: of any job in `pools`, or of the job `only` until that job has ended.
 
-    Jobs that `only` waits for are run, too. After the process has found no GPU, it runs no jobs of the pool `gpu`.
+    A job for which `only` waits is run, too. After the process has found no GPU, it runs no jobs of the pool `gpu`.
     """
 
     def __init__(self, worker: WorkerContext, pools: Sequence[str], only: str | None = None, patience: float = 0.0):
-        """`patience`: seconds for which a new job is left to other processes."""
+        """`patience`: for so many seconds after the submission of a job, only other processes work on it."""
         self.worker, self.pools, self.only, self.patience = worker, pools, only, patience
         self._last_job = ""  # the job of the last slice: other jobs have their turn first
         self._notification_time = time.monotonic()
 
     def run(self, stop: Callable[[], bool]) -> None:
-        """Run slices until `stop` returns True; with `only`, until that job has ended. Waits in database outages."""
+        """Run slices until `stop` returns True or the job `only` has ended. If the database fails, try again later."""
         idle = 0
         while not stop():
             try:
@@ -83,7 +83,7 @@ class Dispatcher:
                 self._sleep(stop, self.worker.settings.poll_seconds * min(1 + idle / 4, 3) * random.uniform(0.5, 1.0))
 
     def _look_and_work(self, stop: Callable[[], bool]) -> bool:
-        """Finish jobs without remaining items, and run a slice if a job is due; returns whether a slice ran."""
+        """Finish jobs that have no remaining items, and run a slice if a job is due; return whether a slice ran."""
         database = self.worker.database
         # First, because items of dead processes are not due until these are declared dead.
         self.worker.session.reap()
@@ -106,7 +106,7 @@ class Dispatcher:
         return True
 
     def _run_slice(self, only: str, job: str, stop: Callable[[], bool]) -> None:
-        """Run a slice of `only`, or of a job that it waits for. The slice ends when `only` is stopped."""
+        """Run a slice of `job`, which is `only` or a job that it waits for. The slice ends if `only` is stopped."""
         session = self.worker.session
         session.work_on(only)
 

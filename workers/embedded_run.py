@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 
 
 class EmbeddedRun:
-    """One job that a thread of this process runs. To drain: items in flight may end, the others stay pending.
+    """A job that a thread of this process runs. To drain means: items in flight may end, others stay pending.
 
-    The caller starts a Watchdog beside it, if this process needs one.
+    If this process needs a Watchdog, the caller starts it.
     """
 
     def __init__(self, settings: Settings, job: str, ends_process: bool = True):
-        """`ends_process`: whether a run that hangs ends this process; in a third-party program it is abandoned."""
+        """`ends_process`: whether a run that hangs ends this process, or is abandoned, as in a user's program."""
         self.job = job
         self.context = WorkerContext(settings, on_hang=end_process if ends_process else self.abandon)
         self.stop = threading.Event()  #: set to drain because the process ends: by force if it takes too long
@@ -46,7 +46,7 @@ class EmbeddedRun:
         return self
 
     def go_on(self) -> bool:
-        """Make the thread look at the resumed job again before it ends; returns False when that is too late."""
+        """Make the thread look at the resumed job once more before it ends; return False if the thread is ending."""
         with self._ending:
             if self._has_ended or self._is_stopping():
                 return False
@@ -61,9 +61,9 @@ class EmbeddedRun:
             self.thread.join()
 
     def abandon(self, problem: str) -> None:
-        """Abandon the thread, which hangs: its items are pending again, and `failure` is set for the waiting caller.
+        """Abandon the thread, which hangs: its items are pending again, and `failure` has the reason for the caller.
 
-        Called from another thread. If the thread runs again, it writes nothing and ends.
+        Another thread calls this. If the hanging thread continues later, it writes nothing and ends.
         """
         with self._ending:
             self._has_ended = True
@@ -113,7 +113,7 @@ class EmbeddedRun:
 
 @contextmanager
 def _quiet_outage_logs() -> Iterator[None]:
-    """Mute this thread's log lines about outages: the waiting caller shows them."""
+    """Suppress this thread's log lines about outages, because the waiting caller prints the outages."""
     thread = threading.get_ident()
 
     def is_loud(record: logging.LogRecord) -> bool:

@@ -1,7 +1,7 @@
-"""The event loop of a slice: uvloop, and a garbage collector that ignores earlier objects (in a worker: of its parent).
+"""Run the event loop of a slice: uvloop, with a garbage collector that ignores objects made before the slice.
 
-Collections took 9 to 15 % of a slice's CPU time: each full collection visits all imported objects, which are never
-garbage. docs/performance.md has the savings of both.
+Without this, collections took 9 to 15 % of a slice's CPU time: each full collection visits all objects of imported
+modules, which are never garbage. docs/performance.md states what uvloop and the collector save.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ THRESHOLDS = (20_000, 20, 50)
 
 
 def run_on_loop(main: Coroutine[Any, Any, T]) -> T:
-    """Run `main` to its end on a new loop; returns its value, or raises its error."""
+    """Run the coroutine `main` on a new event loop; return its value, or raise its error."""
     before = gc.get_threshold()
     # A forked worker shares frozen objects with its siblings. They stay frozen: a collection would copy their pages.
     is_frozen = gc.get_freeze_count() > 0

@@ -26,7 +26,7 @@ METRICS_SECONDS = 10.0  #: limit of a read of metrics, which is also the limit o
 
 
 class GuardedMetrics(Metrics):
-    """`/metrics` with the login of Flower's other pages. Flower's own handler requires no login."""
+    """The page `/metrics`, with the same login as Flower's other pages. Flower's own handler requires no login."""
 
     async def get(self) -> None:
         if not self.current_user:  # raises 401 itself where the login is one of basic authentication
@@ -76,7 +76,7 @@ def set_up_flower(settings: Settings) -> None:
 
 
 def _replace(handler: Any, replacements: Mapping[Any, type[web.RequestHandler]]) -> Any:
-    """Replace Flower's handler of an address by ours, if there is a replacement."""
+    """Return our handler for an address of Flower, or Flower's `handler` if `replacements` has none."""
     if isinstance(handler, URLSpec):
         replacement = replacements.get(handler.handler_class)
         return URLSpec(handler.regex.pattern, replacement, handler.kwargs, handler.name) if replacement else handler

@@ -1,4 +1,4 @@
-"""How Flower shows a slice: a description of its job instead of the id, and its result. Flower escapes these texts."""
+"""Describe a slice for Flower by its job's description, instead of the id, and by its result. Flower escapes texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _QUOTED = re.compile(r"(['\"])(.*)\1", re.DOTALL)
 
 
 class JobWords:
-    """Descriptions of jobs by id, loaded once, in a thread: Flower's event loop must not wait for a database."""
+    """Descriptions of jobs by id. A thread loads each once: Flower's event loop must not wait for a database."""
 
     def __init__(self, settings: Settings):
         self._settings = settings
@@ -36,7 +36,7 @@ class JobWords:
         self._database: Database | None = None
 
     def find(self, job: str) -> tuple[str, str]:
-        """Return the job's description, and its id and size; empty texts for a missing job, or before it is loaded."""
+        """Return (description, id and size) of the job; both are '' if the job is missing or not loaded."""
         with self._lock:
             if (description := self._descriptions.get(job)) is not None:
                 return description

@@ -1,4 +1,4 @@
-"""The GPUs that this process can use. A child process asks torch, so that a worker never initialises CUDA."""
+"""Find the GPUs that this process can use. A child process asks torch, so that a worker never initialises CUDA."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def find_gpus(folder: Path) -> Gpus:
 
 
 def share_answer() -> None:
-    """Forget the answer, and share the next answer with all processes that this process forks afterwards."""
+    """Forget the known GPUs, and share the next answer with all processes that this process forks afterwards."""
     global _answer
     _answer = mmap.mmap(-1, _OFFSET + _FORMAT.size)
 
@@ -51,7 +51,7 @@ def share_answer() -> None:
 def ask_torch(folder: Path) -> Gpus:
     """Ask torch for GPUs, in a child process that starts in `folder`.
 
-    Returns no GPUs if torch is not installed, or the process fails or takes longer than 60 s: the log has the reason.
+    Return no GPUs if torch is not installed, or if the process fails or takes longer than 60 s. A failure is logged.
     """
     try:
         memories = _run_child(folder)
@@ -66,7 +66,7 @@ def ask_torch(folder: Path) -> Gpus:
 
 
 def _run_child(folder: Path) -> list[int]:
-    """Return the MiB of each GPU. Raises OSError, ValueError or SubprocessError when the child does not answer so."""
+    """Return the memory of each GPU in MiB. Raises OSError, ValueError or SubprocessError if the child fails."""
     command = [sys.executable, "-P", "-c", _CODE]
     child = subprocess.run(
         command,

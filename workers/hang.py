@@ -1,6 +1,6 @@
 """End a process of `lumos` that hangs, so that another process replaces it.
 
-A program that calls the Python API must not be ended: it passes another function (EmbeddedRun.abandon).
+A program that calls the Python API must not be ended, so there `EmbeddedRun.abandon` is called instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def end_process(problem: str) -> None:
-    """End this process at once, whatever its threads do."""
+    """Log the problem, and end this process at once, without waiting for its threads."""
     log.critical("%s: this process ends", problem)
     logging.shutdown()
     os._exit(HUNG)

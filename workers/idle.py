@@ -9,7 +9,7 @@ NOTHING_DUE = "nothing was due"
 
 
 def describe_idle(database: Database, job: str) -> str:
-    """Return a text for an open job without due items, with the reason of failures if items wait for their next try."""
+    """Return why an open job has no due items, with the reason of failures if items wait for another try."""
     with database.engine.connect() as connection:
         failures = read_retry_reason(connection, [job]).get(job)
     return f"{NOTHING_DUE}: {describe_retry_reason(failures)}" if failures else NOTHING_DUE

@@ -26,19 +26,19 @@ MAX_CLAIMS = 3  #: of an item without a task that meets an internal error each t
 
 
 class ItemRunner:
-    """Runs items of one job. Their steps go into `buffer`, from which the slice's commits take them."""
+    """Runs items of one job. Steps of the items go into `buffer`, and the slice's commits take them from there."""
 
     def __init__(self, job: Job, context: Any, buffer: Buffer, code_version: str):
-        """`context`: the object that the job opened."""
+        """`context`: the object that `job.open` has opened for the slice."""
         self._job, self._context, self._buffer, self._code_version = job, context, buffer, code_version
         self._heads = job.prompt_prefixes()
         self._faults: set[str] = set()  # those in the log
 
     async def run(self, item: ClaimedItem) -> FinishedItem:
-        """Run the item from its last recorded step.
+        """Run the item to its end, from its last recorded step on.
 
-        Raises InfrastructureError when the item will be retried. For an item without a task, it also raises SpecError
-        when the job cannot continue, and NeedsAttention when a person has to act first.
+        Raises InfrastructureError when the item will be retried. For an item without a task, also raises SpecError when
+        the job cannot continue, and NeedsAttention when a person has to act first.
         """
         start = time.monotonic()
         journal = self._journal(item, item.attempt, item.code_version)
@@ -99,5 +99,5 @@ class ItemRunner:
 
 
 def stop_for(item: ClaimedItem, state: JobState, reason: str) -> JobStop:
-    """Return a stop of the item's job, with the reason as one line."""
+    """Return the request to stop the item's job, with the number of the item and the reason as one line."""
     return JobStop(state, f"item {item.ordinal}: {storable(' '.join(reason.split()))[0]}")

@@ -1,6 +1,6 @@
 """Metrics of a deployment for Prometheus, read from the database at each request (docs/monitoring.md).
 
-Labels are closed sets, or bounded: jobs only while they are open, endpoints only while workers use them.
+The number of labels is bounded: a job has labels only while it is open, an endpoint only while workers use it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_LABEL = 120  #: characters of an endpoint's address
 
 
 class DeploymentCollector(Collector):
-    """Collects the metrics of a deployment; only `lumos_database_up 0` if the database does not answer."""
+    """Collects the metrics of a deployment. If the database does not answer, there is only `lumos_database_up 0`."""
 
     def __init__(self, settings: Settings):
         self._settings = settings

@@ -21,8 +21,8 @@ MAX_SECONDS = 2.0  #: of a notification, whatever the broker does
 def notify_workers(settings: Settings, kind: str, job: str, items: int, pool: str = "") -> bool:
     """Announce `items` pending items of `job` to the workers of a pool.
 
-    Returns whether the broker accepted all messages in time. Takes at most MAX_SECONDS and never raises. `pool` is
-    only needed if it is not the usual pool of that kind.
+    Return whether the broker accepted all messages in time. The call takes at most MAX_SECONDS and never raises.
+    `pool`: of the job; '' means the usual pool of jobs of that kind.
     """
     if not settings.broker_url or items < 1:
         return False

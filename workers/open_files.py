@@ -11,14 +11,14 @@ FIXED = 100  #: database connections (three files each on SQLite), helper proces
 
 
 def files_needed(concurrency: int) -> int:
-    """Return the largest expected number of open files and connections of a process with `concurrency` episodes."""
+    """Return how many open files and connections a process that runs `concurrency` episodes at once may need."""
     return PER_EPISODE * concurrency + FIXED
 
 
 def allow_open_files(settings: Settings) -> str:
-    """Raise the limit of open files of this process, and of its children, to what it needs.
+    """Raise the limit of open files of this process, and of its later children, to the number that it may need.
 
-    Returns one line for a person if the system allows less, otherwise ''.
+    Return one line for a person if the system allows fewer files, otherwise ''.
     """
     min_limit = files_needed(settings.concurrency)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -25,7 +25,7 @@ class Outbox:
         return not (self.steps.size or self._finished_items or self._returned_items)
 
     def hold(self, item: ClaimedItem) -> None:
-        """Add an item that this slice holds until a commit ends it or gives it back."""
+        """Add an item that was claimed. This slice holds the item until a commit ends it or gives it back."""
         self._claims[item.id] = item.claim
 
     def finish(self, finished_item: FinishedItem) -> None:
@@ -46,18 +46,18 @@ class Outbox:
         self._returned_items += [ReturnedItem(item) for item in self._claims if item not in settled_ids]
 
     def take(self) -> Batch:
-        """Return all changes as one batch, and begin the next."""
+        """Remove and return all changes, as one batch. Later changes go into the next batch."""
         batch = Batch(dict(self._claims), *self.steps.take(), self._finished_items, self._returned_items)
         self._finished_items, self._returned_items = [], []
         return batch
 
     def confirm(self, batch: Batch) -> None:
-        """Release the items that a stored batch ended or gave back."""
+        """Note that the batch was stored: the slice no longer holds the items that the batch ended or gave back."""
         for report in (*batch.finished, *batch.given_back):
             self._claims.pop(report.item, None)
 
     def forget(self, items: Collection[int], contents: Contents) -> None:
-        """Drop all changes of these items. `contents` of the refused commit may not be stored."""
+        """Drop all changes of these items. `contents`: of the refused commit, which may not be stored."""
         self.steps.drop(items, contents)
         self._finished_items = [
             finished_item for finished_item in self._finished_items if finished_item.item not in items

@@ -19,7 +19,7 @@ class Patience:
         self._since: float | None = None  # start of the outage, or when an item was last answered
 
     def is_over(self, outage: EndpointDown | None, has_answers: bool) -> bool:
-        """Whether to give up. `has_answers`: whether an item was answered since the last call of this method."""
+        """Return whether to stop waiting. `has_answers`: whether an item was answered since the last call."""
         if outage is None or outage.status not in _FOR_A_PERSON:
             self._since = None
         elif self._since is None or has_answers:

@@ -1,4 +1,4 @@
-"""One value for each process, made at its first use."""
+"""A variable that has a separate value in each process, which is made at its first use."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ log = logging.getLogger(__name__)
 
 
 class Presence:
-    """Begins the process's session in a thread, and a new session if that is declared dead while the process is idle.
+    """Begins the process's session in a thread, and a new session if an idle process's session was declared dead.
 
-    A child of Celery must not wait for a database when it starts: Celery would treat it as hanging.
+    A child process of Celery must not wait for a database when it starts: Celery would treat it as hanging.
     """
 
     def __init__(self, worker: WorkerContext):
@@ -27,7 +27,7 @@ class Presence:
         self._thread.start()
 
     def close(self) -> None:
-        """Begin no further session. A thread that still waits for the database is not waited for."""
+        """Begin no further session. Return after at most a second, even if the thread still waits for the database."""
         self._stop.set()
         self._thread.join(timeout=1)
 

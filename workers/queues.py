@@ -23,9 +23,9 @@ def get_served_pools() -> tuple[str, ...]:
 
 
 def choose_queues(app: Celery, settings: Settings) -> None:
-    """Choose the queues to consume. The parent calls this before it forks, when its queues are known.
+    """Choose the queues to consume. Celery's parent process calls this when its queues are known, before it forks.
 
-    A worker of the pool gpu alone asks torch for GPUs, which takes up to 60 s, and consumes nothing if there are none.
+    A worker that serves only the pool gpu asks torch for GPUs, which takes up to 60 s; without one it consumes nothing.
     Raises SpecError when processes cannot start in a folder of LUMOS_HOME.
     """
     global _pools
@@ -37,7 +37,7 @@ def choose_queues(app: Celery, settings: Settings) -> None:
 
 
 def is_for_others(message: Message) -> bool:
-    """Whether a message announces a job of the pool gpu and this worker knows that it has no GPU."""
+    """Whether a message is for other workers: it announces a job of the pool gpu, and this worker has found no GPU."""
     gpus = get_known_gpus()
     return gpus is not None and not gpus.number and (message.delivery_info or {}).get("routing_key") == GPU_POOL
 

@@ -32,14 +32,14 @@ class RejectedMessageCounter:
         self._thread.start()
 
     def add(self, reason: str, detail: str, messages: int = 1) -> None:
-        """Count messages. `detail` may come from a stranger: it is truncated and made printable."""
+        """Add to the count of `reason`. `detail` may come from a stranger, so it is truncated and made printable."""
         line = "".join(character if character.isprintable() else "?" for character in detail[:MAX_DETAIL])
         with self._lock:
             self._counts[reason] = (self._counts.get(reason, (0, ""))[0] + messages, line)
         self._has_counts.set()
 
     def close(self) -> None:
-        """Write the remaining counts, if the database answers now."""
+        """Write the remaining counts. They are lost if the database does not answer now."""
         self._stop.set()
         self._has_counts.set()
         self._thread.join(timeout=5)
@@ -72,7 +72,7 @@ class RejectedMessageCounter:
         return True
 
     def _restore(self, counts: dict[str, tuple[int, str]]) -> None:
-        """Add the counts that were not written to the newer counts."""
+        """Add counts whose write has failed to the newer counts, so that they are written later."""
         with self._lock:
             for reason, (messages, latest) in counts.items():
                 new_messages, newer = self._counts.get(reason, (0, ""))

@@ -1,9 +1,9 @@
-"""Celery's control commands. Every program that can write to the broker can send them, so workers only read for them.
+"""Celery's control commands. Every program that can write to the broker can send them, so only harmless ones work.
 
-A worker answers the commands of a list, which only read. It refuses any other command, and any command that a package
-adds to Celery: the reply and the worker's log name it, and it is counted as a refused message. As for other messages
-(workers/validation.py), the size is checked first, and only JSON is decoded. A sender cannot choose a pattern, the
-address of an exchange, or a logical time.
+A worker answers the commands of a list, which only read. It refuses any other command, also those that a package adds
+to Celery. The reply and the worker's log name the refused command, and it is counted as a refused message. As for other
+messages (workers/validation.py), the size is checked first, and only JSON is decoded. A sender cannot choose a pattern,
+the address of an exchange, or a logical time.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def check_control_message(message: Message, reply_exchange: str) -> ControlReque
 
 
 def answer_control_request(request: ControlRequest, state: Any) -> object:
-    """Return the reply to a request, which is a refusal unless it is a reading command. `state`: Celery's argument."""
+    """Return the reply to a request, or a refusal of its command. `state`: Celery passes it to commands."""
     if own_command := _OWN_COMMANDS.get(request.command):
         command, names = own_command, ()
     elif request.command in _CELERY_COMMANDS:
@@ -109,7 +109,7 @@ def answer_control_request(request: ControlRequest, state: Any) -> object:
 
 
 def _read_stats(state: Any) -> dict[str, Any]:
-    """Celery's `stats`, without possible secrets."""
+    """Answer the command `stats` as Celery does, but without values that may be secret."""
     stats = state.consumer.controller.stats()
     for part in (stats, stats.get("consumer")):
         if isinstance(part, dict) and isinstance(broker := part.get("broker"), dict):
@@ -118,7 +118,7 @@ def _read_stats(state: Any) -> dict[str, Any]:
 
 
 def _read_conf(state: Any) -> object:
-    """Celery's `conf`: the configuration, without possible secrets."""
+    """Answer the command `conf` with Celery's configuration, without values that may be secret."""
     table = state.app.conf.table(with_defaults=False, censored=False)
     urls = {name: hide_secrets(str(value)) for name in _URLS if (value := table.pop(name, None))}
     settings = filter_hidden_settings(table) | urls
@@ -126,7 +126,7 @@ def _read_conf(state: Any) -> object:
 
 
 def _enable_events(state: Any) -> dict[str, str]:
-    """Flower sends this command every few seconds. Workers always send events, so it changes nothing."""
+    """Answer the command, which Flower sends every few seconds. It changes nothing: workers always send events."""
     return control.ok("task events already enabled")
 
 
@@ -139,7 +139,7 @@ READING_COMMANDS = tuple(sorted([*_CELERY_COMMANDS, *_OWN_COMMANDS]))
 
 
 class CheckedPidbox(Pidbox):
-    """Celery's mailbox of a worker, which gets checked messages only, and calls no writing command."""
+    """Celery's mailbox of a worker, changed so that it answers only checked messages with commands that read."""
 
     def start(self, c: Any) -> None:
         self.node.channel = c.connection.channel()

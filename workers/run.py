@@ -40,9 +40,9 @@ FAULT_SECONDS = 60.0  #: before the next slice of a job that met an internal err
 
 
 def try_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> SliceResult:
-    """Call `run_slice` in a process that must survive any job.
+    """Call `run_slice`, in a process that must survive the errors of any job.
 
-    After an internal error the process ends its worker session, so that its items are pending again at once.
+    After an internal error the job waits, and the worker session ends, so that its items are pending again at once.
     Raises DBAPIError or InfrastructureError when the database failed.
     """
     try:
@@ -59,10 +59,10 @@ def try_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> Slic
 
 
 def run_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> SliceResult:
-    """Run one slice of a job; returns its result.
+    """Run one slice of a job; return its result.
 
-    The event loop has its own thread, so that a shutdown, which raises SystemExit in the main thread at any
-    instruction, cannot interrupt a commit. An outage that stops the slice is kept in `worker.outage`.
+    The event loop has its own thread, so that a shutdown cannot interrupt a commit: a shutdown raises SystemExit in the
+    main thread, at any instruction. If an outage stops the slice, it is stored in `worker.outage`.
     """
     session = worker.session  # opened in the thread that owns the process
     result = SliceResult()
@@ -162,7 +162,7 @@ async def _slice(
 
 
 def _finish_job(database: Database, settings: Settings, job: str, result: SliceResult) -> None:
-    """End the job if no item remains, and notify the workers of the jobs that waited for it."""
+    """Finish the job if no item remains. Then notify the workers of the jobs that waited for this job."""
     state = finish_if_idle(database, job)
     if state in OPEN:
         if result.why == NOTHING_DUE and not (result.failures or result.failure):
@@ -175,7 +175,7 @@ def _finish_job(database: Database, settings: Settings, job: str, result: SliceR
 
 
 def _note_stop(database: Database, job: str, result: SliceResult) -> None:
-    """Note in the result why the job has failed, so that the slice counts as failed, or why it has paused by itself."""
+    """Write into the result why the job has paused by itself or has failed. If it failed, so did the slice."""
     with database.engine.connect() as connection:
         row = find_job(connection, job)
     if row is None or not (reason := stop_reason(row.state, row.waiting)):

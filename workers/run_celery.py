@@ -1,4 +1,4 @@
-"""The `celery` command with this project's app, run outside the current folder, whose modules Celery would import."""
+"""Run the `celery` command with this project's app in another folder: it would import modules of the current folder."""
 
 from __future__ import annotations
 

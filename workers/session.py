@@ -28,10 +28,10 @@ log = logging.getLogger(__name__)
 class WorkerSession:
     """Sends heartbeats from its own thread and connection, so that no slow episode or long commit delays them.
 
-    The heartbeat also transfers cancel, pause, the shares of endpoints' caps, and the GPUs of the process.
+    The reply to a heartbeat has the states of jobs, which may be cancelled or paused, and shares of endpoints' caps.
 
-    It is not sent while the event loop hangs, so that such a process loses its items. The session stops its
-    own process from writing (`lost`) when the last successful heartbeat *started* longer ago than `fence_seconds`.
+    While the event loop hangs, no heartbeat is sent, so that the process loses its items. The process may not write
+    (`lost`) if the last successful heartbeat *started* more than `fence_seconds` ago.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class WorkerSession:
 
     @property
     def lost(self) -> bool:
-        """Whether this process may no longer write."""
+        """Whether this process may no longer write: it was declared dead, or its last heartbeat is too old."""
         return self._is_lost or time.monotonic() - self._alive_at > self.settings.fence_seconds
 
     @property
@@ -71,7 +71,7 @@ class WorkerSession:
         return self._is_working
 
     def declare_lost(self) -> None:
-        """Note that the database has declared this process dead."""
+        """Forbid further writes in this session. The heartbeat's thread then ends the session in the database."""
         self._is_lost = True
 
     def work_on(self, job: str) -> None:
@@ -80,9 +80,9 @@ class WorkerSession:
         self._is_working = True
 
     def use(self, gates: Mapping[str, AdmissionControl]) -> None:
-        """Lease shares of these endpoints, by URL, now and with every heartbeat until `leave`.
+        """Lease shares of these endpoints' caps, now and with every heartbeat until `leave`. `gates`: by URL.
 
-        An endpoint that is new to this process begins with the pace that other processes have measured.
+        This process uses an endpoint that is new to it with the pace that other processes have measured.
         """
         self._gates = gates
         if not gates:
@@ -102,26 +102,26 @@ class WorkerSession:
         self._is_working = bool(self._jobs)
 
     def reap(self) -> None:
-        """Declare sessions dead that were silent for too long. Raises SQLAlchemyError."""
+        """Declare all sessions dead that were silent for too long. Raises SQLAlchemyError when the database fails."""
         with self._watch_lock:  # the heartbeat's thread calls this, and a dispatcher before it looks for work
             dead = reap(self.database, self.id, self._watch)
         for session in dead:
             log.warning("worker session %s was silent too long: its items are pending again", session)
 
     def mark_loop_alive(self) -> None:
-        """Note that the event loop runs. The loop calls this regularly."""
+        """Note that the event loop does not hang. A task of the loop calls this regularly."""
         self._loop_at = time.monotonic()
 
     def close(self) -> None:
-        """End the session. If the database does not answer, the session ends with its lease."""
+        """End the session. If the database does not answer, other processes declare it dead when its lease ends."""
         self._stop.set()
         self._thread.join(timeout=5)
         self._end()
 
     def give_up(self) -> None:
-        """End the session of a loop that hangs: this process writes no more, and its items are pending again.
+        """End the session because the event loop hangs. This process writes nothing more; its items are pending again.
 
-        The items count as those of a process that died, because any of them may be the hanging item.
+        The items are suspects, like those of a dead process, because any of them may be the item that hangs.
         """
         self._is_lost = True
         self._stop.set()
@@ -153,7 +153,7 @@ class WorkerSession:
                 log.warning("heartbeat failed: %s", reason(error))
 
     def _end(self, has_died: bool = False) -> bool:
-        """End the session in the database; returns whether that succeeded."""
+        """End the session in the database; return whether that succeeded."""
         if self._has_ended:
             return True
         try:

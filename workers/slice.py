@@ -46,7 +46,7 @@ IDLE_SECONDS = 0.5  #: between two searches for due items while a slice has noth
 
 
 class Slice:
-    """The work of one process on one job. It calls `should_end` repeatedly, which returns a `StopSignal`."""
+    """The work of one process on one job. The slice calls `should_end` repeatedly, which returns a `StopSignal`."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Slice:
         on_finish: Callable[[], None] = lambda: None,
         result: SliceResult | None = None,
     ):
-        """`row`: the job's row. `context`: what the job opened. `on_finish`: called for each item that ends."""
+        """`row`: the job's row. `context`: what `job.open` opened. `on_finish`: called when an item has ended."""
         self.result = result or SliceResult()  #: filled while it runs
         self.down: EndpointDown | None = None  #: the outage of an endpoint, if it stopped the slice
         self.awaited: WaitsForJob | None = None  #: the wait for another job, if it stopped the slice
@@ -219,7 +219,7 @@ class Slice:
         return list(commit_result.claimed)
 
     async def _drop(self, refusals: Collection[int], contents: Contents) -> None:
-        """Stop and forget items that the database has ended; nothing more of them is written."""
+        """Stop the items that a commit has ended because their rows were refused. Nothing more of them is written."""
         tasks = [self._tasks[item] for item in refusals if item in self._tasks]
         await _cancel(tasks)
         self._outbox.forget(refusals, contents)

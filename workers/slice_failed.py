@@ -1,7 +1,7 @@
-"""The Celery task of a slice that met an outage or an error ends as FAILURE, in one line.
+"""End the Celery task of a slice that met an outage or an error with the state FAILURE and one line of text.
 
-This is no error of the task: the job waits and a dispatcher finds it again. So the message is confirmed, and nothing is
-retried. There is no trace, either: the line names the failure.
+This is no error of the task: the job waits, and a dispatcher finds it again. So the message is confirmed, and Celery
+retries nothing. The log has no traceback: the line names the failure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class SliceFailed(Exception):
 
 
 class SliceRequest(Request):
-    """The request of a task in Celery's parent: reports a failed slice or a lost child without a trace."""
+    """A task's request in Celery's parent process. It reports a failed slice or lost child without a traceback."""
 
     def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> None:
         exc_info.exception = getattr(exc_info.exception, "exc", exc_info.exception)  # Celery's wrapper has no words
@@ -28,7 +28,7 @@ class SliceRequest(Request):
 
 
 class SliceTask(Task):
-    """The base of the four tasks."""
+    """The base class of the four Celery tasks."""
 
     abstract = True
     Request = f"{__name__}:SliceRequest"  # type: ignore[assignment]

@@ -22,11 +22,11 @@ class SliceResult:
     _reasons: dict[int, str] = field(default_factory=dict)  # of the items that failed, the latest
 
     def note_failure(self, item: int, reason: str) -> None:
-        """Note an item that failed because of infrastructure: it is pending again, or it ended with infra_error."""
+        """Add an item that failed because of infrastructure: it is pending again, or ended with infra_error."""
         self._reasons[item] = short_line(reason)
 
     def note_end(self, item: int, outcome: Outcome | None) -> None:
-        """Note an item that has ended; `outcome` is None for an item that is no episode."""
+        """Add an item that has ended. `outcome` is None if the item is no episode."""
         self.finished += 1
         if outcome is not None and outcome.ending == Ending.INFRA_ERROR:
             self._infra_errors += 1
@@ -34,12 +34,12 @@ class SliceResult:
 
     @property
     def failures(self) -> int:
-        """Items that failed at least once."""
+        """The number of items that failed at least once."""
         return len(self._reasons)
 
     @property
     def has_failed(self) -> bool:
-        """Whether a failure ended it, or each item that it tried has failed."""
+        """Whether a failure ended the slice, or all items that the slice has run have failed."""
         return bool(self.failure) or (self.failures > 0 and self.finished == self._infra_errors)
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class SliceResult:
         return f"{items}{self._describe_failed()}; stopped: {self.why}"
 
     def _describe_failed(self) -> str:
-        """Return the number of items that failed, and the most frequent reason."""
+        """Describe how many items failed, and the most frequent reason; '' if none failed."""
         if not self._reasons:
             return ""
         counts = Counter(map(alike_key, self._reasons.values()))

@@ -1,4 +1,4 @@
-"""Decide when a slice ends: the process has to stop, or it is another job's turn."""
+"""Decide when a slice ends: when the process has to stop, or when it is another job's turn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ShouldEnd = Callable[[], int]
 
 
 class StopPolicy:
-    """A `ShouldEnd` for one slice, which never waits."""
+    """The function `ShouldEnd` of one slice, as an object. A call never waits for the database."""
 
     def __init__(
         self,

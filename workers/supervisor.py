@@ -1,4 +1,4 @@
-"""Child processes of `lumos up`: started from a Procfile's lines, each with a log file, and ended with it."""
+"""Child processes of `lumos up`. Each line of a Procfile starts a child with its own log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _LINE = re.compile(r"([A-Za-z0-9_-]+):\s*(\S.*)")
 
 
 def read_procfile(file: Path) -> dict[str, list[str]]:
-    """Return each command line by name. Raises SpecError for a line that is not `name: command`, a comment or empty."""
+    """Return the command of each name, as a list of arguments. Comments and empty lines are skipped.
+
+    Raises SpecError for any other line that is not `name: command`.
+    """
     commands: dict[str, list[str]] = {}
     for number, line in enumerate(read_regular_text(file).splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
@@ -68,7 +71,7 @@ class Child:
 
     @property
     def exit_status(self) -> int | None:
-        """Its exit status after it has ended; negative for a signal."""
+        """The exit status of the process, or None while it runs; negative if a signal has ended it."""
         return self.process.poll() if self.process else None
 
     def may_start_again(self) -> bool:
@@ -81,7 +84,7 @@ class Child:
             self.process.terminate()
 
     def kill_group(self) -> None:
-        """Kill the remaining processes of its group."""
+        """Kill the remaining processes of the child's process group."""
         if self.process:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)

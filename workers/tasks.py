@@ -1,4 +1,4 @@
-"""The four Celery tasks. Each is named after a kind of job, and each runs a slice of one job.
+"""The four Celery tasks. Each has the name of a kind of job, and runs a slice of one job of that kind.
 
 Only Celery workers import this file.
 """
@@ -55,10 +55,11 @@ def evaluate(job: str) -> str:
 
 
 def serve_message(kind: str, job: str) -> str:
-    """Run a slice of a job, and send a message if more items are due. A message without an existing job is refused.
+    """Run a slice of the job that a message names, and send a message if more items are due.
 
-    Returns one line about the slice, which Flower shows. Raises SliceFailed when the slice met an outage or an internal
-    error; no message can cause another error, because the worker has to survive it.
+    Return one line about the slice, which Flower shows. A message that names no existing job is refused. Raises
+    SliceFailed when the slice met an outage or an internal error, and no other error: the worker must survive any
+    message.
     """
     worker = current_context()
     try:
@@ -97,7 +98,7 @@ def _describe_idle_job(database: Database, row: Row) -> str:
 
 
 def _job_of(database: Database, kind: str, job: str) -> Row | None:
-    """Return the row of the job that a message names; None if there is none of that kind: messages may be forged."""
+    """Return the row of the job that a message names, or None if no job of that kind exists: messages may be forged."""
     with database.engine.connect() as connection:
         return connection.execute(select(JobRow.__table__).where(JobRow.id == job, JobRow.kind == kind)).first()
 
@@ -125,5 +126,5 @@ def _child_ends(**_: object) -> None:
 
 
 def _should_stop() -> bool:
-    """Whether the parent has received TERM, or has ended and so sends no further message."""
+    """Whether this process should stop: Celery's parent process has received TERM, or has ended."""
     return draining() or (_parent != 0 and os.getppid() != _parent)

@@ -17,7 +17,7 @@ from workers.rejection_counter import get_rejection_counter
 
 
 class MalformedMessage(Exception):
-    """The problem of a message that was not decoded."""
+    """Raised, or stored with a message, when the message could not be decoded. The text is the problem."""
 
 
 def _error(problem: str) -> list[Any]:
@@ -29,7 +29,7 @@ def _error(problem: str) -> list[Any]:
 
 
 class RedisMessage(virtual.Message):
-    """A message with a complete envelope, whatever the element of the list is."""
+    """A message from Redis. Its envelope is always complete, even if the element of the list is no valid message."""
 
     def __init__(self, payload: Any, channel: Any = None, **options: Any):
         problem = _problem(payload)
@@ -89,7 +89,7 @@ class RedisTransport(redis.Transport):
 
 
 class RabbitMessage(pyamqp.Message):
-    """A message that is not decompressed, whatever its headers say."""
+    """A message from RabbitMQ. It is never decompressed, even if its headers name a compression."""
 
     def __init__(self, msg: Any, channel: Any = None, **options: Any):
         if "compression" in (msg.properties.get("application_headers") or {}):

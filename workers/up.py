@@ -163,7 +163,7 @@ def _watch(
 
 
 def _all_answer(children: list[Child], environment: dict[str, str], say: Say) -> bool:
-    """Whether all parts answer. A broker that refuses messages counts as answering: workers wait for it."""
+    """Whether all parts answer. A broker that refuses commands counts as answering, because workers wait for it."""
     from workers.app import make_app
 
     workers = [child for child in children if child.name.startswith("worker")]
@@ -198,7 +198,7 @@ def _announce(environment: dict[str, str], token: str, settings: Settings, home:
 
 
 def _lock(home: Path) -> IO[str]:
-    """Lock the folder. Raises SpecError when another deployment runs in it."""
+    """Lock the folder and return its lock file, which stays open. Raises SpecError if another deployment runs in it."""
     try:
         for folder in (home / "run", home / "logs"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -214,7 +214,7 @@ def _lock(home: Path) -> IO[str]:
 
 
 def _log(home: Path, name: str) -> Path:
-    """Empty the log of a child. Only this user can read it, because it may contain prompts and answers."""
+    """Empty the log of a child; return its path. Only this user can read it: it may contain prompts and answers."""
     file = home / "logs" / f"{name}.log"
     with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as log_file:
         os.fchmod(log_file.fileno(), 0o600)  # an existing file would keep its mode otherwise
@@ -260,7 +260,7 @@ def _find_bundled_redis() -> str | None:
 
 
 def _wait_for_broker(url: str, broker_children: list[Child]) -> None:
-    """Raises SpecError when the broker does not answer."""
+    """Wait until the broker answers. Raises SpecError if it does not answer in time."""
     from kombu.connection import Connection
 
     problem, until = "", time.monotonic() + (OWN_BROKER_SECONDS if broker_children else BROKER_SECONDS)
@@ -282,7 +282,7 @@ def _wait_for_broker(url: str, broker_children: list[Child]) -> None:
 
 
 def _migrate(settings: Settings) -> str:
-    """Migrate the database to this code's revision; returns its URL, with an absolute path."""
+    """Migrate the database to this code's revision; return the database's URL, with an absolute path."""
     from db.connection import open_database
     from db.migrate import upgrade
 

@@ -1,6 +1,6 @@
-"""Check a message before anything decodes it, because every program with access to the broker can write messages.
+"""Check each message before Celery decodes it, because every program with access to the broker can write messages.
 
-Celery's parent process checks each message here. A valid message is rebuilt from its checked parts for a child; other
+Celery's parent process does this. It rebuilds a valid message from the checked parts, for a child process. Other
 messages are acknowledged, dropped and counted. Only JSON is decoded, after a check of its size.
 """
 
@@ -39,11 +39,11 @@ _NOTHING_ELSE = dict.fromkeys(("callbacks", "errbacks", "chain", "chord"))
 
 
 class MessageRejected(Exception):
-    """Raised for a message that is not ours; its text is the reason, which is also the name of a count."""
+    """Raised for a message that lumos-queue has not sent. The text is the reason, and the name of a count."""
 
 
 def check_message(message: Message) -> str:
-    """Return the job id in a message. Raises MessageRejected."""
+    """Check a message; return the id of the job that it names. Raises MessageRejected if the message is not valid."""
     headers, body = message.headers, message.body
     if message.content_type != "application/json" or message.content_encoding not in ("utf-8", "utf8"):
         raise MessageRejected("not JSON")
@@ -82,10 +82,10 @@ def describe_message(message: Message) -> str:
 
 
 class CheckingConsumer(Consumer):
-    """Celery's consumer, which gets checked messages only.
+    """Celery's consumer, changed so that it passes on checked messages only.
 
-    Workers do not synchronize with each other (Celery's gossip and mingle), whatever their command lines say: anyone
-    with access to the broker could answer for a worker, and choose messages to be ignored.
+    Workers never synchronise with each other (Celery's gossip and mingle), even if the command line asks for this.
+    Otherwise anyone with access to the broker could pose as a worker, and make workers ignore messages.
     """
 
     class Blueprint(Consumer.Blueprint):
@@ -128,7 +128,7 @@ class CheckingConsumer(Consumer):
 
 
 def _wait_after_refusal(error: Exception) -> None:
-    """Wait before the next connection to a broker that refused. Ends with the worker."""
+    """Wait before the next connection to a broker that has refused. The wait ends when the worker shuts down."""
     until = time.monotonic() + WAIT_SECONDS * bool(find_refusal(error))
     while time.monotonic() < until:
         maybe_shutdown()

@@ -1,4 +1,4 @@
-"""A thread without a database connection that notices a silent database, and work that continues after TERM."""
+"""A thread that notices a silent database, and work that continues after TERM. It has no connection of the database."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ log = logging.getLogger(__name__)
 
 
 class Watchdog:
-    """Cuts connections that were silent for a lease, and calls `on_hang` when work continues after TERM."""
+    """Closes connections that were silent for a lease. Calls the worker's `on_hang` if work continues after TERM."""
 
     def __init__(self, worker: WorkerContext, stop: Callable[[], bool], over: threading.Event | None = None):
-        """`stop`: whether the process has to end; called from another thread. `over`: set to end the watch."""
+        """`stop`: tells the thread whether the process has to end. `over`: the caller sets it to end the watch."""
         self._worker, self._stop = worker, stop
         self._over = over or threading.Event()
         self._stop_time = self._silence_start = 0.0

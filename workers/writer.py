@@ -26,12 +26,12 @@ MIN_WAIT, MAX_WAIT = 0.1, 2.0  #: seconds before a commit is sent again, doubled
 
 
 class CommitRefused(LumosError):
-    """Raised when the database refuses a slice's rows, and no single item is to blame: the job waits."""
+    """Raised when the database refuses a slice's rows, and no single item is the cause. The job then waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
-    """The items that a commit claimed, and those that it ended."""
+    """The items that a commit has claimed, and those that it has ended because their rows were refused."""
 
     claimed: Sequence[ClaimedItem]
     #: items whose rows were refused, with the reason: they end
@@ -52,12 +52,12 @@ class CommitWriter:
         self._has_written = False  # whether the database has accepted rows or results of this slice
 
     async def commit(self, batch: Batch, request: ClaimRequest) -> CommitResult:
-        """Write the batch and claim the requested items. The rows show whether an interrupted commit arrived.
+        """Write the batch, and claim the requested items. An interrupted commit is repeated; rows are stored only once.
 
-        A batch whose rows are refused is written in smaller and smaller parts. An item whose rows are refused alone
-        ends with that reason, unless the database seems to refuse everything.
+        If rows of the batch are refused, it is written in smaller and smaller parts. An item whose rows are refused
+        alone ends with that reason, unless the database seems to refuse everything.
 
-        Raises Fenced when this process may write no more, CommitRefused when no single item is to blame, DBAPIError
+        Raises Fenced when this process may write no more, CommitRefused when no single item is the cause, DBAPIError
         when a retry would not help.
         """
         try:
@@ -87,7 +87,7 @@ class CommitWriter:
         return CommitResult(new_items, refusals)
 
     async def _halve(self, batch: Batch, items: list[int]) -> dict[int, str]:
-        """Write the batch of these items, whole or in parts; returns the reason for each item that is refused alone."""
+        """Write the batch of these items, whole or in parts. Return the reason for each item that is refused alone."""
         try:
             await self._send(batch, NO_CLAIM)
             return {}
@@ -101,10 +101,11 @@ class CommitWriter:
         return {item: why for half in halves for item, why in (await self._halve(batch.part(set(half)), half)).items()}
 
     def _are_to_blame(self, batch: Batch, items: list[int], refusals: Mapping[int, str]) -> bool:
-        """Whether the refusals are the fault of these items, and not of a database that refuses everything.
+        """Whether the refused items are the cause of the refusals, and not a database that refuses everything.
 
-        They are when rows of other items were accepted. A single item in a commit is not blamed while this slice has
-        written nothing, until it has been claimed so often that it would stop its job forever.
+        They are the cause if rows of other items of the batch were accepted. A single item of a batch
+        is the cause if this slice has written rows before, or if the item was claimed MAX_CLAIMS times: otherwise it
+        would stop its job forever.
         """
         if len(refusals) < len(items):
             return True
@@ -116,7 +117,7 @@ class CommitWriter:
         return new_items
 
     async def _persist(self, function: Callable[..., Any], held_ids: Collection[int], *arguments: Any) -> Any:
-        """Call a function that writes in one transaction, and repeat it until the database has it."""
+        """Call a function that writes in one transaction, and repeat the call until it succeeds. Return its result."""
         wait = MIN_WAIT
         while True:
             try:
