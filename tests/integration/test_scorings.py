@@ -276,7 +276,7 @@ def test_other_code_under_a_known_name_is_refused(database):
 def test_a_metric_of_the_run_is_refused_and_so_is_a_job_without_episodes(database):
     job = create_scored_job(database, [[1], [0]])
     with pytest.raises(
-        SpecError, match=r"has scores of 'accuracy' from its run: a scorer's metric needs a name of its"
+        SpecError, match=r"has scores of 'accuracy' from its run: give the scorer's metric another name"
     ):
         score_job(database, SETTINGS, job, named(lambda episode: 0, metric="accuracy"))
     with pytest.raises(SpecError, match="No scorer called 'lon'"):
