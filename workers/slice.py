@@ -113,8 +113,8 @@ class Slice:
                     self.down = EndpointDown(str(self._unclear_failure), status=self._unclear_failure.status)
                 return
             await self._outbox.steps.gather(self._settings.flush_seconds)
-        # The session is lost: its last successful heartbeat is older than `fence_seconds`, or it was declared dead.
-        # Another process may claim the items from now on, so this process writes nothing more: `run` cancels them.
+        # The session is lost: its last successful heartbeat is older than `fence_seconds`, or the database has declared
+        # it dead. Other processes may claim the items now, so `run` cancels the running items without writing.
         raise Fenced("this process could not report to the database in time")
 
     def _count_slots(self) -> int:
