@@ -1,4 +1,4 @@
-"""The parts of reports about jobs that adopt episodes of other jobs, and about failures by class."""
+"""Print the parts of a report about episodes that were adopted from another job, and about failures by class."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def _format_adopted(report: dict[str, Any]) -> str:
 
 
 def _format_adopted_calls(report: dict[str, Any]) -> str:
-    """Return the number of calls that another job made for the adopted episodes."""
+    """Return the number of model calls that the other job made for the adopted episodes."""
     return f"{report['adopted']['calls']:,}" if "adopted" in report else ""
 
 
 def _format_adopted_tokens(report: dict[str, Any]) -> str:
-    """Return the tokens of prompts and of replies of the adopted episodes."""
+    """Return the numbers of prompt tokens and reply tokens of the adopted episodes."""
     tokens = report.get("adopted", {}).get("tokens")
     return f"{tokens['prompt']:,} / {tokens['completion']:,}" if tokens else ""
 
@@ -33,7 +33,7 @@ ADOPTED_ROWS = (
 
 
 def print_again(console: Any, report: dict[str, Any]) -> None:
-    """Print a remark if a job's tasks were chosen by outcomes, and the command that retries each class of failures."""
+    """Print a remark if the job's tasks were chosen by outcomes, and for each class of failures how to continue."""
     where = report.get("chosen", {}).get("where", "")
     if remark := remark_on_choice(report.get("parent"), where, report["benchmark"]):
         console.print(f"{report['job']}: {escape(remark)}", soft_wrap=True)

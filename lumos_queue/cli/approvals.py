@@ -1,4 +1,4 @@
-"""The command by which people answer plans: approve."""
+"""The command `lumos approve`, by which a person approves or refuses plans that wait."""
 
 from __future__ import annotations
 
@@ -61,18 +61,16 @@ def _check_options(target: str, no: bool, note: str, list_: bool, who: str) -> N
     from lumos_queue.errors import SpecError
 
     if list_ and (no or note):
-        raise SpecError("--list answers nothing: leave out --no and --note.")
+        raise SpecError("--list only shows the plans, and answers nothing: leave out --no and --note.")
     if not (target or list_):
         raise SpecError("Name a JOB or an EPISODE to approve. List the plans that wait with: lumos approve --list")
     if note and not no:
-        raise SpecError(
-            "A note goes to the planner, which is asked again after --no: give --no too, or leave out the note."
-        )
+        raise SpecError("--note is for a refused plan, which the planner then rewrites: add --no, or leave out --note.")
     check_answer(note, who)
 
 
 def find_plans(database: Database, target: str) -> list[WaitingPlan]:
-    """Return the plans of a job, or of an episode JOB-NUMBER, that wait. Raises SpecError for an unknown name."""
+    """Return the waiting plans of a job, or of one episode (JOB-NUMBER). Raises SpecError for an unknown name."""
     from db.approvals import find_waiting
     from db.episode_names import split_name
     from db.jobs import get_job
@@ -88,7 +86,7 @@ def plan_as_json(plan: WaitingPlan) -> dict[str, Any]:
 
 
 def print_plan(console: Any, plan: WaitingPlan) -> None:
-    """Print a plan and the question that it answers."""
+    """Print a plan after the question of its task."""
     attempt = f" (plan {plan.tries})" if plan.tries > 1 else ""
     console.print(f"[bold]{plan.name}[/]{attempt}  {output.escape(plan.question)}")
     console.print(output.escape(plan.shown), soft_wrap=True)
@@ -114,9 +112,9 @@ def _all_plans(database: Database) -> list[WaitingPlan]:
 
 
 def _answer_all(database: Database, plans: list[WaitingPlan], yes: bool, note: str, who: str) -> list[WaitingPlan]:
-    """Answer each plan, and report those that somebody else has answered meanwhile.
+    """Store an answer to each plan, and return the plans whose answer was stored.
 
-    Raises SpecError where no plan is left to answer.
+    Print a remark about each plan that cannot be answered any more. Raises SpecError if that is all of them.
     """
     from db.approvals import answer
     from lumos_queue.errors import SpecError

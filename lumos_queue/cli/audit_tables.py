@@ -1,4 +1,4 @@
-"""Audits for people: the sample, the next annotation or run to judge, the report."""
+"""Print audits as text: the new sample, the next annotation or run to label, and the report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MEMBERS = {AuditKind.ANNOTATIONS: "accepted annotations", AuditKind.RUNS: "runs
 
 
 def print_draw(sample: dict[str, Any]) -> None:
-    """Print the strata of a new sample."""
+    """Print the strata of a new sample of annotations or runs."""
     table = _table("stratum", "population", "drawn", "each stands for")
     for stratum in sample["strata"]:
         table.add_row(
@@ -39,7 +39,7 @@ def print_draw(sample: dict[str, Any]) -> None:
 def print_next(task: dict[str, Any]) -> None:
     """Print the annotation or run to label, and the command that labels it."""
     if not task["of"]:
-        output.show(f"the audit {task['audit']} has no places left: their jobs were removed")
+        output.show(f"the audit {task['audit']} has no places left: the jobs of its annotations or runs were removed")
         return
     if task["place"] is None:
         output.show(f"{task['labeller']} has labelled all {task['of']}. See: lumos audit report {task['audit']}")
@@ -62,7 +62,7 @@ def print_progress(progress: dict[str, Any]) -> None:
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Print how precise the acceptance check is, by stratum and overall."""
+    """Print the report of an audit, by stratum and overall."""
     console = output.console()
     table = _table("stratum", "population", "drawn", "right", "wrong", "unsure", "disputed", "left")
     for stratum in report["strata"]:

@@ -36,7 +36,7 @@ def draw(
 ) -> None:
     """Draw a sample of accepted annotations, or of runs.
 
-    Stratified by benchmark, check level (of runs: score) and number of subgoals.
+    The sample is stratified by benchmark, number of subgoals, and check level (for runs: score).
     """
     from collections import Counter
 
@@ -71,8 +71,8 @@ def draw(
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     """Show the next annotation or run to label.
 
-    The labels of other people are not shown; of runs, scores and verdicts are not shown either. Where some places are
-    labelled twice, those that need a label come first.
+    Hides the labels of other people; for a run, also hides scores and verdicts. If the audit was drawn with
+    --twice, places that still lack labels come first.
     """
     from db.audits import get_audit, next_of, samples_of
     from db.episode_names import trajectory_of
@@ -187,7 +187,7 @@ def export(
     out: Annotated[Path, typer.Option(metavar="FILE", help="The new file.")],
     json: opt.Json = False,
 ) -> None:
-    """Write the places with their labels for another program.
+    """Write the places of the sample, with their labels, to a file for another program.
 
     Read the labels of that program with: lumos audit label NAME --from FILE
     """

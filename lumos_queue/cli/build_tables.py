@@ -1,4 +1,4 @@
-"""Builds for people: one build's manifest, the list of builds, and the differences between two."""
+"""Print builds as text: the manifest of a build, the list of builds, and the differences between two builds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lumos_queue.cli.output import escape
 
 
 def print_build(manifest: dict[str, Any]) -> None:
-    """Print a build's manifest, the use of the episodes that were read, and its folder."""
+    """Print a build's manifest, how many of the episodes that were read are used, and the build's folder."""
     console = output.console()
     recipe = Table.grid(padding=(0, 2))
     recipe.add_column(no_wrap=True, style="bold")

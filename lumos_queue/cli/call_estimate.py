@@ -1,4 +1,4 @@
-"""How long a job of 100 rows takes at an endpoint, estimated from one call."""
+"""Estimate from one call how long a job of 100 rows takes at an endpoint."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
 
 
 async def _call(url: str, settings: Settings) -> tuple[Completion, int]:
-    """Return the reply, and the number of concurrent requests that the server states; 0: it states none."""
+    """Return the reply, and how many requests at once the server states that it serves; 0 if it states none."""
     endpoint = open_endpoint(url, settings)
     try:
         await endpoint.identity()

@@ -23,7 +23,7 @@ def data_captions(
 ) -> None:
     """Write the captions of a job to a file.
 
-    The job has the formulation `caption`; the file is for --option captions=FILE.
+    The job must have the formulation `caption`. Use the file with --option captions=FILE.
     """
     from db.figures import progress
     from db.jobs import get_job
@@ -68,7 +68,7 @@ def data_captions(
 
 
 def captions_of(connection: Any, job: str) -> tuple[dict[str, str], int]:
-    """Return captions by row (of several samples the first), and the number of finished episodes without a caption."""
+    """Return a caption of each row (the first, of several samples), and how many finished episodes have none."""
     from db.filters import Filter, term
     from db.trajectories import find_episodes
 

@@ -32,7 +32,7 @@ class TableGroup(TyperGroup):
         return build_command(cmd_name, command) if command else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Resolve the command as Typer does. Raises SpecError for an unknown name, with the nearest known name."""
+        """Resolve the command as Typer does. Raises SpecError for an unknown name, and suggests a similar name."""
         word = args[0]
         if word not in self.table and not word.startswith("-"):
             if not self.default:
@@ -66,7 +66,7 @@ class TopGroup(TableGroup):
 
 
 def build_command(name: str, command: Command | Group) -> Any:
-    """Return the parser of a command, or of a group whose commands are built when they are called."""
+    """Return the parser of a command or a group. The commands of a group are built when they are called."""
     app = typer.Typer(cls=TableGroup, **_PLAIN)
     if isinstance(command, Command):
         app.command(name, epilog=_format_example(command))(load(command))
@@ -104,7 +104,7 @@ def _format_example(command: Command) -> str:
 
 
 def _no_command(path: str, word: str, table: Mapping[str, Command | Group]) -> SpecError:
-    """Return the error for an unknown name. It has the new name, the groups with that command, or the nearest name."""
+    """Return the error for an unknown command. It suggests its new name, a group that has it, or a similar name."""
     group = path.partition(" ")[2]
     candidates = [f"{group} {nearest}".strip()] if (nearest := find_nearest(word, table)) else []
     message = f"No such command: {group} {word[:80]}. ".replace(":  ", ": ")

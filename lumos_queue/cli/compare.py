@@ -38,7 +38,7 @@ def compare(
     """Compare jobs on the same tasks.
 
     Shows the tasks that a change fixed and broke, the difference with its interval and p-value, and costs per right
-    answer. Of two episodes it shows the steps side by side.
+    answer. For two episodes, shows their steps side by side.
     """
     from lumos_queue.cli.comparison_tables import print_comparison
     from lumos_queue.cli.step_tables import print_step_pair
@@ -68,7 +68,7 @@ def _prices(prompt: float | None, completion: float | None) -> tuple[float, floa
     if prompt is None and completion is None:
         return None
     if prompt is None or completion is None:
-        raise SpecError("A price per right answer needs both prices: --price-prompt USD --price-completion USD.")
+        raise SpecError("The cost per right answer needs both prices: --price-prompt USD --price-completion USD.")
     if not math.isfinite(prompt + completion):
         raise SpecError("Prices must be finite numbers, in USD per million tokens.")
     return prompt, completion

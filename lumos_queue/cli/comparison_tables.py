@@ -1,4 +1,4 @@
-"""Comparisons of jobs for people. Only percentages are computed here."""
+"""Print comparisons of jobs as text. The figures are computed elsewhere; this module only converts them to per cent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HEADS = 5  #: lines about differences, above a job's id
 
 
 def print_comparison(report: Found, max_tasks: int) -> None:
-    """Print a report of `reports.comparison.compare_jobs`: tables, and `max_tasks` fixed and broken tasks of a pair."""
+    """Print a report of `reports.comparison.compare_jobs`, with at most `max_tasks` fixed and broken tasks per pair."""
     console = output.console()
     first, *other_jobs = report["jobs"]
     jobs_per_table = max(1, (console.width - 28) // _COLUMN - 1)
@@ -147,7 +147,7 @@ _OF_PAIR = (
 
 
 def _conclude(comparison: Found, metric: str) -> str:
-    """Return a sentence about the figures of a pair."""
+    """Return a sentence that states whether one job of a pair is better, with p-value or interval."""
     low, high = (format_points(value) for value in comparison["ci95"])
     significance = f"p = {format_p(comparison['p_holm'])}".replace("= <", "<") + (
         ", Holm" if comparison["p_holm"] != comparison["p"] else ""

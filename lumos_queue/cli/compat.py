@@ -32,7 +32,7 @@ def import_files(
 ) -> None:
     """Import a planner's and a grounder's training files.
 
-    Their rows become episodes: all of them, or none. Rows of the two files are joined by task and subgoals, not by id.
+    Either all of their rows become episodes, or none. Rows of the two files are joined by task and subgoals, not by id.
     """
     from lumos_queue.compat.file_import import store_released
     from lumos_queue.compat.row_join import open_join
@@ -120,7 +120,7 @@ def export_compat(
 ) -> None:
     """Make the original's training files.
 
-    They are made from its raw annotations and equal the original's files byte for byte, including quirks.
+    The files are made from the original's raw annotations. They equal its files byte for byte, including quirks.
     """
     from lumos_queue.compat.folder_export import export_folder
 

@@ -1,4 +1,4 @@
-"""Reports of conversions for people: rejections by filter, and accepted rows by source."""
+"""Print reports of conversions as text: rejections by filter, and accepted rows by source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumos_queue.cli.output import escape
 
 
 def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
-    """Print the filters of each job, then the statistics of the LUMOS paper's table and check levels of all jobs."""
+    """Print the filters of each job. Then print, for all jobs, check levels and statistics as in the LUMOS paper."""
     for report in reports:
         if report["verdicts"]:
             _print_filters(console, report)

@@ -50,7 +50,7 @@ def correct(
     from lumos_queue.submission.tags import read_name_and_tags
 
     if bool(subgoal or action) + bool(file) + show != 1:
-        raise SpecError("Give either the changes (--subgoal and --action), or --file, or --print.")
+        raise SpecError("Give exactly one of: changes (--subgoal, --action), --file, or --print.")
     subgoals = {numbers[0]: text for numbers, text in _parse_changes("subgoal", _SUBGOAL, subgoal or ()).items()}
     actions = {
         (numbers[0], numbers[1]): text for numbers, text in _parse_changes("action", _ACTION, action or ()).items()
@@ -147,7 +147,7 @@ def rate(
 
 
 def _parse_changes(kind: str, form: re.Pattern[str], arguments: Iterable[str]) -> dict[tuple[int, ...], str]:
-    """Return the text of each change by its numbers: `2-1: R2 = …` becomes `(2, 1)` and `R2 = …`."""
+    """Return the new texts of steps by the steps' numbers: `2-1: R2 = …` becomes key `(2, 1)` with text `R2 = …`."""
     from lumos_queue.errors import SpecError
 
     changes: dict[tuple[int, ...], str] = {}

@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 def with_data(settings: Settings, make: Callable[[], T]) -> T:
-    """Return the result of `make`. Where it raises MissingData and the person agrees, download the file and try again.
+    """Return the result of `make`. If `make` lacks a file and the person agrees, download the file and call it again.
 
-    Raises MissingData where nobody can be asked or the person does not agree.
+    Raises MissingData if no person is at the terminal, or the person does not agree.
     """
     from lumos_queue.submission.data_files import MissingData
 

@@ -1,4 +1,4 @@
-"""Make jobs on datasets that are derived from stored episodes, from a command's options."""
+"""Submit jobs on datasets that are derived from stored episodes, as a command's options request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DerivedOptions:
-    """The episodes to continue and the agent that continues them, with the applicable options of `lumos evaluate`."""
+    """The options of such a command: the episodes to continue, the agent that continues them, and its sampling."""
 
     where: str
     agent: str
@@ -62,7 +62,7 @@ def submit_derived(
     """Derive the datasets and submit an evaluation of each.
 
     Return the numbers of selected and excluded episodes, the jobs' ids by dataset, and the exit code. Raises SpecError
-    before anything is stored.
+    for wrong options, before anything is stored.
     """
     if not options.where.strip():
         raise SpecError("No episodes are chosen: give --where, e.g. --where 'job=k3f9a2cd score<1'.")

@@ -1,4 +1,4 @@
-"""Differences of jobs as text of tables."""
+"""Format differences between jobs for tables."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def format_p(p: float) -> str:
 
 
 def format_difference(comparison: Mapping[str, Any]) -> str:
-    """Return `difference` and `ci95` of a comparison, in percentage points."""
+    """Return the difference of a comparison and its 95 % interval as text, in percentage points."""
     low, high = comparison["ci95"]
     return f"{format_points(comparison['difference'])} [{format_points(low)}, {format_points(high)}]"

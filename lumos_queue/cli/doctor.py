@@ -1,4 +1,4 @@
-"""`lumos doctor`: checks of everything that a job needs, each with a remedy."""
+"""`lumos doctor`: check everything that a job needs, and name a remedy for each problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lumos_queue.util.secret_urls import hide_secrets
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of one check. `fine` is None for something optional that is absent."""
+    """The outcome of one check of `what`. `fine` is None if it is optional and absent; `found` describes it."""
 
     what: str
     fine: bool | None
@@ -106,7 +106,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
 
 
 def recount_jobs(settings: Settings, repair: bool) -> Iterator[Finding]:
-    """Compare the stored sums of every job with its rows. With `repair`, correct the sums of jobs at rest."""
+    """Compare the stored sums of every job with its rows. With `repair`, correct the sums of jobs that do not run."""
     from db import recount
     from lumos_queue.submission.database import database
 

@@ -1,4 +1,4 @@
-"""The check of `lumos doctor` whether files can be written in each folder now."""
+"""Check for `lumos doctor` whether files can be written in the folders that commands use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def find_folders(settings: Settings) -> dict[str, Path]:
 
 
 def find_parent(folder: Path) -> Path:
-    """Return the nearest existing folder, in which a missing folder would be created."""
+    """Return the folder itself if it exists, else its nearest existing parent, in which it would be created."""
     folder = folder.absolute()
     return next((parent for parent in (folder, *folder.parents) if parent.is_dir()), Path("/"))
 
@@ -55,7 +55,7 @@ def check_folders(settings: Settings) -> Iterator[tuple[str, bool, str]]:
 
 
 def probe_folder(folder: Path) -> str:
-    """Write a file in the folder and remove it. Return the problem and its remedy, or '' for none."""
+    """Write a file in the folder and remove it. Return the problem with its remedy, or '' if there was no problem."""
     path = None
     try:
         number, path = tempfile.mkstemp(prefix=".lumos-doctor-", dir=folder)

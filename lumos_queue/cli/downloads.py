@@ -47,7 +47,7 @@ def data_get(
 
 
 def format_download(download: Any) -> str:
-    """Return a text about a download: whether it is new, and how its checksum was verified."""
+    """Return text about a download: whether it is new, and how its checksum was verified."""
     status = "downloaded" if download.new else "already there"
     if download.checked == "nothing":
         return f"{status}; no checksum is known: {download.sha256[:12]}… was recorded, later downloads must match it"

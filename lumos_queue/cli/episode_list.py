@@ -1,4 +1,4 @@
-"""A list of episodes for people."""
+"""Print a list of episodes as text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EPISODE = (
 
 
 def print_episodes(episodes: list[dict[str, Any]], one_job: bool) -> None:
-    """Print two lines for each episode: its figures and its question. Columns that are empty for all are left out."""
+    """Print two lines for each episode: its figures and its question. Columns without any content are left out."""
     console = output.console()
     columns = {name: [show(episode) for episode in episodes] for name, show in _EPISODE}
     hidden_columns = {"benchmark"} if one_job else set()

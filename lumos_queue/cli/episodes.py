@@ -27,7 +27,7 @@ def episodes(
 ) -> None:
     """List finished episodes that match a filter.
 
-    With JOB only those of one job.
+    With JOB, list only the episodes of this job.
     """
     from db.episode_names import read_cursor
     from db.filters import Filter, term

@@ -1,4 +1,4 @@
-"""Lines about failing items for the person who waits: at once, then every minute while the reason stays the same."""
+"""Print why items fail, for a person who waits: at once, then every minute while the reason stays the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHANGE_SECONDS = 5.0  #: between two lines with different reasons, as a server m
 
 
 class FailureNotice:
-    """Prints why items fail. `report` prints a line, `clock` gives seconds."""
+    """Prints why items fail, not too often. `report` prints a line, `clock` returns seconds."""
 
     def __init__(self, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic):
         self._report, self._clock = report, clock
@@ -20,7 +20,7 @@ class FailureNotice:
         self._last_report = float("-inf")
 
     def update(self, reason: str, line: str) -> None:
-        """Print `line` if it is due. `reason`: the most frequent reason, without its count; '' if no item fails."""
+        """Print `line` if the last line is old enough. `reason`: the most frequent reason; '' if no item fails."""
         if not reason:
             return
         age, key = self._clock() - self._last_report, alike_key(reason)

@@ -1,4 +1,4 @@
-"""The steps of a fit that learns from rewards, for people."""
+"""Print the optimizer steps of a fit that learns from rewards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_SHOWN = 24  #: steps; of a longer fit, evenly spread ones with the first and
 
 
 def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
-    """Print a line for each step, or for MAX_SHOWN of them."""
+    """Print a line for each step; if there are more than MAX_SHOWN, for MAX_SHOWN of them."""
     table = Table(box=box.SIMPLE_HEAD)
     has_epsilon = any(step["epsilon"] for step in steps)
     names = ("step", "reward", "baseline", "feasible", "entropy", "KL", *["epsilon"] * has_epsilon, "rollouts")

@@ -1,4 +1,4 @@
-"""Scores by fields of the tasks, and differences of two jobs by them, for people."""
+"""Print the scores of a job, and the differences between two jobs, by fields of the tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEAST = 12  #: minimum terminal cells of a group's name
 
 
 def print_fields(console: Any, report: Mapping[str, Any]) -> None:
-    """Print the scores of a report by each requested field."""
+    """Print a table of scores for each requested field of the tasks."""
     for field, groups in report.get("by", {}).items():
         table = new_table(f"scores of {report['job']} by {escape(shorten(field))}, per cent [95 %]")
         table.add_column("items", justify="right")
@@ -34,7 +34,7 @@ def print_fields(console: Any, report: Mapping[str, Any]) -> None:
 
 
 def print_differences(console: Any, comparison: Mapping[str, Any], metric: str) -> None:
-    """Print the differences of two jobs by each requested field."""
+    """Print a table of differences between two jobs for each requested field of the tasks."""
     for field, groups in comparison.get("by", {}).items():
         pair = f"{comparison['b']} against {comparison['a']}"
         table = new_table(f"{pair} by {escape(shorten(field))}: {escape(metric)}, points [95 %]")

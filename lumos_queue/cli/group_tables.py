@@ -1,4 +1,4 @@
-"""Scores by groups of tasks, and overall scores, for people."""
+"""Print scores by groups of tasks, and overall scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _METRICS = 2  #: metrics that are shown for each group, as a terminal has 80 col
 
 
 def print_groups(console: Any, report: dict[str, Any]) -> None:
-    """Print the overall scores of a report and its scores by group, where it has any."""
+    """Print the overall scores of a report, and its scores by group, if it has any."""
     if "overall" in report:
         _print_overall(console, report)
     for name, groups in report.get("groups", {}).items():
@@ -53,7 +53,7 @@ def _overalls_with_figures(report: dict[str, Any]) -> list[str]:
 
 
 def format_score(score: dict[str, Any] | None) -> str:
-    """Return a metric's value with its interval, in per cent; of an unfinished job, the range it can still reach."""
+    """Return a metric's value with its interval, in per cent; for an unfinished job, the range it can still reach."""
     if score is None:
         return ""
     if "bounds" in score:
@@ -64,7 +64,7 @@ def format_score(score: dict[str, Any] | None) -> str:
 
 
 def new_table(title: str) -> Table:
-    """Return a table under a title, with a first column for the names of the rows."""
+    """Return an empty table with this title, whose first column is for the names of the rows."""
     table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.min_width = len(title)  # otherwise the title is wrapped at the width of the columns
     table.add_column("", no_wrap=True)

@@ -1,4 +1,4 @@
-"""A job's live progress as lines, for `--follow`, runs in this process and `lumos watch`."""
+"""Format a job's live progress as lines, for `--follow`, for runs in this process, and for `lumos watch`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MAX_NAME = 40  #: characters shown of a job's name
 
 
 def format_line(figures: JobFigures) -> str:
-    """Return the job as one plain line, as it is printed where there is no terminal."""
+    """Return a line with the job's state and progress, for output that is not a terminal."""
     row = figures.row
     return f"{row.id}  {row.state}  {figures.done}/{row.items} items" + describe_awaited(row, figures.awaited)
 
 
 def format_remaining(figures: JobFigures, pace: Pace) -> str:
-    """Return `3 min left`; '' while the pace is unknown, while the job waits, and at the end."""
+    """Return the remaining time, as in `3 min left`; '' if the pace is unknown, the job waits, or it has ended."""
     if figures.holder.waiting and not figures.items.get(ItemState.CLAIMED):
         return ""
     seconds = pace.seconds_left(figures.row.items - figures.done)
@@ -31,7 +31,7 @@ def format_remaining(figures: JobFigures, pace: Pace) -> str:
 
 
 def format_score(figures: JobFigures) -> str:
-    """Return `45/110 = 40.9 %  [32.2, 50.3]` and the range that the whole job can still reach; '' without a score."""
+    """Return the score as in `45/110 = 40.9 %  [32.2, 50.3]`, and the range that it can still reach; '' without one."""
     if (measurement := measure_score(figures)) is None:
         return ""
     low, high = measurement["ci95"]
@@ -46,7 +46,7 @@ def format_score(figures: JobFigures) -> str:
 
 
 def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> Any:
-    """Return the block of a job, for any width. The `further` lines, about waits, come last."""
+    """Return the lines about a job, which rich fits to any width. The `further` lines, about waits, come last."""
     from rich.console import Group
     from rich.text import Text
 
@@ -96,7 +96,7 @@ _STYLES = {"running": "green", "done": "green", "failed": "red", "paused": "yell
 
 
 def describe(row: Any) -> str:
-    """Return the job's request and its name in one line."""
+    """Return a line with the job's request and its name."""
     name = " ".join(harmless(row.name[: 4 * MAX_NAME]).split())
     if len(name) > MAX_NAME:
         name = name[: MAX_NAME - 1] + "…"

@@ -1,4 +1,4 @@
-"""`lumos jobs` for people: one line for each job, with as many columns as fit the terminal."""
+"""Print `lumos jobs` as text: one line for each job, with as many columns as fit the terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STYLES = {
 
 
 def print_jobs(jobs: Sequence[Mapping[str, Any]], has_older: bool, where: str = "") -> None:
-    """Print the list, and on standard error how to run jobs that nobody works on, and how to list older jobs."""
+    """Print the list. Print on standard error how to run jobs that no worker runs, and how to list older jobs."""
     console = output.console()
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else _UNLIMITED
     gap = 2 if width >= _ROOMY else 1
@@ -74,7 +74,7 @@ def print_traffic(traffic: Mapping[str, Traffic]) -> None:
 
 
 def _jobs_alone(jobs: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return the jobs that nobody works on, by the reason why no live worker can; '' where no worker is alive."""
+    """Return the jobs that no worker runs, by the reason why the live workers cannot; '': no worker is alive."""
     jobs_by_reason: dict[str, list[str]] = {}
     for job in jobs:
         if job["real_state"] == RealState.NOBODY:
@@ -84,7 +84,7 @@ def _jobs_alone(jobs: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
-    """Return the columns that are not empty for all of these jobs, in order."""
+    """Return, in order, the columns that have content for at least one of these jobs."""
 
     def column(head: str, cells: list[str], least: int, rank: int, middle: bool = False) -> list[Column]:
         safe = [output.harmless(" ".join(cell.split())) for cell in cells]
@@ -105,13 +105,13 @@ def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
 
 
 def _describe_rows(job: Mapping[str, Any]) -> str:
-    """Return `not verified`, or `stated` if only --published states that the rows are the published ones; else ''."""
+    """Return `not verified`, or `stated` if --published is the only evidence that the rows are published; else ''."""
     state = (job.get("row_origin") or {}).get("state", "")
     return state if state in (RowState.UNVERIFIED, RowState.STATED) else ""
 
 
 def _describe_work(job: Mapping[str, Any]) -> str:
-    """Return the job's work, the most specific word first: `gsm8k iterative`, `convert gsm8k`, `train sft`."""
+    """Return the job's work in a few words: `gsm8k iterative`, `convert gsm8k`, `train sft`."""
     words = {
         "evaluate": (job["benchmark"], job["formulation"]),
         "infer": ("infer", job["benchmark"], job["formulation"]),
@@ -121,7 +121,7 @@ def _describe_work(job: Mapping[str, Any]) -> str:
 
 
 def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
-    """Return the column of score and state. The state of a job without a score has the width of both."""
+    """Return the column of score and state. If a job has no score, its state fills the whole column."""
     scores = [_format_score(job["score"], job["by_outcome"]) for job in jobs]
     states = [_describe_state(job) for job in jobs]
     score_width = max(map(cell_len, scores))
@@ -146,16 +146,16 @@ def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
 
 
 def _describe_state(job: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the state alone, and the state with the reason why the job waits or stopped."""
+    """Return two texts: the state alone, and the state with the reason why the job waits or stopped."""
     state = str(job["real_state"])
     reason = "" if state == RealState.NOBODY else output.harmless(" ".join(job["reason"].split()))
     return state, f"{state}: {reason}" if reason else state
 
 
 def _format_score(score: Mapping[str, Any] | None, by_outcome: bool) -> str:
-    """Return the score in percent with its interval; of an unfinished evaluation, the range that it can still reach.
+    """Return the score in percent with its interval; for an unfinished evaluation, the range that it can still reach.
 
-    The score of tasks that were chosen by their outcomes in another job is no accuracy and has no interval.
+    If tasks were chosen by their outcomes in another job, their score is no accuracy and has no interval.
     """
     if not score:
         return ""

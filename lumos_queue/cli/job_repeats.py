@@ -64,8 +64,8 @@ def rerun(
 ) -> None:
     """Run a job's request again, with changes.
 
-    JOB is an evaluation or an inference. Its rows are in the database, so no file is needed. Options that are not given
-    are as in JOB.
+    JOB is an evaluation or an inference. Its rows are in the database, so no file is needed. Options that you leave out
+    keep their values in JOB.
     """
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.request_options import read_system, read_template, unescape_stops
@@ -120,8 +120,8 @@ def extend(
 ) -> None:
     """Run more or fewer rows or samples of a job.
 
-    The new job adopts the finished episodes of JOB: none of their calls is made again. It is the same job as that of
-    `lumos evaluate` with this --limit and --samples.
+    The new job adopts the finished episodes of JOB, and makes none of their calls again. `lumos evaluate` with the same
+    --limit and --samples would submit the same job.
     """
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.extend import make_extension
@@ -138,7 +138,7 @@ def extend(
 def _store_and_run(
     settings: Settings, job: str, make: Any, name_and_tags: NameAndTags, again: bool, follow: bool
 ) -> None:
-    """Store the request that `make` returns for database and row, run or queue it, and print its report or id."""
+    """Store the job that `make` returns for the row of `job`, run or queue it, and print its report or its id."""
     from db.jobs import get_job
     from lumos_queue.cli.run import run_or_follow
     from lumos_queue.cli.submit import finish

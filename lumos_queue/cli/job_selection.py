@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def choose_jobs(database: Database, settings: Settings, names: Sequence[str], where: str) -> list[str]:
-    """Return the whole ids of the named jobs, each once, or of the jobs that match the filter, the oldest first.
+    """Return the whole ids of the named jobs without repetitions, or of the jobs that match the filter, oldest first.
 
-    Raises SpecError for names together with a filter, and where no job matches.
+    Raises SpecError for names together with a filter, and if no job matches.
     """
     from db.jobs import get_job
     from lumos_queue.errors import SpecError
@@ -28,5 +28,5 @@ def choose_jobs(database: Database, settings: Settings, names: Sequence[str], wh
             return list(dict.fromkeys(get_job(connection, job).id for job in names))
         job_ids = find_jobs(connection, condition, settings.lease_seconds)[::-1]
     if not job_ids:
-        raise SpecError(f"No job fits {condition}. List them with: lumos jobs")
+        raise SpecError(f"No job matches {condition}. List them with: lumos jobs")
     return job_ids

@@ -13,7 +13,7 @@ from lumos_queue.cli.submit import finish
 
 
 def _change(job: str, change: str) -> tuple[Any, Any]:
-    """Change the job's state by the function of that name in db.jobs. Return the settings and the job's new row."""
+    """Call the function of db.jobs named `change` for the job. Return the settings and the job's new row."""
     import db.jobs
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -28,7 +28,7 @@ def _change(job: str, change: str) -> tuple[Any, Any]:
 
 
 def _requeue(job: str, only: str) -> tuple[Any, Any]:
-    """Make the items pending that ended with failures of one class. Return the settings and the job's new row."""
+    """Retry the items that ended with failures of the class `only`. Return the settings and the job's new row."""
     from db.failure_classes import FailureClass
     from db.jobs import get_job
     from db.requeue import requeue
@@ -49,9 +49,9 @@ def _requeue(job: str, only: str) -> tuple[Any, Any]:
 
 
 def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
-    """Return the installed plug-ins that the job needs from now on, or [] where the person does not accept them.
+    """Return the installed plug-ins that a job will use from now on; [] without `accept_plugin`.
 
-    Raises SpecError where the job cannot continue here.
+    Raises SpecError if the job cannot continue on this machine.
     """
     from db.jobs import get_job
     from lumos_queue.jobs.plugins import plugins_as_json, plugins_of
@@ -69,7 +69,7 @@ def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
 
 
 def _accept_plugins(settings: Any, job: str, plugins: list[dict[str, str]]) -> Any:
-    """Make a job with items left to run need these plug-ins. Return its new row."""
+    """Record these plug-ins as those that an unfinished job needs. Return the job's new row."""
     from db.jobs import get_job
     from db.plugins import accept_plugins
     from lumos_queue.submission.database import database

@@ -1,4 +1,4 @@
-"""A job for people: its settings, state and endpoints."""
+"""Print a job as text: its settings, state and endpoints."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def print_job(job: dict[str, Any]) -> None:
 
 
 def _shorten(text: str) -> str:
-    """Return the beginning of a digest, as other commands show and accept it; any other text as it is."""
+    """Return the first 12 characters of a digest, which other commands accept; return any other text unchanged."""
     return f"{text[:12]}…" if _DIGEST.fullmatch(text) else text
 
 
 def _describe_own_file(definition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the settings of a person's own file that a stored definition has."""
+    """Yield name and text of the settings that a stored definition has for a person's own file."""
     for name in ("scorer", "domain", "licence"):
         if definition.get(name):
             yield name, str(definition[name])
@@ -92,8 +92,9 @@ def _format_sampling(sampling: Mapping[str, Any]) -> str:
 
 
 def _describe_request(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield name and text of what only some jobs have: of a training job the recipe and the folders, of an agent the
-    limits, settings, samplings and fields of requests.
+    """Yield name and text of the settings that only some jobs have.
+
+    A training job has its recipe and folders; an agent has limits, settings, samplings and fields of requests.
     """
     request = spec.get("evaluation") or spec.get("infer", spec)
     if spec.get("recipe"):

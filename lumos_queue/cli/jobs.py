@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) -> Exit:
-    """Print the reports of jobs, also by fields. Return INCOMPLETE if a job ended incomplete, else FINE."""
+    """Print the reports of jobs, with scores by fields `by`. Return INCOMPLETE if a job ended incomplete, else FINE."""
     from db.jobs import get_job
     from lumos_queue.cli.report_tables import print_reports
     from lumos_queue.reports.completeness import remark

@@ -1,4 +1,4 @@
-"""The command `lumos judge`: a judge's votes on the stored runs of tool agents."""
+"""The command `lumos judge`: a model votes on the stored runs of tool agents."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def judge(
 ) -> None:
     """Have a model judge the runs of tool agents.
 
-    The model judges as in ToolEval. The command submits an evaluation of the job's runs: the pass rate (strict, and by
-    ToolEval's table), the solvable pass rate, and with --against the win rate. A run without a result counts as failed.
+    The model judges as in ToolEval. The command submits an evaluation of the job's runs. Its report has the pass rate
+    (strict, and by ToolEval's table), the solvable pass rate, and with --against the win rate. A run without a result
+    counts as failed.
     """
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.jobs.evaluate import Evaluate
@@ -71,7 +72,7 @@ def judge(
 def _make_agent(
     settings: Settings, role: list[str], votes: int, temperature: float, top_p: float, max_tokens: int, framing: str
 ) -> Agent:
-    """Return the judge. Raises SpecError without an endpoint, for another role, and for votes that are all equal."""
+    """Return the judge's agent. Raises SpecError for a missing endpoint, another role, and votes that cannot differ."""
     import math
     from dataclasses import replace
 

@@ -23,7 +23,7 @@ def judge_answers(
     again: bool,
     follow: bool,
 ) -> None:
-    """Submit the evaluation of a job's answers, and print its report or its id.
+    """Submit an evaluation in which the judge grades the answers of `job`, and print its report or its id.
 
     Raises SpecError for options that cannot be used, and for a job whose answers cannot be judged.
     """

@@ -1,4 +1,4 @@
-"""Live progress of a job, read from the database, so that it does not matter which process does the work."""
+"""Show the live progress of a job. It is read from the database, so any process may do the work."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Progress:
         self.pause = min(max(0.5, 20 * (time.monotonic() - start_time)), MAX_POLL_SECONDS)
 
     def _find_lack(self, connection: Any, job: Any) -> str:
-        """Return the reason why no live worker can run the job (its row), or '' where a worker does."""
+        """Return the reason why no live worker can run the job (its row), or '' if a worker can or does."""
         if job.state not in OPEN:
             return ""
         lack = describe_lack(live_sessions(connection, self.settings.lease_seconds), job.pool)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def describe_training(figures: JobFigures, per_second: float) -> list[str]:
-    """Return the lines of the block. `per_second` is the pace in items per second."""
+    """Return lines about pace, rollouts and reward for the job's block. `per_second`: the pace in items per second."""
     lines = [f"{60 * per_second:.1f} items/min{describe_awaited(figures.row, figures.awaited)}"]
     if endings := figures.awaited_endings:
         lines.append("rollouts so far  " + "  ".join(f"{name} {count}" for name, count in sorted(endings.items())))

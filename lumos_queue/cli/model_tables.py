@@ -1,4 +1,4 @@
-"""Models and training curves for people."""
+"""Print models and training curves as text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def print_model(model: dict[str, Any]) -> None:
 
 
 def format_curve(fit: Mapping[str, Any]) -> str:
-    """Return a fit of `db.training_steps.summarize_fits` as one line, with its `dev_loss` if it has one."""
+    """Return a line about a fit of `db.training_steps.summarize_fits`: losses, steps, tokens and any `dev_loss`."""
     parts = [
         f"loss {_format_loss(fit['first_loss'])} → {_format_loss(fit['last_loss'])} over {fit['steps']:,} steps",
         f"{fit['tokens']:,} tokens",

@@ -87,7 +87,7 @@ def models_rm(
         files = state_of_files(row)
         if files == CHANGED and not keep_files:
             raise SpecError(
-                f"'{row.path}' does not hold the model {row.name} any more: its digest differs. To delete only the "
+                f"'{row.path}' does not contain the model {row.name} any more: its digest differs. To delete only the "
                 f"record of the model: lumos models rm {model} --keep-files"
             )
         removes_files = files == PRESENT and not keep_files and not other_owners
@@ -106,9 +106,9 @@ def models_rm(
 
 
 def list_bases(base: str, models: list[Any]) -> list[dict[str, Any]]:
-    """Return the bases of a model, the nearest first: name, digest, job and builds of each base that is stored here.
+    """Return the models from which a model was trained, the nearest first, with name, digest, job and builds.
 
-    Of the last base only the digest may be known. A model that began with random weights has no base.
+    The last one has only its digest if it is not stored here. A model that began with random weights has no base.
     """
     bases: list[dict[str, Any]] = []
     models_by_digest = {model.digest: model for model in reversed(models)}  # of equal models the newest
@@ -131,7 +131,7 @@ def _require_single(matches: list[Any], text: str) -> Any:
     if len(matches) > 1:
         labels = ", ".join(f"{match.job or '-'}/{match.name} ({match.digest[:12]})" for match in matches[:5])
         raise SpecError(
-            f"'{text[:80]}' is the name of {len(matches)} models: {labels}. Say which by JOB/NAME or digest."
+            f"'{text[:80]}' is the name of {len(matches)} models: {labels}. Choose one by JOB/NAME or by digest."
         )
     return matches[0]
 

@@ -1,4 +1,4 @@
-"""Lines about outages for the person who waits: at once, every minute while an outage lasts, and at its end."""
+"""Print lines about an outage for a person who waits: at its start, every minute while it lasts, and at its end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REPORT_SECONDS = 60.0  #: between two lines about the same outage
 
 
 class Outage:
-    """A problem that stops the progress of a job. `report` prints a line, `clock` gives seconds."""
+    """A problem that stops the progress of a job. `report` prints a line, `clock` returns seconds."""
 
     def __init__(self, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic):
         self._report, self._clock = report, clock
@@ -19,7 +19,7 @@ class Outage:
         self._last_report = 0.0
 
     def update(self, cause: str, over: bool) -> None:
-        """Report a change. `cause`: the problem, '' while a request is in flight; `over`: there was an answer."""
+        """Print a line if it is due. `cause`: the problem, or '' during a request; `over`: the request was answered."""
         now = self._clock()
         if cause and self._since is None:
             self._since = self._last_report = now

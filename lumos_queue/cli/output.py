@@ -45,7 +45,7 @@ def ask(question: str) -> None:
 
 
 def result(value: dict[str, Any], render: Callable[[dict[str, Any]], object]) -> None:
-    """Print a result as JSON, or by `render` for people."""
+    """Print a command's result: as JSON with --json, else as text by calling `render`."""
     if as_json:
         emit(value)
     else:
@@ -79,9 +79,9 @@ def console(stderr: bool = False) -> Console:
 def escape(text: str) -> str:
     """Return untrusted text, sanitized and escaped for rich's markup.
 
-    The time of rich's own function, and of its reader of markup, grows with the square of a run of backslashes, and
-    they lose a backslash before a bracket. Before a tag, two backslashes mean one. So an empty tag follows each part of
-    a run, and later text cannot change the meaning of the run.
+    rich's own function and its parser of markup take time quadratic in the length of a run of backslashes, and drop a
+    backslash before a bracket. The parser reads two backslashes before a tag as one. So this function doubles the
+    backslashes of a run and puts an empty tag behind them: text behind the run cannot change its meaning.
     """
     return _MARKUP.sub(_escape_part, harmless(text))
 

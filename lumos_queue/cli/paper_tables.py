@@ -75,7 +75,7 @@ def _print_table(console: Console, title: str, rows: list[dict[str, Any]]) -> No
 def _print_figures(
     console: Console, widths: dict[int, int], lines: list[tuple[str, ...]], style: str, status: str
 ) -> None:
-    """Print the lines of one status. The status is at the end of the first line if it fits, else below the last."""
+    """Print lines that share a status, and the status: at the end of the first line if it fits, else below the last."""
     total_width = sum(width + len(GAP) for width in widths.values())
     has_room = total_width + cell_len(status) <= console.width
     for number, line in enumerate(lines):
@@ -132,7 +132,7 @@ def _format_details(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _format_usage(usage: dict[str, Any]) -> str:
-    """Return the usage of all runs, per run that passed."""
+    """Return the calls and tokens of all runs, divided by the number of runs that passed."""
     names = ("model_calls", "tokens", "tool_calls")
     if not usage["passed"]:
         totals = ", ".join(f"{usage[name]:,} {name.replace('_', ' ')}" for name in names)
@@ -152,7 +152,7 @@ def _format_tools(row: dict[str, Any]) -> str:
 
 
 def _format_status(row: dict[str, Any], several: bool) -> str:
-    """Return the status. If several figures are printed, SUBSET replaces the subset, so that statuses are equal."""
+    """Return the status of a row. With `several` rows, SUBSET replaces the subset's name, so that statuses agree."""
     figure, status = row.get("ours", {}), row["status"]
     if several and "split" in row:
         status = status.replace(f"--split {row['split']} ", "--split SUBSET ")

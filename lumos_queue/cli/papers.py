@@ -95,7 +95,7 @@ def papers(
 
 
 def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], settings: Settings) -> None:
-    """Check the identity of every endpoint, before anything is stored."""
+    """Check that the endpoints serve the weights of the row, before anything is stored."""
     import asyncio
 
     from lumos_queue.papers.evaluation_options import check_weights
@@ -108,7 +108,7 @@ def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], 
 
 
 def _read_tables(settings: Settings, selection: str) -> list[dict[str, Any]]:
-    """Return the selected table, one row of it, or all tables. Without a database no row has a stored evaluation."""
+    """Return the selected table, one row of it, or all tables. Without a database, rows have no stored evaluation."""
     from lumos_queue.errors import SpecError, unknown
     from lumos_queue.papers.comparison import KEYS, papers_tables
     from lumos_queue.submission.database import database
@@ -140,7 +140,7 @@ def _read_tables(settings: Settings, selection: str) -> list[dict[str, Any]]:
 
 
 def _has_database(settings: Settings) -> bool:
-    """Return whether there is a database. The first job creates the embedded one."""
+    """Return whether the database exists: an embedded database is created by the first job."""
     from pathlib import Path
 
     url = settings.database

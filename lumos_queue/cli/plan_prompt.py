@@ -1,4 +1,4 @@
-"""Ask the person who waits for a job about each plan, which may also be answered elsewhere meanwhile."""
+"""Ask the person who waits for a job to approve each plan. Another person may answer it elsewhere meanwhile."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _load_plans(database: Database, job: str) -> list[WaitingPlan]:
 def _read(
     question: str, database: Database, plan: WaitingPlan, stop: threading.Event, choices: tuple[str, ...] = ()
 ) -> str | None:
-    """Return the line that the person types, one of `choices` if there are any.
+    """Return the line that the person types. With `choices`, ask again until it is one of them.
 
     Return None at `stop`, and when the plan has been answered elsewhere.
     """

@@ -17,18 +17,18 @@ from lumos_queue.errors import SpecError
 
 
 def find_whole(connection: Connection, job: str) -> Any:
-    """Return the row of the job with exactly this id. Raises SpecError for a part of an id, with the whole id."""
+    """Return the row of the job with exactly this id. Raises SpecError for a part of an id, and names the whole id."""
     if (row := find_job(connection, job)) is not None:
         return row
     candidate = get_job(connection, job, allow_damaged=True)  # raises SpecError where no job or several jobs match
     raise SpecError(
-        f"'{job}' is the beginning of an id: to delete the job give the whole one, lumos rm {candidate.id}. "
-        f"See what it is with: lumos job {candidate.id}"
+        f"'{job}' is only the beginning of an id: to delete the job, give the whole id: lumos rm {candidate.id}. "
+        f"See the job with: lumos job {candidate.id}"
     )
 
 
 def describe_removal(connection: Connection, row: Any) -> str:
-    """Return one line about the job (its row): its request, the stored work that is deleted with it, and its times."""
+    """Return a line about a job (its row): its request, the stored work that is deleted with it, and its times."""
     if problem := find_damage(row):
         return f"job {row.id}, which is damaged: {problem}"
     items, sums = progress(connection, row.id), totals(connection, row.id)
@@ -46,7 +46,7 @@ def describe_removal(connection: Connection, row: Any) -> str:
 
 
 def is_agreed(summary: str, job: str, with_labels: bool) -> bool:
-    """Ask the person at the terminal and return whether they agree. Raises SpecError where nobody can be asked."""
+    """Return whether the person at the terminal agrees. Raises SpecError without a terminal, and with --json."""
     if output.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         labels = " --with-labels" if with_labels else ""
         raise SpecError(f"This deletes {summary}. Nobody can be asked here: to do it, lumos rm {job}{labels} --yes")

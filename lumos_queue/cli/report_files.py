@@ -37,7 +37,7 @@ def write_reports(
     prices: Prices | None,
     by: Sequence[str] = (),
 ) -> Exit:
-    """Write the report of jobs, also by fields, to one or two new files, and print their paths.
+    """Write the report of jobs, with scores by the fields `by`, to one or two new files, and print their paths.
 
     Return INCOMPLETE if a job ended incomplete, else FINE. Raises SpecError for a file that exists or is not writable.
     """
@@ -68,7 +68,7 @@ def write_reports(
 
 
 def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
-    """Return the prices, None without prices; a missing price is 0. Raises SpecError for a price that is not finite."""
+    """Return the prices, or None without any; a missing price is 0. Raises SpecError for a price that is not finite."""
     if prompt is None and completion is None:
         return None
     from math import isfinite
@@ -83,7 +83,7 @@ def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
 
 
 def require_no_prices(prices: Prices | None) -> None:
-    """Raise SpecError for prices where no file is written."""
+    """Raise SpecError if there are prices although no file is written."""
     from lumos_queue.errors import SpecError
 
     if prices is not None:

@@ -15,10 +15,10 @@ _LEAST, _MOST = 10, 24  #: terminal cells of a line
 
 
 def head_columns(reports: Sequence[dict[str, Any]], width: int) -> tuple[list[str], str]:
-    """Return the head of each job's column, and the formulation if it is common to all and not in the heads.
+    """Return the head of each job's column, and the jobs' common formulation, or '' if it is in the heads or differs.
 
-    A head has the differences between these jobs, the most important first, then the job's id. A single job, and jobs
-    that do not differ, have their formulation in the head. `width` is that of the terminal, in cells.
+    A head has the differences between these jobs, the most important first, then the job's id. If there are none, or
+    only one job, it has name and formulation instead. `width`: of the terminal, in cells.
     """
     names = dict.fromkeys(name for report in reports for name in report.get("differs", {}))
     # `differs` is about all jobs of the command, not only about these. The code has its own row.

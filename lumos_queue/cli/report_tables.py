@@ -1,4 +1,4 @@
-"""Reports of jobs for people. Only percentages are computed here."""
+"""Print reports of jobs as text. The figures are computed elsewhere; this module only converts them to percentages."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
 
 
 def _format_metric(metric: dict[str, Any] | None) -> str:
-    """Return a metric's value with its interval, in percent; of an unfinished job, the range it can still reach."""
+    """Return a metric's value with its interval, in percent; for an unfinished job, the range it can still reach."""
     if not metric:
         return ""
     if "bounds" in metric:
@@ -138,7 +138,7 @@ def _format_sets(metric: dict[str, Any] | None) -> str:
 
 
 def _format_expert_runs(report: dict[str, Any]) -> str:
-    """Return the runs by the source of their results, the failed runs, and the samples without a value."""
+    """Return how many runs of experts have each source of results, how many failed, and the samples without a value."""
     if not (expert_runs := report.get("expert_runs")):
         return ""
     parts = [f"{count:,} {name}" for name, count in expert_runs["runs"].items()]
@@ -155,7 +155,7 @@ def _format_plan_steps(report: dict[str, Any]) -> str:
 
 
 def _format_plans(report: dict[str, Any]) -> str:
-    """Return the numbers of plans that people were shown, by their answer."""
+    """Return how many plans were shown to people, by the people's answers."""
     return ", ".join(f"{count:,} {name}" for name, count in report.get("plans", {}).items() if count)
 
 
@@ -173,7 +173,7 @@ def _format_calls(report: dict[str, Any]) -> str:
 
 
 def format_versions(versions: list[dict[str, Any]], name: str) -> str:
-    """Return the version of code or prompts; of several, each with its number of episodes. Digests are shortened."""
+    """Return the version of code or prompts; if there are several, each with its count of episodes. Shorten digests."""
     versions_and_counts = [
         (version[name] if name == "code_version" else version[name][:12], version["episodes"]) for version in versions
     ]
@@ -183,7 +183,7 @@ def format_versions(versions: list[dict[str, Any]], name: str) -> str:
 
 
 def _format_plugin(plugins: list[dict[str, Any]], name: str) -> str:
-    """Return the code of a plug-in, and the number of codes if a person accepted another one meanwhile."""
+    """Return the version of a plug-in's code, and the number of versions if a person accepted another one later."""
     plugin = next((candidate for candidate in plugins if candidate["name"] == name), None)
     if plugin is None:
         return ""
@@ -192,7 +192,7 @@ def _format_plugin(plugins: list[dict[str, Any]], name: str) -> str:
 
 
 def _format_score_versions(report: dict[str, Any]) -> str:
-    """Return the version of each metric's scorer; of several, each with its number of episodes."""
+    """Return the version of each metric's scorer; if there are several, each with its number of episodes."""
     lines = []
     for metric, versions in report.get("scoring", {}).get("versions", {}).items():
         has_several = len(versions) > 1
@@ -202,13 +202,13 @@ def _format_score_versions(report: dict[str, Any]) -> str:
 
 
 def _format_share(phases: dict[str, float], name: str) -> str:
-    """Return the share of one phase in the seconds of all concurrent episodes."""
+    """Return the phase's share of the total time. The times of concurrent episodes are added."""
     total = sum(phases.values())
     return _percent(phases.get(name, 0.0) / total) if total else ""
 
 
 def _format_latency(means: dict[str, float] | None) -> str:
-    """Return the seconds of a call, and the seconds in this process, in the server's queue and in failed requests."""
+    """Return the mean seconds of a call, and of its waits: for a slot, in the server's queue, and in failed tries."""
     if means is None:
         return ""
     waits = (("waiting for a slot", "waited"), ("in the server's queue", "queued"), ("in failed tries", "lost"))
@@ -293,7 +293,7 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
 
 
 def _print_wait(console: Console, report: Mapping[str, Any]) -> None:
-    """Print the reason why an unfinished job waits. For a stopped job, the remark has the reason."""
+    """Print the reason why an unfinished job waits. For a stopped job, the remark at the end has the reason."""
     if report["waiting"] == PAUSED_BY_PERSON:
         job = report["job"]
         console.print(f"{job} is paused by a person. Continue with: lumos resume {job}", soft_wrap=True)

@@ -81,7 +81,7 @@ def rollouts_report(
 ) -> None:
     """Show which subgoals were right.
 
-    They are judged by the gold values, else by the results of the rollouts from each subgoal.
+    A subgoal is judged by the gold values, else by the results of the rollouts that start from it.
     """
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.rollouts.report import report_rollouts
@@ -122,7 +122,7 @@ def blame(
 
     Submits two evaluations of these episodes: one with a gold planner, one with a gold grounder.
 
-    Give the models that ran the episodes: where the prompt is the same, their recorded reply is used again.
+    Give the models that ran the episodes: if a prompt is the same, its recorded reply is used again.
     """
     if context.invoked_subcommand:
         return

@@ -1,4 +1,4 @@
-"""Submit a job and wait for it. Without a broker it runs in this process, else in workers that are notified."""
+"""Submit a job and wait for it. Without a broker, the job runs in this process; else notified workers run it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def submit_and_run(
 
 
 def run_or_follow(settings: Settings, row: Any, new: bool, name_and_tags: NameAndTags, follow: bool) -> int:
-    """Run or follow a requested job (its row) unless it has stopped. Return the exit code."""
+    """Run or follow the job of `row`, unless it has stopped. Return the exit code. `new`: it was just stored."""
     if not new:
         output.say(f"job {row.id} is the same request and is {row.state}: it is shown instead (--again runs a new job)")
         if text := _keeps_name(settings, row, name_and_tags):
@@ -68,7 +68,7 @@ def run_or_follow(settings: Settings, row: Any, new: bool, name_and_tags: NameAn
 
 
 def _keeps_name(settings: Settings, row: Any, name_and_tags: NameAndTags) -> str:
-    """Return a line if an existing job has another name or other tags than this request; else ''."""
+    """Return a remark if the name or tags of an existing job differ from those of this request; else ''."""
     with database(settings) as job_database, job_database.engine.connect() as connection:
         tags = tags_of(connection, [row.id]).get(row.id, {})
     changes = [f"--name {quote(name_and_tags.name)}"] if name_and_tags.name and name_and_tags.name != row.name else []
@@ -89,7 +89,7 @@ def check_completeness(settings: Settings, job: str, silent: bool = False) -> Ex
 
 
 def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
-    """Run a stored job (its row) here, or notify the workers. Return the exit code."""
+    """Run the job of `row` in this process, or notify the workers if there is a broker. Return the exit code."""
     job = row.id
     if not settings.broker_url:
         check_plugins(row)
@@ -184,9 +184,9 @@ def _watch(
 
 
 def _resume_command(job: str) -> str:
-    """Return the command with the folders of the modules that this command named.
+    """Return the command that resumes the job. It sets LUMOS_PLUGINS to the modules that this command named.
 
-    A name from the database is imported only if LUMOS_PLUGINS lists its module or folder.
+    A name that comes from the database is imported only if LUMOS_PLUGINS lists its module or folder.
     """
     modules = dict.fromkeys(TRUSTED.list_for_setting())
     all_modules = [*filter(None, [os.environ.get("LUMOS_PLUGINS", "")]), *modules]

@@ -53,8 +53,8 @@ def score(
 ) -> None:
     """Add scores to the stored episodes of a job.
 
-    No model is called again for them, and existing scores are kept. With --judge, a model grades the answers: the
-    command submits an evaluation whose items are the stored episodes, and prints its report.
+    The models of the episodes are not called again, and existing scores are kept. With --judge, a model grades the
+    answers: the command submits an evaluation whose items are the stored episodes, and prints its report.
     """
     from lumos_queue.cli.judged_answers import judge_answers
     from lumos_queue.errors import SpecError
@@ -101,6 +101,6 @@ def _add_scores(job: str, scorer: str) -> None:
             f"job {value['job']}: {value['episodes']:,} episodes scored by {metrics}, version {value['version']}"
         )
         if value["without"]:
-            output.show(f"it does not apply to {value['without']:,} other episodes")
+            output.show(f"the scorer does not apply to {value['without']:,} further episodes")
 
     output.result(asdict(summary), show)

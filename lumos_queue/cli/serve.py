@@ -28,7 +28,7 @@ def serve_tools(
 ) -> None:
     """Answer POST /virtual as StableToolBench's server does, from recorded answers.
 
-    Runs until Ctrl-C or TERM. Set a key that requests must have with LUMOS_SERVE_KEY.
+    Runs until Ctrl-C or TERM. To require a key in requests, set LUMOS_SERVE_KEY.
     """
     from dataclasses import asdict
 
@@ -57,8 +57,8 @@ def serve_experts(
 ) -> None:
     """Run experts for other machines, which name this one with --tool experts=http://HOST:PORT.
 
-    Runs until Ctrl-C or TERM. Choose the experts as for a job, e.g. --tool experts=own; the default is hf. Set a key
-    that requests must have with LUMOS_SERVE_KEY, and give it to the other machines in the file of LUMOS_API_KEYS.
+    Runs until Ctrl-C or TERM. Choose the experts as for a job, e.g. --tool experts=own; the default is hf. To
+    require a key in requests, set LUMOS_SERVE_KEY, and write it into the file of LUMOS_API_KEYS on the other machines.
     """
     import asyncio
     from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Standard output that cannot be written: one line for a full disk, none for a reader that has ended."""
+"""Report that standard output cannot be written: print a line for a full disk, nothing for a reader that has ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lumos_queue.cli.exit_codes import Exit
 
 
 class StandardOutput:
-    """A stream that remembers its first error of writing, as an error of another file looks the same."""
+    """A stream that remembers its first failed write, to distinguish it from a failed write to another file."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
@@ -29,7 +29,7 @@ class StandardOutput:
             self._stream.flush()
 
     def report_error(self) -> int:
-        """Report why the output is lost, and discard the unwritten part. Return the exit code."""
+        """Print why the output is lost, unless its reader has ended, and discard the rest. Return the exit code."""
         assert self.error
         # Otherwise the interpreter writes again at exit, and reports an ignored exception.
         with suppress(OSError, ValueError):  # a test's standard output is no file

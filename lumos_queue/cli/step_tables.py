@@ -1,4 +1,4 @@
-"""Two episodes on one task in two columns, with a mark at their first difference."""
+"""Print two episodes on one task in two columns, with a mark at their first difference."""
 
 from __future__ import annotations
 

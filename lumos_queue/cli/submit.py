@@ -31,7 +31,7 @@ def submit_and_finish(
     again: bool,
     follow: bool,
 ) -> None:
-    """Store a job, run or queue it, print its report or its id, and exit: the last step of a command that submits."""
+    """Store a job, run or queue it, print its report or its id, and exit. Commands that submit a job end with this."""
     from lumos_queue.cli.run import submit_and_run
 
     follow = follow or not settings.broker_url
@@ -61,7 +61,7 @@ def finish(settings: Settings, identifier: str, code: int, follow: bool) -> None
 
 
 def _inference_command(kind: str, help: str) -> Callable[..., None]:
-    """Return the command for jobs of kind 'evaluate' or 'infer': both have the same options."""
+    """Return the command for jobs of a kind, 'evaluate' or 'infer'. The two commands have the same options."""
 
     def command(
         benchmark: opt.BenchmarkOrFile,

@@ -1,4 +1,4 @@
-"""A sweep's table for people."""
+"""Print a sweep's table as text."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Column:
 
 
 def plain_column(head: str, cells: Sequence[str], least: int, rank: int, middle: bool = False) -> Column:
-    """Return a column of texts that are cut at their end, or in the middle."""
+    """Return a column of texts. Texts that are too wide are cut at their end, or with `middle` in the middle."""
     natural_width = max(map(cell_len, (head, *cells)))
     return Column(
         head, natural_width, min(least, natural_width), rank, lambda row, width: truncate(cells[row], width, middle)
@@ -32,7 +32,7 @@ def plain_column(head: str, cells: Sequence[str], least: int, rank: int, middle:
 
 
 def fit_columns(columns: Sequence[Column], width: int, gap: int = 1) -> list[tuple[Column, int]]:
-    """Return the columns that fit, in order, each with its width. The widest columns are cut first."""
+    """Return the columns that fit into `width`, in order, with their widths. The widest columns are narrowed first."""
     visible = list(columns)
     while True:
         last_ranked = max(visible, key=lambda column: column.rank)
@@ -43,7 +43,7 @@ def fit_columns(columns: Sequence[Column], width: int, gap: int = 1) -> list[tup
 
 
 def _shrink(columns: Sequence[Column], room: int, at_any_cost: bool) -> list[int]:
-    """Return widths for all of these columns, or [] where they do not fit; `at_any_cost` allows one cell for each."""
+    """Return a width for each column, or [] if they do not fit. `at_any_cost`: narrow columns down to one cell."""
     widths = [column.natural for column in columns]
     while sum(widths) > room:
         shrinkable = [index for index, column in enumerate(columns) if widths[index] > column.least]
@@ -66,7 +66,7 @@ def truncate(text: str, width: int, middle: bool = False) -> str:
 
 
 def _first_cells(text: str, width: int) -> str:
-    """Return the longest beginning of the text that fits the width."""
+    """Return the longest beginning of the text that is at most `width` cells wide."""
     return chop_cells(text, width)[0] if width > 1 else text[:1] if width and cell_len(text[:1]) == 1 else ""
 
 

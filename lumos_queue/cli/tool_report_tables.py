@@ -1,4 +1,4 @@
-"""The parts of reports about tool agents, for people: provenance of answers, and figures of Sum2Act's roles."""
+"""Print the parts of reports about tool agents: the provenance of answers, and figures of Sum2Act's roles."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STATE_ROWS = (
 
 
 def print_tool_calls(console: Any, report: dict[str, Any]) -> None:
-    """Print tool calls by status and provenance, and scores by provenance where the episodes differ in it."""
+    """Print tool calls by status and provenance, and scores by provenance if the episodes differ in it."""
     if calls := report.get("tool_calls"):
         _print_calls(console, report["job"], calls)
     if scores := report.get("by_provenance"):

@@ -26,7 +26,7 @@ def import_toolbench(
 ) -> None:
     """Import recorded searches and chains of ToolBench.
 
-    Each file becomes an episode with its tree: all of them, or none.
+    Each file becomes an episode with its tree. Either all files are imported, or none.
     """
     from lumos_queue.searches.answer_import import import_answer_files
     from lumos_queue.settings import read_settings

@@ -172,7 +172,7 @@ def train_experts(
 ) -> None:
     """Train small networks as experts.
 
-    They are trained one after the other, for --tool experts=own:FOLDER.
+    Trains them one after the other. Use them with --tool experts=own:FOLDER.
     """
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.tags import read_name_and_tags

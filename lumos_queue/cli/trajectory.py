@@ -1,4 +1,4 @@
-"""An episode for people, with its steps in three columns."""
+"""Print an episode as text, with its steps in three columns."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def print_trajectory(trajectory: dict[str, Any], prompts: bool) -> None:
 
 
 def describe_candidates(candidates: list[dict[str, Any]]) -> list[str]:
-    """Return a line for each of the best candidates, and a line with the number of the others."""
+    """Return a line for each of the best candidates, and a line with the number of further candidates."""
     lines = [
         f"candidate {rank}, log-probability {candidate['logprob']:.4f}: {candidate['text']}"
         for rank, candidate in enumerate(candidates[:SHOWN_CANDIDATES], start=1)
@@ -101,13 +101,13 @@ def describe_candidates(candidates: list[dict[str, Any]]) -> list[str]:
 
 
 def verdict_text(verdict: dict[str, Any]) -> str:
-    """Return a verdict's name, with its detail if that is more than the name."""
+    """Return a verdict's name, with its detail unless the detail only repeats the name."""
     says_more = verdict["detail"] not in ("", verdict["name"])
     return f"{verdict['name']}: {verdict['detail']}" if says_more else verdict["name"]
 
 
 def with_markup(row: Row) -> list[str]:
-    """Return the cells of a row as rich's markup, with untrusted text escaped. A long text loses its middle."""
+    """Return the cells of a row as rich's markup, with untrusted text escaped. The middle of long texts is left out."""
     return ["".join(_with_style(escape(truncate(text, MAX_CELL)), style) for text, style in cell) for cell in row]
 
 

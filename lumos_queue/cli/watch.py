@@ -60,7 +60,7 @@ def watch(
 
 
 def _watch(database: Database, watched_jobs: WatchedJobs) -> bool:
-    """Show the jobs until all have ended. Return whether the person interrupted it before."""
+    """Show the jobs until all have ended. Return whether a person interrupted this."""
     console = output.console()
     try:
         with _term_as_interrupt():
@@ -99,7 +99,7 @@ def _poll(database: Database, watched_jobs: WatchedJobs, lines: _Lines | None = 
 
 
 class _Lines:
-    """Prints a line for each job every few seconds, unless a program reads the result, and outages at start and end."""
+    """Prints a line for each job every few seconds (not with --json), and lines about outages of the database."""
 
     def __init__(self, watched_jobs: WatchedJobs):
         from lumos_queue.cli.outage import Outage

@@ -1,4 +1,4 @@
-"""The line of a job in `lumos watch`, and its result at the end, for people and for programs."""
+"""Format the line of a job in `lumos watch`, and its result at the end, for people and for programs."""
 
 from __future__ import annotations
 

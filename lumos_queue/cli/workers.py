@@ -62,8 +62,8 @@ def endpoints(
 ) -> None:
     """List the caps of endpoints, or set a cap.
 
-    A cap limits the requests in flight, over all workers. URL and --cap set or remove a cap. A llama.cpp server states
-    how many requests it serves at once: that is its cap unless you set another one.
+    A cap limits the requests in flight, over all workers. Give URL and --cap to set or remove a cap. A llama.cpp
+    server states how many requests it serves at once; this number is its cap unless you set another one.
     """
     from db.shares import list_caps, set_cap
     from lumos_queue.endpoints.registry import check_url

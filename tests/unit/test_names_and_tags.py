@@ -135,7 +135,7 @@ def test_a_job_has_the_name_and_tags_it_was_given_and_is_found_by_them(lumos):
         ("jobs", "score=1", "The field 'score' selects episodes, not jobs. Choose one of: benchmark,"),
         ("watch", "state=runing", "No state called 'runing'. Did you mean 'running'?"),
         ("report", "state=runing", "No state called 'runing'. Did you mean 'running'?"),
-        ("report", "name=nobody", "No job fits name=nobody. List them with: lumos jobs"),
+        ("report", "name=nobody", "No job matches name=nobody. List them with: lumos jobs"),
         ("episodes", "state=running", "The field 'state' selects jobs, not episodes. Choose one of: action,"),
         ("episodes", "benchmark=wordmoth", "No benchmark called 'wordmoth'. Did you mean 'wordmath'?"),
         ("episodes", "metric:executd=1", "No metric called 'executd'. Did you mean 'executed'?"),
