@@ -49,7 +49,7 @@ def is_agreed(summary: str, job: str, with_labels: bool) -> bool:
     """Return whether the person at the terminal agrees. Raises SpecError without a terminal, and with --json."""
     if output.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         labels = " --with-labels" if with_labels else ""
-        raise SpecError(f"This deletes {summary}. Nobody can be asked here: to do it, lumos rm {job}{labels} --yes")
+        raise SpecError(f"This deletes {summary}. Nobody can confirm it here: to do it, lumos rm {job}{labels} --yes")
     output.say(f"This deletes {summary}.")
     output.ask("Delete it? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,1 +1,1 @@
-"""A named model behind an address: `tgi://`, `openai://`, `chat://`, `local:`, `scripted:`."""
+"""Endpoints: each is a model at an address such as `tgi://…`, `openai://…`, `chat://…`, `local:…` or `scripted:…`."""

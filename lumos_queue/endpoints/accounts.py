@@ -1,8 +1,8 @@
-"""Accounts of database servers, each bound to one server: lines of the file that `LUMOS_API_KEYS` names.
+"""Read accounts of database servers from the file that `LUMOS_API_KEYS` names. An account is bound to one server.
 
     mysql://db.example.org:3306    USER PASSWORD
 
-The person who submits a job names the server, so an account goes to its own server only. docs/decisions/0049.
+The person who submits a job names the server, so an account is sent to its own server only. docs/decisions/0049.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EXAMPLE = "mysql://HOST:PORT USER PASSWORD"
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user of a database server, with the password."""
+    """A user of a database server, and the user's password."""
 
     user: str
     password: str = field(repr=False)
@@ -28,12 +28,12 @@ class Account:
 
 
 def find_account(path: Path | None, server: Origin) -> Account | None:
-    """Return the account for a server; None without one. Raises SpecError as `read_accounts`."""
+    """Return the account for a server, or None if the file has none. Raises SpecError if the file is wrong."""
     return read_accounts(path).get(server) if path else None
 
 
 def read_accounts(path: Path) -> Mapping[Origin, Account]:
-    """Return the accounts in a file, by server. Raises SpecError; its message never contains a line's text."""
+    """Return the accounts in a file, by server. Raises SpecError for a wrong line, and never quotes it."""
     accounts: dict[Origin, Account] = {}
     for line in read_lines(path):
         if line.scheme not in DATABASE_PORTS:
@@ -43,7 +43,7 @@ def read_accounts(path: Path) -> Mapping[Origin, Account]:
         origin = line.read_origin(DATABASE_PORTS)
         _, user, password = line.words
         if not (user.isprintable() and password.isprintable()):
-            raise SpecError(f"{line.where}: a user and a password may only have printable signs.")
+            raise SpecError(f"{line.where}: a user and a password may only contain printable characters.")
         if origin in accounts:
             raise SpecError(f"{line.where}: an earlier line has an account for the same server; keep one of them.")
         accounts[origin] = Account(user, password, bound=True)

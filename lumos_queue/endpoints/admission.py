@@ -1,4 +1,4 @@
-"""Admission control of one process's requests to an endpoint: a limit, a queue, Retry-After, a circuit breaker."""
+"""Control when requests of one process to an endpoint are sent: a limit, a queue, Retry-After, a circuit breaker."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MAX_PAUSE_SECONDS = 30.0  #: the longest Retry-After for which requests wait
 
 
 class AdmissionControl:
-    """The requests of one process to one endpoint, all its replicas together.
+    """Controls the requests of one process to one endpoint with all its replicas.
 
     Only its event loop uses it, but any thread may call `set_share` and read `in_flight`, `waiting` and `share`.
     Requests get slots in the order of their calls. An open breaker stays open until the endpoint is opened anew.
     """
 
     def __init__(self, url: str, limit: int):
-        """`limit`: the most requests in flight, whatever the server's capacity is."""
+        """`limit`: the maximum number of requests in flight, even if the server has more capacity."""
         self.url = url
         self.share: int | None = None  #: most requests in flight, leased to this process; None: no cap
         self.in_flight = 0
@@ -52,11 +52,11 @@ class AdmissionControl:
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for a slot."""
+        """The number of requests that wait for a slot."""
         return len(self._queue)
 
     def report(self) -> Traffic:
-        """Return the traffic between this process and the endpoint. For any thread."""
+        """Return the traffic between this process and the endpoint. Any thread may call it."""
         now = time.perf_counter()
         return self.pace.report(
             in_flight=self.in_flight,
@@ -66,27 +66,27 @@ class AdmissionControl:
         )
 
     def set_stated(self, requests: int) -> None:
-        """Begin with as many requests at once as keep the servers busy by their own statement."""
+        """Begin with `requests` requests in flight, which keep the servers busy according to their own statement."""
         self.stated_slots = requests
         self.pace.start(requests)
 
     def set_bound(self, requests: int) -> None:
-        """Never exceed the number of requests at once beyond which the servers refuse."""
+        """Never have more than `requests` requests in flight: the servers refuse more."""
         self._limit = min(self._limit, requests)
         self.pace.window.set_limit(self._limit)
 
     def drain(self) -> None:
-        """Raise NotSent in all requests that wait for a slot, now and later: the slice ends."""
+        """Raise NotSent in requests that wait for a slot, now or from now on, because the slice ends."""
         self._is_draining = True
         _raise_in(self._queue, lambda: NotSent(_NOT_SENT.format(self.url)))
 
     @property
     def window(self) -> int:
-        """The most requests in flight that the server is believed to serve well."""
+        """The number of requests in flight up to which more of them are expected to help."""
         return int(self.pace.window.size)
 
     def set_share(self, share: int | None) -> None:
-        """Have at most `share` requests in flight from now on. None: no cap; 0: all wait. For any thread."""
+        """Have at most `share` requests in flight from now on. None: no cap; 0: all wait. Any thread may call it."""
         self.share = share
         loop = self._loop
         if loop is not None:
@@ -94,7 +94,7 @@ class AdmissionControl:
                 loop.call_soon_threadsafe(self._admit)
 
     async def enter(self) -> None:
-        """Wait for a slot; `leave` returns it.
+        """Wait for a slot. The caller returns the slot with `leave`.
 
         Raises EndpointDown when the breaker is open or opens during the wait, InfrastructureError when the server
         requests a long pause, and NotSent when the slice ends.
@@ -123,7 +123,7 @@ class AdmissionControl:
         self._admit()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait between two tries, without a slot. Raises EndpointDown as soon as the breaker opens."""
+        """Wait for some seconds between two tries, without a slot. Raises EndpointDown when the breaker opens."""
         self.check_breaker()
         loop = asyncio.get_running_loop()
         end = loop.create_future()
@@ -136,7 +136,7 @@ class AdmissionControl:
             self._sleepers.discard(end)
 
     def pause_for(self, seconds: float) -> None:
-        """Send nothing for so many seconds: the server has requested it by Retry-After."""
+        """Send nothing for this many seconds, because the server has sent Retry-After."""
         until = time.perf_counter() + seconds
         if until <= self._paused_until:
             return
@@ -146,12 +146,12 @@ class AdmissionControl:
             _raise_in(self._queue, lambda: InfrastructureError(_LONG_PAUSE.format(self.url, seconds), seconds))
 
     def check_breaker(self) -> None:
-        """Raises EndpointDown when the breaker is open."""
+        """Raise EndpointDown if the breaker is open."""
         if self._outage is not None:
             raise EndpointDown(self._outage, status=self._outage_status)
 
     def open_breaker(self, message: str, status: int) -> None:
-        """Raise EndpointDown in all waiting requests, and in all later ones."""
+        """Raise EndpointDown with this message in all waiting requests, and in all later requests."""
         if self._outage is None:
             self._outage, self._outage_status = message, status
             _raise_in(self._queue, lambda: EndpointDown(message, status=status))
@@ -176,10 +176,10 @@ class AdmissionControl:
         self.pace.window.note_late()
 
     def note_failure(self, failure: TryFailed, send_time: float, first_send_time: float, is_last_try: bool) -> None:
-        """Note a failed try, other than a 429. `first_send_time` of its request identifies the request.
+        """Note a failed try, other than a 429. `first_send_time`: of the first try of its request, which it identifies.
 
-        A server that cannot be reached is down. For other failures evidence.py finds the cause. When a server
-        restarts, all requests in flight break at once: they count as one failure.
+        After enough failures of connecting, the breaker opens; evidence.py finds the cause of other failures. When a
+        server restarts, all requests in flight break at once: they count as one failure.
         """
         if self._failures and failure.cause == "broken" and send_time < self._failure_start:
             return

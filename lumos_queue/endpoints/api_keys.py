@@ -1,4 +1,4 @@
-"""Keys of model servers, each bound to one server: the file that `LUMOS_API_KEYS` names.
+"""Read keys of model servers from the file that `LUMOS_API_KEYS` names. A key is bound to one server.
 
     # one server a line: its address, then the key
     https://api.example.org        KEY
@@ -7,8 +7,8 @@
 
 Lines of databases in the same file are accounts (`accounts.py`).
 
-The person who submits a job chooses the servers that the workers call, so a key goes to its own server only. Over plain
-http it goes to this machine only, unless its line has the word `cleartext`. docs/decisions/0017 has the reasons.
+The person who submits a job chooses the servers that the workers call, so a key is sent to its own server only. Over
+plain http, it is only sent to this machine, unless its line has the word `cleartext` (reasons: docs/decisions/0017).
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ EXAMPLE = "https://api.example.org KEY"
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """The key of one server."""
+    """The key of one server. `cleartext`: it may be sent to another machine over plain http."""
 
     text: str = field(repr=False)
     cleartext: bool  #: whether it may go over plain http to another machine
 
 
 def find_key(path: Path | None, base: str) -> ApiKey | None:
-    """Return the key for the server at `base` (http://… or https://…); None without one. Raises as `read_keys`."""
+    """Return the key for the server at `base` (http://… or https://…), or None. Raises SpecError for a wrong file."""
     return read_keys(path).get(Origin.of(base)) if path else None
 
 
 def read_keys(path: Path) -> Mapping[Origin, ApiKey]:
-    """Return the keys in a file, by server. Raises SpecError; its message never contains a line's text."""
+    """Return the keys in a file, by server. Raises SpecError for a wrong line, and never quotes it."""
     keys: dict[Origin, ApiKey] = {}
     for line in read_lines(path):
         where, words = line
@@ -49,7 +49,7 @@ def read_keys(path: Path) -> Mapping[Origin, ApiKey]:
         origin = line.read_origin(PORTS)
         key = ApiKey(words[1], cleartext=len(words) == 3)
         if not (key.text.isascii() and key.text.isprintable()):
-            raise SpecError(f"{where}: a key may only have letters, digits and signs of ASCII.")
+            raise SpecError(f"{where}: a key may only contain letters, digits and punctuation of ASCII.")
         if origin.scheme == "http" and not key.cleartext and not names_loopback(origin.host):
             raise SpecError(
                 f"{where}: over http anyone on the way can read the key: write https://, or 'cleartext' after the key."

@@ -1,4 +1,4 @@
-"""The interface of endpoints, and the settings of requests."""
+"""The interface of endpoints, and the settings of their requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sampling:
     rules: int = RULES
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form. Newer fields with their defaults are omitted: older jobs have no such fields."""
+        """Return the stored form. Newer fields with default values are omitted, because older jobs lack them."""
         fields = asdict(self)
         del fields["rules"]
         for name, default in (("bos", True), ("beams", 0), ("epsilon", 0.0), ("request", {})):
@@ -60,32 +60,32 @@ class EndpointSettings(Protocol):
 
     @property
     def request_seconds(self) -> float:
-        """A request that takes longer is late (lumos_queue/endpoints/flights.py)."""
+        """Seconds after which a request is late (lumos_queue/endpoints/flights.py)."""
         ...
 
     @property
     def silence_seconds(self) -> float:
-        """A late request is cancelled when its server has answered no request for so long."""
+        """A late request is cancelled when its server has answered no request for this many seconds."""
         ...
 
     @property
     def request_retries(self) -> int:
-        """Further tries after the first."""
+        """The number of tries after the first try of a request."""
         ...
 
     @property
     def api_keys(self) -> Path | None:
-        """The file with the keys of servers (lumos_queue/endpoints/api_keys.py)."""
+        """The file with the keys of servers (lumos_queue/endpoints/api_keys.py), if there is one."""
         ...
 
     @property
     def endpoint_hosts(self) -> str:
-        """The hosts that may be called (lumos_queue/endpoints/hosts.py); '' for any."""
+        """The hosts that may be called, as hosts.py reads them; '' permits any host."""
         ...
 
     @property
     def concurrency(self) -> int:
-        """The most requests of one process in flight to one endpoint."""
+        """The maximum number of requests in flight from one process to one endpoint."""
         ...
 
 
@@ -96,7 +96,7 @@ class Endpoint(Protocol):
 
     @property
     def admission(self) -> AdmissionControl | None:
-        """The control that limits its requests; None for an endpoint without a limit."""
+        """The object that limits the endpoint's requests in flight; None for an endpoint without a limit."""
         ...
 
     async def generate(
@@ -111,35 +111,34 @@ class Endpoint(Protocol):
     ) -> Completion:
         """Continue `prompt`. The reply is cut before the first stop string and made storable.
 
-        Prompts of the same `episode` go to the same replica, as far as its load allows: they share a prefix.
-        `seed` has no effect where `sampling` has neither a temperature nor an epsilon. `constraint`: the allowed
-        texts; an endpoint that cannot enforce it replies without it, and `note` reports a reply that is not allowed.
-        `n`: candidates that the completion lists, best first; with `sampling.beams` 0 so many beams are searched.
-        Raises EndpointDown when the endpoint has failed or refused so often that no more requests are sent,
-        InfrastructureError when a later try may succeed (unreachable, time-out, 408, 424, 425, 429, 5xx, a
-        reply that is cut off or not valid JSON), EpisodeError('infra_error', …) when it cannot (any other status,
-        with evidence that the request is at fault, `images` for an endpoint that only takes text, or candidates, beams
-        or epsilon for one that does not search),
-        EpisodeError('limit', …) when the prompt does not fit the model's context, and UnclearFailure when there is no
-        evidence about a refusal.
+        Prompts of the same `episode` share a prefix, so they go to the same replica if its load allows it.
+        `seed` only matters if `sampling` has a temperature or an epsilon. `constraint`: the allowed texts; an endpoint
+        that cannot enforce it ignores it, and the completion's `note` reports a reply that is not allowed.
+        `n`: how many candidates the completion lists, best first. `sampling.beams` 0 searches `n` beams.
+        Raises EndpointDown when no more requests are sent, because the endpoint has failed or refused too often;
+        InfrastructureError when a later try may succeed (unreachable, time-out, 408, 424, 425, 429, 5xx, a reply that
+        is cut off or not valid JSON); EpisodeError('limit', …) when the prompt does not fit the model's context;
+        UnclearFailure when nothing shows whether a refused request or the server is at fault; and
+        EpisodeError('infra_error', …) when the request is at fault: other requests show that a refusal is about this
+        one, or the endpoint does not support its images, candidates, beams or epsilon.
         """
         ...
 
     async def identity(self) -> dict[str, Any]:
         """Return the server's own description (model, revision, dtype, server version), as far as it has one.
 
-        A value is a list where replicas differ. Raises SpecError, one line with the remedy, when nothing answers, or
-        a server of another protocol; EndpointNotReady while the model is loading.
+        If replicas differ in a value, it is the list of their values. Raises SpecError, one line with the remedy, when
+        no server or one of another protocol answers; EndpointNotReady while the model is loading.
         """
         ...
 
     async def close(self) -> None:
-        """End its connections; calls in progress fail."""
+        """Close the endpoint's connections. Calls in progress fail."""
         ...
 
 
 class FunctionCaller(Endpoint, Protocol):
-    """An endpoint whose model calls functions natively. Only calls with functions use the keyword `functions`."""
+    """An endpoint whose model calls functions natively. The keyword `functions` is left out if there are none."""
 
     async def generate(
         self,
@@ -153,7 +152,7 @@ class FunctionCaller(Endpoint, Protocol):
         *,
         functions: Sequence[FunctionSchema] = (),
     ) -> Completion:
-        """Continue `prompt`, in which calls are three lines (three_lines.py). A call in the reply has the same form.
+        """Continue `prompt`. Calls of functions in prompt and reply are written as three lines (three_lines.py).
 
         Raises as `Endpoint.generate`, and EndpointDown when the server takes no functions.
         """

@@ -1,7 +1,7 @@
-"""The servers that can omit `<s>` before a prompt, as the framing `eval` requires (spec/lumos.md 1.1).
+"""Decide which servers can omit `<s>` before a prompt, as the framing `eval` requires (spec/lumos.md 1.1).
 
-vLLM has a field for it. Text-generation-inference, SGLang and llama.cpp have none: they tokenize a text with the prefix
-of its tokenizer (read in their sources, 2026). Behind chat:// a template decides.
+vLLM has a field for it. Text-generation-inference, SGLang and llama.cpp have none: they tokenize a text
+with the tokenizer's prefix (read in their sources, 2026). For chat://, the server's template decides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SCHEMES = ("local", "scripted")  #: a scripted endpoint has no tokenizer
 
 
 def leaves_out_bos(url: str, identity: Mapping[str, Any]) -> bool:
-    """Whether the endpoint at `url`, with this identity, can omit `<s>` before a prompt."""
+    """Return whether the endpoint at `url`, with this identity, can omit `<s>` before a prompt."""
     scheme = url.partition(":")[0]
     if scheme in ("openai", "openais"):
         return identity.get("owned_by") in tuple(OWNERS)

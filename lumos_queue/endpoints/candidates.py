@@ -13,10 +13,10 @@ from lumos_queue.records import Candidate, Completion
 
 
 def choose_reply(request: SearchRequest, search: SearchResult, start: float) -> Completion:
-    """Return the best candidate; with the probability `epsilon`, one sampled from the softmax of log-probabilities.
+    """Return the best candidate as a completion, or with probability `epsilon` a sampled candidate.
 
-    OpenAGI explores in this way (arXiv:2304.04370). The completion lists all candidates, unless a plain reply was
-    requested. `start`: of the request, by time.perf_counter().
+    Sampling uses the softmax of the log-probabilities: OpenAGI explores in this way (arXiv:2304.04370). The completion
+    lists all candidates, unless a plain reply was requested. `start`: time.perf_counter() at the request's start.
     """
     # With a constraint, only the constraint ends a reply.
     stops = request.sampling.stop if request.constraint is None else ()

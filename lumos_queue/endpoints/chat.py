@@ -1,7 +1,7 @@
-"""Chat servers of the OpenAI protocol, by the `openai` library: `chat://HOST:PORT[/PREFIX]?model=NAME`, `chats://`.
+"""Chat servers of the OpenAI protocol: `chat://HOST:PORT[/PREFIX]?model=NAME`, `chats://` over TLS.
 
-POST /v1/chat/completions takes messages. The prompt is framed text, and its roles become those of the messages. The
-scheme is for teachers, judges, and models that see images; LUMOS models get their prompts by `openai://`.
+The `openai` library writes the requests. POST /v1/chat/completions takes messages: the roles in the framed text of the
+prompt become theirs. The scheme is for teachers, judges, and models that see images; LUMOS models need `openai://`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lumos_queue.endpoints.tool_support import refuse_without_tools
 
 
 class Chat(OpenAI):
-    """One chat model of one server, or of several replicas. Without a name it is the first replica's only model."""
+    """A chat model of one server or of several replicas. If the address names none, the first replica's only model."""
 
     _path = "/v1/chat/completions"
 
@@ -34,7 +34,7 @@ class Chat(OpenAI):
         return _Server(base, settings)
 
     async def _prepare(self, call: ModelCall) -> None:
-        """Ask the server for its model where the address has none. The server is not identified further."""
+        """Ask the server for the name of its model if the address has none. Ask nothing else."""
         if not self._model:
             await self._client.describe(self._describe)
 
@@ -47,7 +47,7 @@ class Chat(OpenAI):
         return merge_into_control(body, self._fields)
 
     def _text(self, choice: dict[str, Any]) -> str:
-        """Return the text or the refusal of a reply's message, as formulations before version 3 read it."""
+        """Return the text of a reply's message, else its refusal, as formulations before version 3 read it."""
         message = _message(choice)
         text = message.get("content") or message.get("refusal") or ""
         if not isinstance(text, str):
@@ -70,8 +70,8 @@ def _message(choice: Mapping[str, Any]) -> dict[str, Any]:
 class _Server(Http):
     """A client of one server: the library builds chat requests and parses the replies.
 
-    Their bytes go through the connections that all schemes share. Only the body of the library's request is sent:
-    its headers contain values of OPENAI_* variables.
+    The bytes of both go through the connections that all schemes share. Only the body of the library's request is
+    sent, because its headers contain values of OPENAI_* variables.
     """
 
     def __init__(self, base: str, settings: EndpointSettings):
@@ -114,7 +114,7 @@ class _Server(Http):
 
 
 class _Transport(httpx2.AsyncBaseTransport):
-    """Hands the library's request to the connections."""
+    """Passes the requests of the library to the shared connections."""
 
     def __init__(self, server: _Server):
         self._server = server

@@ -1,4 +1,4 @@
-"""Convert framed text to messages of a chat: its roles become those of the messages."""
+"""Convert framed text to messages of a chat: the roles of its turns become the roles of the messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _END = "</s>"
 
 
 def chat_messages(prompt: str) -> list[dict[str, str]]:
-    """Return the turns of framed text, without the header that requests the reply. Text without roles is the user's."""
+    """Return the turns of framed text as messages, without the reply's header. Text without roles is the user's."""
     pieces = _TURN.split(prompt)
     before, turns = pieces[0].strip(), list(zip(pieces[1::2], pieces[2::2], strict=True))
     if before or not turns:

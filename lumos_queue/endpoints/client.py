@@ -1,4 +1,4 @@
-"""Requests to an endpoint of several replicas: wait for a slot, choose a replica, and retry."""
+"""Send requests to an endpoint of several replicas: wait for a slot, choose a replica, and retry."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class TimedReply(NamedTuple, Generic[T]):
-    """The value that a reader made of a reply, and the times: `waited` + `lost` + `seconds` is the whole time."""
+    """The value that was read from a reply, and times in seconds: `waited` + `lost` + `seconds` is the whole time."""
 
     value: T
     seconds: float  #: since the successful try was sent
@@ -48,7 +48,7 @@ class TimedReply(NamedTuple, Generic[T]):
 
     @property
     def cost(self) -> dict[str, Any]:
-        """The four numbers by name, for `replies.completion`."""
+        """The times and the number of retries by name, for `replies.completion`."""
         return {"seconds": self.seconds, "waited": self.waited, "lost": self.lost, "retries": self.retries}
 
 
@@ -65,7 +65,7 @@ class Client:
         read_control: Callable[[dict[str, Any], Mapping[str, str]], object],
     ):
         """`make_control`: returns the body of a request for one token that any server of this protocol accepts.
-        `read_control`: raises Malformed when the reply to it has no text.
+        `read_control`: reads the reply to that request, and raises Malformed when it has no text.
         """
         self.admission = AdmissionControl(url, settings.concurrency)
         self._slots: dict[Http, int] = {}  # slots that servers state
@@ -94,12 +94,12 @@ class Client:
         episode: str = "",
         max_bytes: int = REPLY_BYTES,
     ) -> TimedReply[T]:
-        """POST `body` to a replica. A failed try is followed at once by one at another replica, if one is healthy.
+        """POST `body` to a replica. After a failed try, try another healthy replica at once.
 
-        Raises EndpointDown when the endpoint cannot be reached, or fails or refuses all requests, InfrastructureError
-        when the tries of this request are used up, and ContextFull when the prompt is too long. When the server answers
-        other requests, raises EpisodeError for a refusal and RowFailed for a failure of this request; UnclearFailure
-        when the cause is unknown (evidence.py).
+        Raises EndpointDown when the endpoint cannot be reached, or fails or refuses all requests; InfrastructureError
+        when the tries of this request are used up; and ContextFull when the prompt is too long. If the server answers
+        other requests, raises EpisodeError when it refuses this request, and RowFailed when this request fails. Raises
+        UnclearFailure when the cause is unknown (evidence.py).
         """
         item: Hashable = episode or object()
         data = orjson.dumps(body)
@@ -217,7 +217,7 @@ class Client:
         return value
 
     def _raise_if_blamed(self, item: Hashable, refusals: Mapping[Replica, RequestRefused]) -> None:
-        """Raises EpisodeError when there is enough evidence against the item."""
+        """Raise EpisodeError if there is enough evidence that the item is at fault."""
         for replica, refusal in refusals.items():
             if replica.evidence.blames(item, refusal.status):
                 replica.evidence.forget(item)
@@ -230,16 +230,16 @@ class Client:
         return min(MAX_BACKOFF_SECONDS, self._first_backoff * 2 ** (tries - 1)) * random.uniform(0.5, 1.0)
 
     def note_slots(self, server: Http, slots: int) -> None:
-        """Note the number of requests that a server serves at once, by its own statement.
+        """Note how many requests a server serves at once according to its own statement.
 
-        A quarter more keeps it busy while replies are in transit. The sum is set when all replicas have a number.
+        A quarter more keeps servers busy while replies are in transit. The sum is set once all replicas have a number.
         """
         self._slots[server] = slots
         if len(self._slots) == len(self.replicas.all):
             self.admission.set_stated(sum(math.ceil(SPARE * slots) for slots in self._slots.values()))
 
     async def identity(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """Call `describe` with errors for people.
+        """Return the result of `self.describe`, and raise its errors with messages for people.
 
         Raises SpecError also when no replica answers, and EndpointNotReady when none is ready.
         """
@@ -251,11 +251,11 @@ class Client:
             raise SpecError(f"Cannot use the endpoint, {error}: start the server or correct the URL.") from None
 
     async def describe(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """Return the replicas' own descriptions; a value is a list, in their order, where they differ.
+        """Return the replicas' descriptions as one. If they differ in a value, it is a list in the replicas' order.
 
-        Replicas without a successful answer are left out for a while. If there are no others, raises EndpointNotReady
-        if a replica is not ready yet, else EndpointRefused if a replica has answered, else InfrastructureError. Raises
-        SpecError for an answer that `describe` refuses.
+        Replicas without a successful answer are left out for a while. If all are, raises EndpointNotReady if a replica
+        is not ready yet, else EndpointRefused if a replica has answered, else InfrastructureError. Raises SpecError for
+        an answer that `describe` refuses.
         """
         descriptions = await asyncio.gather(
             *(describe(replica.http) for replica in self.replicas.all), return_exceptions=True
@@ -284,7 +284,7 @@ class Client:
 
 
 def _most_telling(errors: Sequence[InfrastructureError]) -> InfrastructureError:
-    """Return the error of an endpoint whose replicas all fail: a replica is loading, else the answer of a replica."""
+    """Return the error to report if all replicas fail: that one is loading, else that one refused, else the first."""
     for kind in (EndpointNotReady, EndpointRefused):
         for error in errors:
             if isinstance(error, kind):

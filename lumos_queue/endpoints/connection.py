@@ -1,7 +1,7 @@
 """One connection to a model server, and one request at a time on it: HTTP/1.1, parsed by httptools (llhttp).
 
-All bytes count as they arrive (status lines, interim replies, chunk sizes), so that memory stays below the bound
-whatever a server sends. A compressed reply is refused: requests do not accept it, and no code here unpacks it.
+All bytes of a reply are counted as they arrive (also status lines, interim replies, chunk sizes), so that memory stays
+bounded whatever a server sends. Compressed replies are refused: requests do not accept them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_HEADERS = 256
 
 
 class Broken(Exception):
-    """Raised when a connection ends, or the bytes are not HTTP, before a reply is complete."""
+    """Raised when a reply stays incomplete, because the connection ends or the bytes are not HTTP."""
 
 
 class Unreachable(Broken):
@@ -28,7 +28,7 @@ class ForbiddenHost(Unreachable):
 
 
 class TooLong(Broken):
-    """Raised when a reply is longer than allowed. `status`: of the reply; 0 if it has not arrived."""
+    """Raised when a reply is longer than allowed. `status`: HTTP status of the reply; 0 if it has not arrived."""
 
     def __init__(self, message: str, status: int):
         self.status = status
@@ -36,7 +36,7 @@ class TooLong(Broken):
 
 
 class HttpReply:
-    """Status, headers (names in small letters) and body."""
+    """A reply: status, headers (names in lower case) and body."""
 
     __slots__ = ("body", "headers", "reason", "status")
 
@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)  # after a complete reply it expects the next reply
 
     def exchange(self, message: bytes, max_bytes: int) -> asyncio.Future[HttpReply]:
-        """Send a request; return the future of its reply. It fails with TooLong after more than `max_bytes`."""
+        """Send a request; return the future of its reply, which fails with TooLong if the reply exceeds `max_bytes`."""
         self._begin()
         self._remaining_bytes, self._max_bytes = max_bytes, max_bytes
         self._has_head = False
@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
         return self._reply
 
     def end(self, error: Exception) -> None:
-        """Close at once; a request in progress fails with `error`."""
+        """Close the connection at once. A request in progress fails with `error`."""
         self.open = False
         self._transport.abort()
         self._fail(error)

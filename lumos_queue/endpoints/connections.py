@@ -1,8 +1,8 @@
 """HTTP/1.1 to one address over persistent connections, with little processor time for each request.
 
-A general client spends more time on each request than the rest of this project. This client has one address, one kind
-of request and replies of bounded size (lumos_queue/endpoints/connection.py). One request at a time on a connection, no
-redirects, no proxies, no cookies, no compression. docs/decisions/0007 has measurements.
+A general client would spend more time on each request than all other code of this project. This client has one address,
+one kind of request, replies of bounded size (lumos_queue/endpoints/connection.py), and one request at a time on a
+connection. It has no redirects, proxies, cookies or compression. docs/decisions/0007 has measurements.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lumos_queue.util.os_errors import describe_os_error
 
 
 class Connections:
-    """The connections to one address. They belong to the event loop of the first request.
+    """The connections to one address. All requests must come from the event loop of the first request.
 
     Each request in flight has its own connection, so callers decide how many there are.
     """
@@ -34,9 +34,10 @@ class Connections:
         hosts: Hosts | None = None,
         beyond: str = "",
     ):
-        """`base`: http://HOST[:PORT] or https://…; a path in it goes before each request's own.
+        """`base`: http://HOST[:PORT] or https://…; if it has a path, the path of each request is appended to it.
 
-        `max_bytes`: of a reply, with its head. `hosts`: the permitted hosts. `beyond`: as in `check_addresses`.
+        `max_bytes`: limit of a reply with its head. `hosts`: the permitted hosts. `beyond`: why addresses of other
+        machines are forbidden; '' if they are not.
         """
         self._origin = Origin.of(base)
         self._hosts, self._beyond = hosts or Hosts(), beyond
@@ -54,7 +55,7 @@ class Connections:
     ) -> HttpReply:
         """Send one request and return the whole reply.
 
-        `seconds`: until the deadline; math.inf: no deadline. `max_bytes`: the longest reply.
+        `seconds`: time to the deadline; math.inf: no deadline. `max_bytes`: limit of the reply, if not the default.
         Raises ForbiddenHost, Unreachable, TimeoutError, TooLong, or Broken when the connection ends early.
         """
         head = f"{method} {self._path}{path} HTTP/1.1\r\n{self._head}Content-Length: {len(body)}\r\n\r\n"
@@ -105,7 +106,7 @@ class Connections:
         return connection
 
     def _end_late_ones(self) -> None:
-        """End requests after their deadlines. One timer serves all requests."""
+        """End the requests whose deadlines have passed. One timer serves all requests."""
         now = time.monotonic()
         for connection in [connection for connection in self._busy if connection.deadline <= now]:
             connection.end(TimeoutError())
@@ -115,6 +116,6 @@ class Connections:
         )
 
     def _pause(self) -> float:
-        """Return the seconds to the next deadline, at most 0.25, so that a new, earlier deadline is noticed."""
+        """Return the seconds to the next deadline, at most 0.25: a new request may have an earlier deadline."""
         now = time.monotonic()
         return min(0.25, max(0.005, min((connection.deadline for connection in self._busy), default=now) - now))

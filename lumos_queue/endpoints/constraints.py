@@ -1,4 +1,4 @@
-"""Constraints and candidates at servers: requests for candidates are refused, and replies are judged."""
+"""Handle candidates and constraints at servers: refuse requests for candidates, and check replies afterwards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumos_queue.records import Completion, Ending, FinishReason
 
 
 def refuse_search(url: str, sampling: Sampling, n: int) -> None:
-    """Raises EpisodeError for requests that need a search: for endpoints that only write one reply."""
+    """Raise EpisodeError if the request needs a search. Endpoints that only write one reply call this."""
     if n > 1 or sampling.beams > 1 or sampling.epsilon > 0:
         raise EpisodeError(
             Ending.INFRA_ERROR,
@@ -21,9 +21,9 @@ def refuse_search(url: str, sampling: Sampling, n: int) -> None:
 
 
 def judge(completion: Completion, constraint: Constraint | None, was_sent: bool) -> Completion:
-    """Return the completion, with a note if its text is not allowed. `was_sent`: whether the server got the constraint.
+    """Return the completion, with a note if the constraint does not allow its text.
 
-    Raises nothing: the caller decides about such a reply.
+    `was_sent`: whether the server got the constraint. Raises no error: the caller decides about such a reply.
     """
     if constraint is None or constraint.accepts(completion.text):
         return completion

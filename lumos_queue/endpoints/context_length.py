@@ -1,9 +1,9 @@
 """Recognise replies of servers about a prompt that does not fit the model's context.
 
 Such a reply is about the prompt alone: another try has the same outcome, and the server is healthy. Servers send it
-with all kinds of statuses, also 500, and with 200 and an error in place of the reply. A field identifies it where a
-protocol has one; else words about the context or the length of the prompt, together with words that it is exceeded.
-Messages of rate limits, quotas, memory and deadlines use the same words with another meaning.
+with various statuses, also 500, or with 200 and an error in place of the reply. Some protocols have a field that
+identifies it. Otherwise its text has words about the context or the length of the prompt, and words that it is
+exceeded. Messages about rate limits, quotas, memory and deadlines use similar words and are excluded.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ContextFull(EpisodeError):
 
 
 def is_context_full(status: int, body: bytes) -> bool:
-    """Whether a reply with this status and body reports a full context. Never raises, whatever the body is."""
+    """Return whether a reply with this status and body reports a full context. Never raises, whatever the body is."""
     if status == TOO_MANY_REQUESTS or len(body) > MAX_BYTES:
         return False
     try:

@@ -1,7 +1,7 @@
 """Connect to a server by name: all addresses are checked, and the first that answers is used.
 
-Addresses are tried a quarter of a second after one another, alternating IPv6 and IPv4 (RFC 8305, Happy Eyeballs), so
-that a dead address costs no more than that. No name is looked up between the check and the connection.
+A new address is tried every quarter of a second, alternating IPv6 and IPv4 (RFC 8305, Happy Eyeballs), so that a dead
+address costs no more time than that. No name is looked up between the check and the connection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 async def dial(host: str, port: int, hosts: Hosts, beyond: str = "") -> socket.socket:
-    """Return a connected socket. Raises as `check_addresses` and `connect`."""
+    """Return a socket connected to a host. Raises ForbiddenHost and OSError, as the two functions below do."""
     return await connect(await check_addresses(host, port, hosts, beyond))
 
 
@@ -58,7 +58,7 @@ async def connect(addresses: Sequence[AddressInfo]) -> socket.socket:
 
 
 async def _look_up(host: str, port: int) -> list[AddressInfo]:
-    """Call socket.getaddrinfo. A name needs a thread for it, an address does not."""
+    """Return the addresses from socket.getaddrinfo. Names are looked up in a thread, addresses need none."""
     if _is_address(host):
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     return await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -73,13 +73,13 @@ def _is_address(host: str) -> bool:
 
 
 def tls_context() -> ssl.SSLContext:
-    """Return the context with the certificates that this machine trusts, one for the process: reading them is slow."""
+    """Return the TLS context with the certificates that this machine trusts. It is cached, as reading them is slow."""
     file, folder = (os.environ.get(name) for name in _CERTIFICATES)
     return _tls_context(file, folder)
 
 
 def certificate_variables() -> dict[str, str]:
-    """Return the variables that `tls_context` depends on, with absolute paths: for a process without an environment."""
+    """Return the variables that `tls_context` reads, with absolute paths, to set them in a process without others."""
     paths = {name: os.environ.get(name, "") for name in _CERTIFICATES}
     return {name: ":".join(map(os.path.abspath, value.split(":"))) for name, value in paths.items() if value}
 

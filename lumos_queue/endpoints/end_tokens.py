@@ -1,7 +1,7 @@
-"""Tokens of chat formats that servers leave in replies: the text ends at the first end token.
+"""Find tokens of chat formats that servers leave in replies. The text of a reply ends at its first end token.
 
-They are in replies when a server does not skip special tokens, when a file has a wrong end token, or when the model
-writes the next turn itself. The list has tokens that ordinary text does not contain.
+Replies contain them if a server does not skip special tokens, if a model file has a wrong end token, or if the model
+writes the next turn itself. The list only has tokens that ordinary text does not contain.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ _START = re.compile(
 
 
 def skip_start(text: str, position: int = 0) -> int:
-    """Return where the reply begins: behind white space and start tokens at `position`."""
+    """Return the index at which the reply begins, behind white space and start tokens at `position`."""
     match = _START.match(text, position)
     return match.end() if match else position
 
 
 def find_end(text: str, position: int) -> int:
-    """Return where the first end token at or behind `position` begins; the length of the text if there is none."""
+    """Return the index of the first end token at or behind `position`, or the length of the text if there is none."""
     match = END.search(text, position)
     return match.start() if match else len(text)

@@ -1,4 +1,4 @@
-"""A failed try of a request: its cause, and the consequences."""
+"""The error for a failed try of a request: its cause and consequences."""
 
 from __future__ import annotations
 

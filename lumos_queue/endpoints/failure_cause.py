@@ -1,7 +1,7 @@
-"""Wait for evidence about the cause of a failed request: its row, or the server.
+"""Wait for evidence whether a failed request is the fault of its row or of the server.
 
 evidence.py has the rules. While other requests are in flight at the server and not late, the judge waits for their
-answers. When there are none, it sends a control: a request of this client for one token.
+answers. When there are no such requests, the judge sends a control: a request of this client for one token.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONTROL = "control"  #: the item of such a request in the evidence
 
 
 class Judge:
-    """Judges failed requests to one endpoint, for one event loop."""
+    """Finds the cause of failed requests to one endpoint. It belongs to one event loop."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Judge:
         make_control: Callable[[], Mapping[str, Any]],
         read_control: Callable[[dict[str, Any], Mapping[str, str]], object],
     ):
-        """`make_control` and `read_control`: as in `Client`."""
+        """`make_control` returns the body of a control; `read_control` raises Malformed when the reply has no text."""
         self._url, self._admission, self._replicas = url, admission, replicas
         self._make_control, self._read_control = make_control, read_control
         self._control_failure_time = float("-inf")  # when the latest control failed
@@ -43,9 +43,9 @@ class Judge:
     async def wait_for_evidence(
         self, item: Hashable, path: str, failures: Mapping[Replica, RequestRefused | TryFailed]
     ) -> None:
-        """Return as soon as one of these replicas has answered another row, or a control.
+        """Wait until a replica of `failures` has answered another row or a control.
 
-        Raises UnclearFailure when a control fails, too, and EndpointDown when all replicas are left out.
+        Raises UnclearFailure when a control fails as well, and EndpointDown when all replicas are left out.
         """
         self._admission.suspended += 1
         quiet_since = time.perf_counter()
@@ -63,7 +63,7 @@ class Judge:
     async def _passes_control(
         self, item: Hashable, path: str, failures: Mapping[Replica, RequestRefused | TryFailed]
     ) -> bool:
-        """Whether the servers of these failures answer a control. One that has just failed counts for all rows."""
+        """Whether the servers of these failures answer a control. A control that has just failed counts for all rows."""
         if time.perf_counter() - self._control_failure_time < QUIET_SECONDS:
             return False
         self._is_controlling = True
@@ -90,7 +90,7 @@ class Judge:
         return True
 
     def _give_up(self, item: Hashable, failures: Mapping[Replica, RequestRefused | TryFailed]) -> None:
-        """Raises UnclearFailure, or EndpointDown when no replica remains."""
+        """Leave out replicas with evidence against them. Raise EndpointDown if none remains, else UnclearFailure."""
         for replica in failures:
             if not replica.evidence.is_lone(item):
                 replica.avoid(time.perf_counter())

@@ -1,6 +1,6 @@
-"""The reasons for the end of a reply, as servers report them: only the model's own end makes a reply.
+"""Read why a reply has ended, as servers report it: only an end by the model or its limit makes a complete reply.
 
-A server that aborts a request sends the text so far, with a 200. As a reply, half an answer would be scored.
+A server that aborts a request sends the text so far, with a 200: without this check, half an answer would be scored.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ MAX_REASONS = 100  #: unknown reasons that are remembered
 
 
 class FinishReasons:
-    """The meaning of one endpoint's finish reasons."""
+    """Reads the finish reasons of one endpoint."""
 
     def __init__(self) -> None:
         self._unknown: set[str] = set()  # reasons of earlier replies
 
     def read(self, value: object, notes: list[str]) -> bool:
-        """Whether the limit of tokens ended the reply; an unknown reason is added to `notes`.
+        """Return whether the limit of tokens ended the reply. Add an unknown reason to `notes`.
 
-        Raises Malformed, so that the request is sent again, when the server ended it, or for an unknown reason at its
-        first occurrence. Raises EpisodeError('no_answer', …) when the reply was withheld.
+        Raises Malformed, so that the request is sent again, if the server aborted the reply, and when an unknown reason
+        occurs for the first time. Raises EpisodeError('no_answer', …) if the server withheld the reply.
         """
         reason = "" if value is None else abbreviate(value)  # a server may send anything
         if not reason or reason in OWN_ENDS:

@@ -1,12 +1,12 @@
-"""The requests in flight at one server. A late request is watched, not cancelled: a slow server answers in the end.
+"""Watch the requests in flight at one server. Late requests are mostly not cancelled: slow servers answer in the end.
 
 A request is late when it takes longer than `LUMOS_REQUEST_SECONDS`. A second request would make a slow server slower,
 and would waste its computation so far. So a late request is cancelled only
 
 - when the server seems to be gone: three requests for its health in a row, on separate connections, got no answer.
   Any answer of HTTP counts, also 503;
-- when it was overtaken: as many later requests as the window has slots were answered, and it has taken four times as
-  long as the slowest of them. Servers and proxies sometimes lose requests;
+- when later requests overtook it: as many as the window has slots were answered, and it has taken four times as long as
+  the slowest of them. Servers and proxies sometimes lose requests;
 - when the server has answered no request for `LUMOS_SILENCE_SECONDS`.
 """
 
@@ -25,7 +25,7 @@ ANSWERS = 1024  #: that are remembered, to find overtaken requests
 
 
 class Flight:
-    """One request in flight: the running task has sent it and waits for the reply."""
+    """A request in flight. The task that creates this object sends the request and waits for the reply."""
 
     __slots__ = ("is_gone", "late", "reason", "sent", "task")
 
@@ -43,12 +43,12 @@ class Flight:
             self.task.cancel()
 
     def take_back(self) -> bool:
-        """Whether only `cancel` has cancelled the task, so that it may continue. As asyncio.timeout does it."""
+        """Undo `cancel`. Return whether the task may continue, because only `cancel` had cancelled it."""
         return bool(self.reason and self.task and self.task.uncancel() == 0)
 
 
 class Flights:
-    """The requests in flight at one server, of one event loop. Times are of time.perf_counter."""
+    """The requests in flight at one server, from one event loop. Times are from time.perf_counter."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Flights:
 
     @property
     def late(self) -> int:
-        """Number of requests that are late."""
+        """Number of requests that are late. Any thread may read it."""
         return sum(flight.late for flight in list(self._flights))
 
     @property
@@ -84,7 +84,7 @@ class Flights:
         return any(not flight.late for flight in self._flights)
 
     def age(self, now: float) -> float:
-        """Seconds since the oldest request was sent; 0 when none is in flight. For any thread, as `late`."""
+        """Return the seconds since the oldest request was sent, or 0 if none is in flight. Any thread may call it."""
         flights = list(self._flights)
         return max(0.0, now - flights[0].sent) if flights else 0.0
 
@@ -101,12 +101,12 @@ class Flights:
         del self._flights[flight]
 
     def cancel(self, reason: str) -> None:
-        """Cancel all requests: the server cannot be reached."""
+        """Cancel all requests, because the server cannot be reached."""
         for flight in self._flights:
             flight.cancel(reason, is_gone=True)
 
     def note_answer(self, send_time: float, now: float) -> None:
-        """Note an answer of the server."""
+        """Note that the server answered a request that was sent at `send_time`."""
         self._answer_time = now
         self._answers.append((send_time, now - send_time))
 

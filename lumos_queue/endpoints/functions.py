@@ -1,6 +1,6 @@
-"""A Python function as a model: `function:package.module:object`, or a function of a program (lumos_queue/api).
+"""Use a Python function as a model: `function:package.module:object`, or a function of a program (lumos_queue/api).
 
-It gets the prompt and returns the reply; it may be a coroutine function. A function that blocks is called in a thread.
+The function gets the prompt and returns the reply. It may be a coroutine function; any other is called in a thread.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ FUNCTIONS: Registry[Function] = Registry("function", {}, "endpoints")
 
 
 def check_name(url: str) -> None:
-    """Raises SpecError for an address in another form than that of a function; imports nothing."""
+    """Raise SpecError if the address has not the form `function:package.module:name`. Import nothing."""
     name = url.partition(":")[2]
     if not is_dotted(name):
         raise SpecError(f"'function:{name[:80]}' names no function: expected function:package.module:name.")
 
 
 def check_function(url: str) -> None:
-    """Raises SpecError for an address without a function that this process may import."""
+    """Import the function of an address. Raises SpecError if it is none, or this process may not import it."""
     check_name(url)
     name = url.partition(":")[2]
     if not callable(FUNCTIONS.load(name)):
-        raise SpecError(f"'{name[:80]}' is not a function: expected one that gets a prompt and returns a text.")
+        raise SpecError(f"'{name[:80]}' is not a function: expected a function that gets a prompt and returns a text.")
 
 
 class FunctionEndpoint(SimpleEndpoint):
-    """The function at `function:NAME`."""
+    """An endpoint that calls the function at `function:NAME`."""
 
     def __init__(self, url: str, settings: EndpointSettings):
         super().__init__(url, settings)

@@ -1,8 +1,8 @@
-"""The model servers that a process may call: `LUMOS_ENDPOINT_HOSTS`, and addresses that are always refused.
+"""Decide which model servers a process may call, by `LUMOS_ENDPOINT_HOSTS` and by kinds of addresses that are refused.
 
-The person who submits a job names the endpoints, and the workers call them from their own network. So the list decides
-about names and addresses. Without a list, addresses are refused at which clouds give secrets to their machines, or that
-no server can have. The checked address is that of the connection itself; docs/decisions/0017.
+The person who submits a job names the endpoints, and the workers call them from their own network. So the list permits
+names and addresses. Without a list, two kinds of addresses are refused: those at which clouds give secrets to their
+machines, and those that no server can have. The address of the connection itself is checked; docs/decisions/0017.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class _Rule(NamedTuple):
 
 
 class Hosts:
-    """The list of permitted hosts. An empty list permits any; an address of a refused kind must itself be listed."""
+    """The list of permitted hosts. An empty list permits any. Addresses of a refused kind must be listed themselves."""
 
     def __init__(self, text: str = ""):
-        """`text`: HOST, HOST:PORT, *.SUFFIX, ADDRESS or NETWORK/BITS, with commas. Raises SpecError."""
+        """`text`: HOST, HOST:PORT, *.SUFFIX, ADDRESS or NETWORK/BITS, separated by commas. Raises SpecError."""
         self._rules = [_rule(entry.strip()) for entry in text.split(",") if entry.strip()]
 
     def problem(self, host: str, port: int, address: str) -> str:
-        """Return why `address` of `host` must not be called, with the remedy; '' when it may."""
+        """Return why `address` of `host` must not be called, with the remedy, or '' if it may be called."""
         target = plain_address(ipaddress.ip_address(address))
         matching_rules = [rule for rule in self._rules if rule.fits(host, port, target)]
         if any(rule.one_address for rule in matching_rules):

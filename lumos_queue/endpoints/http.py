@@ -1,9 +1,9 @@
-"""JSON over HTTP with bounded size: a client of one server, which tries once. flights.py limits the time of a try.
+"""A client of one server: JSON over HTTP with bounded size. It tries a request once; flights.py limits the time.
 
-Another try may succeed after no connection, 408, 424, 425, 429, 5xx, and a reply that is cut off or of another form. A
-reply about a prompt that is too long for the model ends the episode at its limit (context_length.py). Any other
-status is a refusal, whose cause needs evidence (evidence.py). Redirects and proxies of the environment are not used:
-requests go to the configured address, and no other server sees the key.
+Another try may succeed if there was no connection, after 408, 424, 425, 429 and 5xx, and if the reply is cut off or
+malformed. A reply about a prompt that is too long for the model ends the episode at its limit (context_length.py). Any
+other status is a refusal, whose cause needs evidence (evidence.py). Redirects and proxies of the environment are not
+used: requests go to the configured address, and no other server sees the key.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ T = TypeVar("T")
 
 
 def reply_bytes(max_tokens: int) -> int:
-    """Return the most bytes of a reply of so many tokens; a longer reply has more tokens.
+    """Return the maximum size of a reply of `max_tokens` tokens, in bytes.
 
-    64 KiB for the head and the fields around the text, and 1 KiB a token: the longest tokens have some 130 bytes, up to
-    six times as many when JSON escapes them, and servers that list a reply's tokens take about 200 for each.
+    It has 64 KiB for the head and the fields around the text, and 1 KiB for each token: the longest tokens have some
+    130 bytes, JSON's escapes need up to six times as many, and servers that list tokens add about 200 for each.
     """
     return min(REPLY_BYTES, 2**16 + 2**10 * max_tokens)
 
@@ -51,9 +51,9 @@ class Malformed(ValueError):
 
 
 class RequestRefused(InfrastructureError):
-    """Raised when a server answers a try with a status that is neither 2xx nor worth another try by itself.
+    """Raised when a server answers a try with a status that is neither 2xx nor transient (statuses.py).
 
-    `outage`: the message for people when it is the server's fault.
+    `outage`: the message for people if evidence shows that the server is at fault.
     """
 
     def __init__(self, message: str, status: int, outage: str):
@@ -83,7 +83,7 @@ class Http:
         read: Callable[[dict[str, Any], Mapping[str, str]], T],
         max_bytes: int = REPLY_BYTES,
     ) -> T:
-        """POST `data` once, and return what `read` makes of the reply and its headers. `max_bytes`: of the reply.
+        """POST `data` once, and return the result of `read` for reply and headers. `max_bytes`: limit of the reply.
 
         Raises TryFailed, RequestRefused or ContextFull.
         """
@@ -113,11 +113,11 @@ class Http:
         return await self._connections.request("POST", path, data, math.inf, max_bytes)
 
     def _without_key(self, body: bytes) -> bytes:
-        """Remove the key from a server's error, which goes into messages: some servers repeat the request's headers."""
+        """Remove the key from a server's error, which messages quote: some servers repeat the request's headers."""
         return body.replace(self._key.text.encode(), b"[the key]") if self._key else body
 
     async def fetch(self, path: str, max_bytes: int = PROBE_BYTES) -> HttpReply:
-        """GET `path` once; return the reply with any status, without the body if it is longer than `max_bytes`.
+        """GET `path` once. Return the reply, whatever its status is; without its body if it exceeds `max_bytes`.
 
         Raises InfrastructureError when nothing answers.
         """
@@ -141,9 +141,9 @@ class Http:
         return True
 
     async def probe(self, path: str) -> tuple[int, Any]:
-        """GET `path`; return the status and the JSON value, None when it is not JSON.
+        """GET `path`. Return the status, and the JSON value or None if the body is not JSON.
 
-        Raises InfrastructureError as `fetch`, EndpointRefused as `check_access`.
+        Raises InfrastructureError when nothing answers, and EndpointRefused when the server refuses access.
         """
         reply = await self.fetch(path)
         self.check_access(reply.status)
@@ -153,7 +153,7 @@ class Http:
             return reply.status, None
 
     def check_access(self, status: int) -> None:
-        """Raises EndpointRefused, with a message for people, when the status means that the key is refused."""
+        """Raise EndpointRefused, with a message for people, if the status means that a key is missing or refused."""
         if status in (401, 403):
             origin = Origin.of(self.base)
             problem = f"wants a key ({status}): write '{origin} KEY' into a file, and its path into LUMOS_API_KEYS."
@@ -162,13 +162,13 @@ class Http:
             raise EndpointRefused(f"{origin} {problem}", status=status)
 
     def not_ready(self, path: str, status: int) -> EndpointNotReady:
-        """Return the error for a status of 500 or more to GET `path`; llama.cpp loads its model with 503."""
+        """Return the error for a status of 500 or more to GET `path`. llama.cpp sends 503 while it loads its model."""
         answer = f"GET {path} answered {status}"
         reason = f"its model is loading ({answer})" if status == 503 else answer
         return EndpointNotReady(f"{self.base} is not ready: {reason}", status=status)
 
     async def close(self) -> None:
-        """End the connections; requests in progress fail."""
+        """Close the connections. Requests in progress fail."""
         self._connections.close()
 
 
@@ -184,7 +184,7 @@ def _json(raw: bytes) -> Any:
 
 
 def json_object(raw: bytes) -> dict[str, Any]:
-    """Read a reply that is a JSON object. Raises Malformed for any other."""
+    """Return the JSON object in a reply. Raises Malformed for any other reply."""
     value = _json(raw)
     if not isinstance(value, dict):
         raise Malformed(f"JSON, but a {type(value).__name__} where an object is expected")

@@ -1,7 +1,7 @@
 """The forward passes of a search: the model reads the prompt once, and writes several replies in parallel.
 
-Each decoder has `begin`, which returns the logits of the first token, [1, vocabulary], and `extend`, which returns the
-logits of the next token: row k is the reply in row `parents[k]` of the last call with `tokens[k]` after it.
+A decoder has two methods. `begin` returns the logits of the first token, [1, vocabulary]. `extend` returns the logits
+of the next token, [replies, vocabulary]: reply k is reply `parents[k]` of the previous call, followed by `tokens[k]`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Decoder(Protocol):
 
 
 def open_decoder(loaded_model: LoadedModel, prompt: Sequence[int], prefixes: PrefixCache) -> Decoder:
-    """Return the decoder for the kind of the model."""
+    """Return a decoder for the prompt, of the class for the model's kind."""
     return EncodedPrompt(loaded_model, prompt) if loaded_model.encodes else CausalPrompt(loaded_model, prompt, prefixes)
 
 
@@ -60,7 +60,7 @@ class CausalPrompt:
 
 
 class EncodedPrompt:
-    """The decoder of an encoder-decoder. All replies share the encoder's output without copies."""
+    """The decoder of an encoder-decoder model. All replies share the encoder's output without copies."""
 
     def __init__(self, loaded_model: LoadedModel, prompt: Sequence[int]):
         self._model = loaded_model.model
@@ -103,7 +103,7 @@ def _repeat(tensor: Any, rows: int) -> Any:
 
 
 def _select_rows(cache: Any, rows: Sequence[int]) -> None:
-    """Let the cache have these of its rows, in that order."""
+    """Replace the rows of the cache by these of its rows, in that order."""
     import torch
 
     index = torch.tensor(rows)

@@ -1,4 +1,4 @@
-"""Read the file that `LUMOS_API_KEYS` names: keys of model servers and accounts of databases, one server a line.
+"""Read the file that `LUMOS_API_KEYS` names: each line has the key of a model server or the account of a database.
 
     https://api.example.org        KEY
     http://10.0.0.5:8080           KEY  cleartext
@@ -23,18 +23,18 @@ MAX_LENGTH = 1_000_000  #: characters of the file
 
 
 class KeyLine(NamedTuple):
-    """The words of one line, and its location."""
+    """The words of one line of the file, and the line's location."""
 
     where: str  #: setting, file and number of the line, for messages, which never contain the line itself
     words: list[str]
 
     @property
     def scheme(self) -> str:
-        """The text before `://`, in small letters."""
+        """The text before `://`, in lower case."""
         return self.words[0].partition("://")[0].lower()
 
     def read_origin(self, ports: Mapping[str, int]) -> Origin:
-        """Return the server at the line's start. `ports`: its possible schemes. Raises SpecError."""
+        """Return the server in the first word. `ports`: default ports by allowed scheme. Raises SpecError for other words."""
         wrong = SpecError(f"{self.where}: the address is not {origin_forms(ports)}.")
         try:
             origin = Origin.of(self.words[0], ports)
@@ -47,7 +47,7 @@ class KeyLine(NamedTuple):
 
 
 def read_lines(path: Path) -> list[KeyLine]:
-    """Return the lines that are neither empty nor comments. Raises SpecError when others can read the file."""
+    """Return the lines that are neither empty nor comments. Raises SpecError if other users can read the file."""
     lines = enumerate(_read(path).splitlines(), start=1)
     words = [(number, line.split()) for number, line in lines]
     return [

@@ -27,7 +27,7 @@ class LoadedModel:
 
     @property
     def end(self) -> int:
-        """The token that ends a reply under a constraint. Raises SpecError where there is none."""
+        """The token that ends a reply under a constraint. Raises SpecError if the model has none."""
         if self.tokenizer.eos_token_id is not None:
             return self.tokenizer.eos_token_id
         if not self.ends:
@@ -36,7 +36,7 @@ class LoadedModel:
 
     @property
     def start(self) -> int:
-        """The token with which a decoder starts. Raises SpecError where there is none."""
+        """The token with which a decoder starts. Raises SpecError if the model has none."""
         names = ("decoder_start_token_id", "bos_token_id", "pad_token_id")
         candidates = (
             getattr(config, name, None)
@@ -49,12 +49,12 @@ class LoadedModel:
         return start_token
 
     def tokenize(self, prompt: str, bos: bool) -> list[int]:
-        """Return the prompt's tokens. `bos`: as in Sampling; an encoder's prompt always has its special tokens."""
+        """Return the prompt's tokens. `bos`: with special tokens such as `<s>`; an encoder's prompt always has them."""
         return self.tokenizer(prompt, add_special_tokens=bos or self.encodes)["input_ids"]
 
 
 def load_model(folder: Path) -> LoadedModel:
-    """Load a folder. Raises SpecError, in one line, if it cannot be loaded or its weights are incomplete."""
+    """Load the model in a folder. Raises SpecError if it cannot be loaded or its weights are incomplete."""
     import torch
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
     from transformers.utils import logging

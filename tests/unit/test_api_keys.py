@@ -78,7 +78,7 @@ def test_names_are_compared_in_one_spelling(tmp_path):
         ("https://host:s3cret k", "the address is not http"),
         ("https://host?s3cret k", "the address is not http"),
         ("https:// s3cret", "the address is not http"),
-        ("https://host s3crét", "letters, digits and signs of ASCII"),
+        ("https://host s3crét", "letters, digits and punctuation of ASCII"),
         ("http://10.0.0.5:8080 s3cret", "over http anyone on the way can read the key"),
         ("http://localhost.evil.org s3cret", "over http anyone on the way can read the key"),
         ("https://a:443 s3cret2", "an earlier line has a key for the same server"),
