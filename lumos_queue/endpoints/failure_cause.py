@@ -63,7 +63,7 @@ class Judge:
     async def _passes_control(
         self, item: Hashable, path: str, failures: Mapping[Replica, RequestRefused | TryFailed]
     ) -> bool:
-        """Whether the servers of these failures answer a control. A control that has just failed counts for all rows."""
+        """Whether the servers of these failures answer a control. A control that just failed counts for all rows."""
         if time.perf_counter() - self._control_failure_time < QUIET_SECONDS:
             return False
         self._is_controlling = True

@@ -34,7 +34,7 @@ class KeyLine(NamedTuple):
         return self.words[0].partition("://")[0].lower()
 
     def read_origin(self, ports: Mapping[str, int]) -> Origin:
-        """Return the server in the first word. `ports`: default ports by allowed scheme. Raises SpecError for other words."""
+        """Return the server in the line's first word. `ports`: default ports by allowed scheme. Raises SpecError."""
         wrong = SpecError(f"{self.where}: the address is not {origin_forms(ports)}.")
         try:
             origin = Origin.of(self.words[0], ports)

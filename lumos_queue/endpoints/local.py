@@ -1,13 +1,13 @@
 """A model in this process, on the CPU: `local:DIR`, a Hugging Face folder with safetensors weights.
 
-One thread per folder decodes, in float32. The batch is continuous: a request joins between two tokens and leaves as
-soon as it is complete, so that no request waits for the longest reply. Endpoints on the same folder share model and
-batch. Searches (search.py: a constraint, candidates, beams; all requests to an encoder-decoder) run beside the batch,
-one after the other; passes of batch and search alternate.
+One thread per folder decodes, in float32. The batch is continuous: a request joins between two tokens and leaves when
+its reply is complete, so that no request waits for the longest reply. Endpoints on the same folder share model and
+batch. Requests with a constraint, candidates or beams, and all requests to an encoder-decoder, are searches: they run
+beside the batch, one after the other (search.py); forward passes of batch and search alternate.
 
-Greedy replies do not depend on the other rows of the batch. Other shapes round the last bits of the logits differently
-(about 1e-6), which only matters where two tokens nearly tie; the model then runs that sequence alone to decide.
-Sampled replies depend on the seed only, up to the same rounding.
+Greedy replies do not depend on the other rows of the batch. The size of the batch changes the rounding of logits (about
+1e-6), which only matters if two tokens nearly tie; the model then runs that sequence alone to decide. Sampled replies
+depend on the seed only, up to the same rounding.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ NEAR_TIE = 1e-3  #: logits closer than this are a tie that rounding could change
 
 
 class Local:
-    """The endpoint: it passes requests to the model's thread."""
+    """The endpoint of a model folder. It passes requests to the thread that runs the model."""
 
     admission = None  #: the thread accepts all requests
 
@@ -71,11 +71,11 @@ class Local:
         constraint: Constraint | None = None,
         n: int = 1,
     ) -> Completion:
-        """Continue `prompt`, as `Endpoint.generate`.
+        """Continue `prompt`, with arguments and result as in `Endpoint.generate`.
 
         Raises EpisodeError for images and for a prompt longer than the model's context; SpecError for a folder that
-        cannot be loaded, for a constraint that its tokenizer cannot write, and for a contradictory search
-        (SearchRequest.check); InfrastructureError when the forward pass fails, for example for lack of memory.
+        cannot be loaded, for a constraint that the tokenizer cannot write, and for contradictory settings of a search;
+        and InfrastructureError when a forward pass fails, for example for lack of memory.
         """
         refuse_images(self.url, images)
         if self._batcher is None:
@@ -111,7 +111,7 @@ class Local:
 
 @dataclass(eq=False, slots=True)
 class Row:
-    """One sequence of the batch."""
+    """A sequence of tokens in the batch: a prompt and the reply so far."""
 
     prompt: str
     sampling: Sampling
@@ -125,7 +125,7 @@ class Row:
 
 
 class Batcher:
-    """One loaded model, the thread that runs it, and the rows it is running."""
+    """A loaded model, the thread that runs it, and the rows of the batch."""
 
     def __init__(self, folder: Path):
         self.users = 0
@@ -143,7 +143,7 @@ class Batcher:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop, and wait for the current forward pass."""
+        """Stop the thread, and wait for the end of its current forward pass."""
         self._is_closed = True
         self.arrivals.put(None)
         self._thread.join()
@@ -175,7 +175,7 @@ class Batcher:
             reply.set_exception(InfrastructureError("the model was closed while it wrote the reply"))
 
     def _take_arrivals(self) -> list[Row] | None:
-        """Return waiting rows that fit, oldest first; None: stop. Waits if nothing runs. Queues searches."""
+        """Return waiting rows for which the batch has room, oldest first, or None to stop. Queue new searches."""
         new_rows: list[Row] = []
         while len(self._rows) + len(new_rows) < MAX_ROWS:
             try:
@@ -264,7 +264,7 @@ class Batcher:
         self._extend(group, logits, first)
 
     def _step(self) -> None:
-        """Write one more token of every row."""
+        """Run one forward pass, which adds a token to every row of the batch."""
         import torch
 
         assert self._cache
@@ -277,7 +277,7 @@ class Batcher:
         self._extend(self._rows, logits, 0)
 
     def _extend(self, rows: list[Row], logits: Any, first: int) -> None:
-        """Add the next token to `rows`, which start at row `first` of the batch, and remove those that end."""
+        """Add the next token to `rows`, which are the batch's rows from `first` on. Remove the rows that end."""
         remaining_rows, ends = list(range(first)), self._loaded_model.ends
         for index, (row, token) in enumerate(zip(rows, self._choose(rows, logits), strict=True), first):
             row.tokens.append(token)
@@ -295,7 +295,7 @@ class Batcher:
             self._rows = [self._rows[index] for index in self._cache.keep(remaining_rows)]
 
     def _remember(self, row: Row, index: int) -> None:
-        """Cache the keys and values of a row that has ended, without those of its last token."""
+        """Cache the keys and values of a row that has ended, for prompts with the same beginning."""
         assert self._cache
         self._prefixes.add(row.tokens[:-1], self._cache.read(index))
 
@@ -317,7 +317,7 @@ class Batcher:
 
 
 def _as_own(error: Exception) -> LumosError:
-    """Return the error as a LumosError."""
+    """Return the error itself if it is a LumosError, else an InfrastructureError with its message."""
     if isinstance(error, LumosError):
         return error
     return InfrastructureError("the local model failed: " + str(error).partition("\n")[0])
@@ -337,7 +337,7 @@ def _end_all() -> None:
 
 
 def _share(folder: Path) -> Batcher:
-    """Return the batcher of a folder's current weights, shared by endpoints. Unused batchers of others end."""
+    """Return the batcher of a folder's current weights, which endpoints share. End unused batchers of other weights."""
     key = tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in weights(folder.resolve()))
     with _share_lock:
         for other_key, batcher in list(_batchers.items()):

@@ -1,7 +1,7 @@
-"""Read the message of a chat server: text and reasoning, as one text or in parts, and the tokens of reasoning.
+"""Read the message of a chat server: its text, its reasoning, and the number of reasoning tokens.
 
-Shapes differ by server: `content` may be a list of parts, some of which are thinking, and reasoning has its own fields.
-Parts of an unknown shape are skipped, with a note.
+Servers differ: `content` may be a text or a list of parts, some of which may be reasoning, and some servers have
+separate fields for reasoning. Parts of an unknown shape are skipped, with a note.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ MAX_TYPES = 3  #: types of skipped parts that a note names
 
 
 def read_content(message: Mapping[str, Any], notes: list[str]) -> tuple[str, str]:
-    """Return the text of a message, also when it is a refusal, and the reasoning within it.
+    """Return the text of a message (or its refusal), and the reasoning in parts of its `content`.
 
-    Raises Malformed where `content` is neither a text nor parts.
+    Add a line to `notes` about parts of an unknown shape. Raises Malformed if `content` is neither text nor parts.
     """
     content = message.get("content") or message.get("refusal") or ""
     if isinstance(content, str):
@@ -52,7 +52,7 @@ def read_content(message: Mapping[str, Any], notes: list[str]) -> tuple[str, str
 
 
 def read_reasoning(source: Mapping[str, Any], notes: list[str]) -> str:
-    """Return the reasoning in a separate field of a message or a choice."""
+    """Return the reasoning in separate fields of a message or a choice; '' if there is none."""
     fields: dict[str, None] = {}
     for name in REASONING_FIELDS:
         value = source.get(name)
@@ -67,7 +67,7 @@ def read_reasoning(source: Mapping[str, Any], notes: list[str]) -> str:
 
 
 def _read_part(part: object) -> str | None:
-    """Return the text of a part, which may itself be a list of parts; None where it has none."""
+    """Return the text of a part, which may itself be a list of parts, or None if it has no text."""
     if isinstance(part, dict):
         part = next((part[name] for name in _FIELDS if isinstance(part.get(name), str | list)), None)
     if isinstance(part, list):  # a thinking part has a list of parts with a text each
@@ -78,7 +78,7 @@ def _read_part(part: object) -> str | None:
 
 
 def count_reasoning(usage: Mapping[str, Any], notes: list[str]) -> int:
-    """Return how many tokens of the reply were reasoning; 0 where the server does not count them."""
+    """Return how many tokens of the reply were reasoning, or 0 if the server does not count them."""
     for name in ("completion_tokens_details", "output_tokens_details"):
         details = usage.get(name)
         if isinstance(details, dict) and details.get("reasoning_tokens") is not None:

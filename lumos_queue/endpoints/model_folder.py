@@ -1,4 +1,4 @@
-"""A Hugging Face model folder, examined without loading it."""
+"""Examine a Hugging Face model folder without loading the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MADE_FROM = (
 
 
 def check_folder(folder: Path) -> None:
-    """Raises SpecError when the folder is no model, or the libraries to run it are not installed."""
+    """Raise SpecError if the folder has no model, or the libraries that run it are not installed."""
     if not folder.is_dir():
         raise SpecError(f"No folder '{folder}': local: names a Hugging Face model folder on the machine that runs it.")
     if not (folder / "config.json").is_file():
@@ -49,12 +49,12 @@ def encodes_prompts(folder: Path) -> bool:
 
 
 def weights(folder: Path) -> list[Path]:
-    """Return the weight files, in the order of the digest."""
+    """Return the weight files, in the order in which the digest reads them."""
     return sorted(folder.glob("*.safetensors"))
 
 
 def identity(folder: Path) -> dict[str, Any]:
-    """Return the model's identity, with its digests. Raises SpecError when its configuration cannot be read."""
+    """Return the model's name, kind, digests and libraries. Raises SpecError if its configuration cannot be read."""
     config = _read_config(folder)
     return {
         "model": folder.resolve().name,
@@ -67,11 +67,11 @@ def identity(folder: Path) -> dict[str, Any]:
 
 
 def model_digests(folder: Path) -> dict[str, str]:
-    """Return the `sha256` of the model: of its weights, or of their sources if these are known.
+    """Return the `sha256` of the model: of its weights, or of the sources of the weights if these are known.
 
     Converted or merged weights may differ between machines by rounding; their sources do not. A merged model also has
-    `base_sha256` and `adapter_sha256`, from which its `sha256` is made. The file about the sources counts only while it
-    has the digest of the folder's weights.
+    `base_sha256` and `adapter_sha256`, from which its `sha256` is made. The file about the sources is ignored if it
+    does not contain the digest of the folder's weights.
     """
     digest = digest_of_files(weights(folder))
     try:
@@ -88,7 +88,7 @@ def model_digests(folder: Path) -> dict[str, str]:
 
 
 def digest_of_files(paths: Sequence[Path]) -> str:
-    """Return the sha256 of a single file, or of the digests of several."""
+    """Return the sha256 of a single file; for several files, that of their joined digests."""
     digests = [_sha256(path) for path in paths]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 

@@ -1,8 +1,8 @@
 """Servers of the OpenAI completions protocol: `openai://HOST:PORT[/PREFIX]?model=NAME`, `openais://` over TLS.
 
 POST /v1/completions takes the raw prompt. vLLM, SGLang, llama.cpp and `transformers serve` have this protocol. Requests
-contain only fields that all of them know, because `transformers serve` answers 422 to others; the exceptions are vLLM's
-own fields for a prompt without `<s>` in front and for a constraint. Other servers' replies are judged afterwards.
+contain only fields that all of them know, because `transformers serve` answers 422 to others. vLLM also gets its own
+fields for a prompt without `<s>` and for a constraint; replies of other servers are checked against the constraint.
 `transformers serve` also ignores a temperature above 0 unless the model's generation_config.json has
 `"do_sample": true`, and leaves stop strings in the text.
 """
@@ -33,7 +33,7 @@ LISTS_ALL = ("vllm", "sglang", "llamacpp")
 
 
 class OpenAI(ServerEndpoint):
-    """One model of one server, or of several replicas. Without a name it is the first replica's only model."""
+    """A model of one server or of several replicas. If the address names none, the first replica's only model."""
 
     _path = "/v1/completions"
 
@@ -54,9 +54,9 @@ class OpenAI(ServerEndpoint):
         *,
         functions: Sequence[FunctionSchema] = (),
     ) -> Completion:
-        """Continue `prompt`, as `Endpoint.generate`.
+        """Continue `prompt`, with arguments, result and errors as in `Endpoint.generate`.
 
-        Also raises SpecError when no model is named and the server does not have exactly one.
+        Also raises SpecError if the address names no model and the server does not have exactly one model.
         """
         refuse_search(self.url, sampling, n)
         call = ModelCall(prompt, sampling, seed, tuple(map(data_url, images)), constraint, functions)
@@ -69,9 +69,9 @@ class OpenAI(ServerEndpoint):
         return judge(completion, constraint, was_sent=CONSTRAINT_FIELD in body)
 
     async def _prepare(self, call: ModelCall) -> None:
-        """Ask the server for properties that the request depends on.
+        """Ask the server for properties that the request depends on: the name of its model, and the server's kind.
 
-        Raises EpisodeError for images and functions: completions take text alone.
+        Raises EpisodeError for images and functions, because completions only take text.
         """
         refuse_images(self.url, call.images)
         refuse_functions(self.url, call.functions)
@@ -118,17 +118,17 @@ class OpenAI(ServerEndpoint):
         )
 
     def _text(self, choice: dict[str, Any]) -> str:
-        """Return the text of a reply's first choice. Raises Malformed when it has none."""
+        """Return the text of a reply's first choice. Raises Malformed if it has none."""
         if not isinstance(choice.get("text"), str):
             raise Malformed("no text in 'choices[0].text'")
         return choice["text"]
 
     def _read_choice(self, choice: dict[str, Any], notes: list[str]) -> tuple[str, str, Mapping[str, Any] | None]:
-        """Return text, reasoning and message of a reply's first choice. Raises Malformed without a text."""
+        """Return text, reasoning and message (if any) of a reply's first choice. Raises Malformed if it has no text."""
         return self._text(choice), read_reasoning(choice, notes), None
 
     async def _describe(self, http: Http) -> dict[str, Any]:
-        """Describe the server by GET /health, /v1/models and /version. One of the first two must answer."""
+        """Describe the server by GET /health, /v1/models and /version. One of the first two must succeed."""
         health, _ = await http.probe("/health")
         status, listing = await http.probe("/v1/models")
         models = _models(listing)
@@ -156,7 +156,7 @@ class OpenAI(ServerEndpoint):
         return {"model": name} | {key: value for key, value in fields.items() if value is not None}
 
     async def _read_slots(self, http: Http) -> None:
-        """Note how many slots the server states, as llama.cpp does (`total_slots` of GET /props)."""
+        """Note how many requests the server serves at once, if it states it as llama.cpp does (GET /props)."""
         _, props = await http.probe("/props")
         slots = props.get("total_slots") if isinstance(props, dict) else None
         if type(slots) is int and slots > 0:
@@ -164,7 +164,7 @@ class OpenAI(ServerEndpoint):
 
 
 def _models(reply: object) -> dict[str, dict[str, Any]]:
-    """Return the models of GET /v1/models by name; none when it fails or is empty, as with `transformers serve`."""
+    """Return the models in a reply to GET /v1/models, by name; none if it is an error or lists none."""
     listing = reply.get("data") if isinstance(reply, dict) else None
     rows = [row for row in listing if isinstance(row, dict)] if isinstance(listing, list) else []
     return {row["id"]: row for row in rows if isinstance(row.get("id"), str)}

@@ -1,8 +1,8 @@
-"""The measured pace of an endpoint: how many requests at once it serves well, and how long a reply takes.
+"""Measure the pace of an endpoint: how many requests at once it serves well, and how long a reply takes.
 
-It belongs to the process, not to a slice, because each slice opens its endpoints anew. Workers store it with their
-heartbeats, and a process that uses an endpoint for the first time begins with its share of the other processes' windows
-(workers/session.py). It expires after an hour: the server may have changed.
+A pace belongs to the process, not to a slice, because each slice opens its endpoints anew. Workers store their paces
+with their heartbeats. A process that uses an endpoint for the first time begins with its share of the other processes'
+windows (workers/session.py). A pace expires an hour after its last use, because the server may have changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WEIGHT = 0.1  #: of the latest reply in the mean of their seconds
 
 
 class Pace:
-    """The pace of one endpoint, all its replicas together. Times are of time.perf_counter."""
+    """The pace of one endpoint with all its replicas. Times are from time.perf_counter."""
 
     def __init__(self, limit: int):
         self.window = Window(limit)
@@ -29,14 +29,14 @@ class Pace:
         self._second = 0
 
     def start(self, window: float, reply_seconds: float = 0.0) -> None:
-        """Begin with this window, unless this process has measured one."""
+        """Begin with this window and these mean seconds of a reply, unless this process has measured its own."""
         if self.is_new:
             self.window.start(window)
             self.reply_seconds = reply_seconds
             self.is_new = False
 
     def note_reply(self, send_time: float, now: float) -> bool:
-        """Note a reply to a request sent at `send_time`. Returns whether the window has changed."""
+        """Note a reply to a request sent at `send_time`. Return whether the window has changed."""
         seconds = now - send_time
         self.is_new, self.used_at = False, now
         self.reply_seconds += (seconds - self.reply_seconds) * (WEIGHT if self.reply_seconds else 1.0)
@@ -46,7 +46,7 @@ class Pace:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it was used within the last hour."""
+        """Whether the pace was used within the last hour."""
         return time.perf_counter() - self.used_at <= FORGET_SECONDS
 
     def report(self, in_flight: int = 0, waiting: int = 0, late: int = 0, oldest_seconds: float = 0.0) -> Traffic:

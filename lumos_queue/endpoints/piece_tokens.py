@@ -1,7 +1,7 @@
-"""The tokens of a piece of text after another piece.
+"""Find the tokens of a piece of text that follows another piece.
 
 A tokenizer may put a space in front of a text, or join two neighbouring pieces in one token. So the tokens of a piece
-are those of context and piece together, without those of the context.
+are the tokens of context and piece together, without the tokens of the context.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PieceTokens:
         self._tokens: dict[tuple[str, str], tuple[int, ...]] = {}
 
     def find(self, context: str, piece: str) -> tuple[int, ...]:
-        """Return the ids of `piece` after `context`. Raises SpecError where no ids decode to the piece."""
+        """Return the token ids of `piece` after `context`. Raises SpecError if no ids decode to the piece."""
         tokens = self._tokens.get((context, piece))
         if tokens is None:
             tokens = self._tokens[context, piece] = self._search(context, piece)
@@ -41,7 +41,7 @@ class PieceTokens:
         )
 
     def _candidates(self, context: str, piece: str) -> Iterator[tuple[int, ...]]:
-        """Yield the ids after the context, unless a token joins both; then after other marks, and alone."""
+        """Yield candidate ids of the piece: after the context (unless a token joins them), after other marks, and alone."""
         for before in (context, *_NEUTRAL, ""):
             head, both = self._ids(before), self._ids(before + piece)
             if both[: len(head)] == head:

@@ -1,7 +1,7 @@
-"""Keys and values of token sequences that a model has read, for later sequences with the same beginning.
+"""Cache keys and values of token sequences that a model has read, for later sequences with the same beginning.
 
-A call of a dialogue repeats the dialogue so far, and all dialogues of a role begin with the same instructions: the
-model has already read most of a prompt.
+A prompt repeats the dialogue so far, and all dialogues of a role begin with the same instructions. So the model has
+already read most of a prompt.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class PrefixCache:
         ] = []  #: tokens, layers, bytes; the most recently used is last
 
     def find(self, tokens: Sequence[int]) -> tuple[int, Layers]:
-        """Return how many of the first tokens are cached, and the layers of a sequence with them; 0 for none.
+        """Return how many of the first tokens are cached, and the keys and values of a sequence that begins with them.
 
-        It is never all tokens: the last one has to be read to predict the next.
+        The number is less than all tokens, because the last token must be read to predict the next.
         """
         best, best_index = 0, -1
         for index, (known_tokens, _, _) in enumerate(self._entries):
@@ -42,7 +42,7 @@ class PrefixCache:
         return best, self._entries[-1][1]
 
     def add(self, tokens: list[int], layers: Layers) -> None:
-        """Add a sequence. Removes sequences that it continues, and then the least recently used."""
+        """Add a sequence. Remove sequences that are beginnings of it, and then the least recently used sequences."""
         size = sum(part.numel() * part.element_size() for layer in layers for part in layer)
         if size > self._max_bytes:
             return
@@ -55,7 +55,7 @@ class PrefixCache:
 
 
 def count_common(first: Sequence[int], second: Sequence[int]) -> int:
-    """Return the number of equal tokens at the beginning."""
+    """Return the number of equal tokens at the beginning of two sequences."""
     low, high = 0, min(len(first), len(second))
     while low < high:  # slices compare much faster than single elements
         middle = (low + high + 1) // 2

@@ -1,8 +1,8 @@
-"""Reasoning in the text of a reply: the leading blocks in which a model thinks before it replies.
+"""Find the reasoning in the text of a reply: the blocks at its start in which a model thinks before it replies.
 
-Blocks are `<think>…</think>` and the like, also several in a row. A chat template may have written the opening tag:
-then the closing tag alone ends the reasoning. An unclosed block is all reasoning, without a reply. Other tags are text.
-gpt-oss writes channels instead: text outside its channel `final` is reasoning.
+Blocks are `<think>…</think>` and the like, also several in a row. If the chat template has written the opening tag, the
+reply only has the closing tag, which ends the reasoning. If a block is not closed, all of it is reasoning, and there is
+no reply. Other tags are text. gpt-oss writes channels instead: text outside its channel `final` is reasoning.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Tag:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A text whose reply begins at `start`, behind its reasoning. `is_open`: it ends within its reasoning."""
+    """The reasoning `blocks` of a text, and the index at which the reply begins. `is_open`: a block is not closed."""
 
     blocks: Sequence[str]
     start: int
@@ -65,12 +65,12 @@ class Split:
 
 
 def may_have_reasoning(text: str) -> bool:
-    """Return False for most texts: they have no tag, neither of reasoning nor of a chat format."""
+    """Return False if the text surely has no tag of reasoning or of a chat format, as most texts."""
     return "<" in text or "[" in text or "◁" in text or _BARE_FINAL in text
 
 
 def split_reasoning(text: str) -> Split:
-    """Return the reasoning of a reply and where its text begins, behind start tokens; the time is linear."""
+    """Split a text into reasoning and reply, which begins behind start tokens. The time is linear in the length."""
     start = skip_start(text)
     if text.startswith(("<|channel|>", "<|start|>"), start):
         split = _split_channels(text, start)
@@ -114,10 +114,10 @@ def _read_tag(match: re.Match[str]) -> _Tag:
 
 
 def _find_closing(tags: Sequence[_Tag], opening_index: int, last: dict[str, int]) -> int | None:
-    """Return the index of the tag that closes a block: of its own name, else any; None if there is none.
+    """Return the index of the tag that closes a block, or None if there is none.
 
-    `last`: the index of the last closing tag of each name. A block of the same name within it is part of it, as far as
-    closing tags without an opening one follow.
+    That is a tag with the block's name, else any closing tag. Blocks of the same name within the block belong to it, if
+    enough closing tags follow. `last`: the index of the last closing tag of each name.
     """
     name = tags[opening_index].name
     has_own = last.get(name, -1) > opening_index
@@ -138,7 +138,7 @@ def _find_closing(tags: Sequence[_Tag], opening_index: int, last: dict[str, int]
 
 
 def _split_channels(text: str, start: int) -> Split:
-    """Read the messages of gpt-oss. A call of a function, and a last message that is no analysis, are text."""
+    """Split the messages of gpt-oss. Calls of functions, and a last message other than an analysis, are the reply."""
     blocks: list[str] = []
     while (header := _HEADER.match(text, start)) is not None:
         if header["channel"] == "final":

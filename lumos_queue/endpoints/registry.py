@@ -37,7 +37,7 @@ def check_url(url: str) -> None:
 
 
 def check_form(url: str) -> None:
-    """Check the form of an address, without opening what it names. Raises SpecError as `check_url`."""
+    """Check the form of an address only; the file or folder may be missing. Raises SpecError, without credentials."""
     _find_scheme(url).check_form(url)
 
 
@@ -73,7 +73,7 @@ def takes_images(url: str) -> bool:
 
 
 def gives_candidates(url: str) -> bool:
-    """Whether the endpoint at a checked address searches: with beams, and candidates with log-probabilities."""
+    """Whether the endpoint at a checked address supports beams, and candidates with log-probabilities."""
     return _scheme_of(url).candidates
 
 
@@ -83,7 +83,7 @@ def takes_constraints(url: str) -> bool:
 
 
 def takes_fields(url: str) -> bool:
-    """Whether requests to the endpoint at a checked address take further fields."""
+    """Whether a person may set further fields of requests (`--request`) to the endpoint at a checked address."""
     return _scheme_of(url).fields
 
 
@@ -93,18 +93,18 @@ def default_stop(url: str) -> tuple[str, ...]:
 
 
 def takes_functions(url: str) -> bool:
-    """Whether prompts to the endpoint at a checked address may come with functions, which the model calls natively."""
+    """Whether requests to the endpoint at a checked address may have functions, which the model calls natively."""
     return _scheme_of(url).functions
 
 
 def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:
-    """Open the endpoint at an address. Its first call sends or loads. Raises SpecError as `check_url`."""
+    """Return the endpoint at an address. Its first call connects or loads a model. Raises SpecError as `check_url`."""
     check_url(url)
     return _scheme_of(url).open_url(url, settings)
 
 
 def plugin_of(url: str) -> Plugin | None:
-    """Return the plug-in of an address: its scheme, or its function; None where both are built in.
+    """Return the plug-in that provides an address's scheme or function, or None if no plug-in does.
 
     Raises SpecError for a plug-in that cannot be imported.
     """

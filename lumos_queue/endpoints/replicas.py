@@ -1,9 +1,9 @@
-"""Several servers of one model: the choice of a server for a request, health checks, Retry-After.
+"""Choose one of several servers of a model for a request, by the episode, the load, health and Retry-After.
 
-The requests of an episode share a long prefix, which a server caches, so they go to the same replica: that with the
-highest hash of episode and address (D. Thaler, C. Ravishankar: A Name-Based Mapping Scheme for Rendezvous,
-1996), unless it is clearly busier than the others (V. Mirrokni et al.: Consistent Hashing with Bounded Loads, 2016).
-A replica that fails several times in a row is left out; after a pause one request tries it again.
+The requests of an episode share a long prefix, which a server caches, so they go to the same replica: the replica with
+the highest hash of episode and address (D. Thaler, C. Ravishankar: A Name-Based Mapping Scheme for Rendezvous, 1996),
+unless it is clearly busier than the others (V. Mirrokni et al.: Consistent Hashing with Bounded Loads, 2016). A replica
+that fails several times in a row is left out; after a pause one request tries it again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BUSIER = 1.25  #: a replica with more than this times the mean number in flight,
 
 
 class Replica:
-    """One server, with its own connections. Times are of time.perf_counter."""
+    """One server, with its own connections. Times are from time.perf_counter."""
 
     def __init__(self, http: Http, flights: Flights):
         self.http = http
@@ -47,7 +47,7 @@ class Replica:
 
     @property
     def out(self) -> bool:
-        """Whether it is left out, or being tested."""
+        """Whether the replica is left out, or a request is testing its health."""
         return self._pause > 0
 
     @property
@@ -73,9 +73,9 @@ class Replica:
         read: Callable[[dict[str, Any], Mapping[str, str]], T],
         max_bytes: int = REPLY_BYTES,
     ) -> T:
-        """POST `data` and return what `read` makes of the reply.
+        """POST `data` and return the result of `read` for the reply.
 
-        Raises as `Http.post`, and TryFailed when the request is cancelled (flights.py).
+        Raises the errors of `Http.post`, and TryFailed when flights.py has cancelled the request.
         """
         flight = self.flights.begin(time.perf_counter())
         try:
@@ -97,12 +97,12 @@ class Replica:
             self.leave_out(now)
 
     def note_refusal(self, now: float) -> None:
-        """Note a refusal: a replica that is left out stays out. A healthy replica is left out only by evidence."""
+        """Note a refused request: a replica that is left out stays out. A healthy replica stays in use."""
         if self.out:
             self.avoid(now)
 
     def avoid(self, now: float) -> None:
-        """Leave the replica out, unless it is already."""
+        """Leave the replica out for a pause, unless it is already left out."""
         if now >= self._out_until:
             self.leave_out(now)
 
@@ -112,24 +112,24 @@ class Replica:
         self._failures = max(self._failures, MAX_FAILURES)  # the next failure, the probe's, leaves it out again
 
     def pause_for(self, seconds: float, now: float) -> None:
-        """Send no requests for so many seconds: the replica has requested it by Retry-After."""
+        """Send the replica no requests for this many seconds, because it has sent Retry-After."""
         self._retry_after = max(self._retry_after, now + seconds)
 
     def pause_seconds(self, now: float) -> float:
-        """Return for how many seconds from now the replica has requested a pause."""
+        """Return how many seconds of the replica's Retry-After remain; 0 if none."""
         return max(0.0, self._retry_after - now)
 
 
 class Replicas:
-    """The replicas of one endpoint; at least one."""
+    """The replicas of one endpoint. There is at least one."""
 
     def __init__(self, replicas: Iterable[Replica]):
         self.all = list(replicas)
 
     def choose(self, episode: str, tried_replicas: Collection[Replica] = ()) -> Replica | None:
-        """Choose a replica for a request of this episode, other than the tried ones; None when there is none.
+        """Return a replica for a request of this episode, other than the tried replicas, or None if there is none.
 
-        When all are left out, the first to return is chosen anyway, so that a request can report the failure.
+        If all replicas are left out, return the first that will be back in use, so that a request reports the failure.
         """
         if len(self.all) == 1:
             return None if tried_replicas else self.all[0]
@@ -148,7 +148,7 @@ class Replicas:
         return home if home.in_flight <= limit else least
 
     def pause_seconds(self) -> float:
-        """Return for how many seconds all healthy replicas have requested a pause."""
+        """Return for how many seconds all healthy replicas have requested a pause by Retry-After."""
         now = time.perf_counter()
         healthy = [replica for replica in self.all if not replica.out] or self.all
         return min(replica.pause_seconds(now) for replica in healthy)

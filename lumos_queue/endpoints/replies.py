@@ -1,11 +1,11 @@
-"""Make a Completion from a server's reply, for the endpoints of all schemes, in this order.
+"""Make a Completion from a server's reply, for the endpoints of all schemes, in these steps.
 
 1. Reasoning is separated: the server's field for it, and the leading blocks of the text (reasoning.py).
 2. White space and start tokens in front are removed; the text ends at the first end token (end_tokens.py).
 3. The text ends at the first stop string.
 4. The rest is stripped and made storable: it is the text that the formulation reads.
 
-`message` stores the server's reply where more than white space and stop strings was removed.
+The completion's `message` stores the server's reply if more than white space and stop strings was removed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 class Reading(NamedTuple):
-    """The text of a reply, and the parts that were removed."""
+    """The text of a reply, its reasoning, and how the reply ended."""
 
     text: str
     reasoning: str = ""
@@ -50,7 +50,7 @@ def truncate_at_stop(text: str, stops: Iterable[str]) -> str:
 
 
 def read_text(text: str, stops: Iterable[str]) -> Reading:
-    """Read the text of a reply, in time proportional to its length."""
+    """Separate text and reasoning of a reply (steps 1 to 3), in time proportional to its length."""
     if not may_have_reasoning(text):
         body = text.lstrip()
         reply_text = truncate_at_stop(body, stops)
@@ -73,7 +73,7 @@ def read_text(text: str, stops: Iterable[str]) -> Reading:
 
 
 def join_reasoning(blocks: Iterable[str]) -> str:
-    """Join the blocks that are not empty, with an empty line between two."""
+    """Return the blocks that are not empty as one text, separated by empty lines."""
     return "\n\n".join(stripped_block for block in blocks if (stripped_block := block.strip()))
 
 
@@ -98,8 +98,8 @@ def completion(
     """Return the completion of a reply, stripped and storable.
 
     `truncated`: whether the server reached the limit of tokens. A stop string in the text takes precedence, because
-    some servers ignore stop strings. `reasoning`: from a separate field of the server. `message`: of a chat server,
-    whose text is `text`. `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
+    some servers ignore stop strings. `reasoning`: from a separate field of the server. `message`: the message of a chat
+    server that contains `text`. `rules`: the version of the rules that read the reply (Sampling.rules).
     """
     if rules < SEPARATES_REASONING:
         reply_text = truncate_at_stop(text, (*stops, END))
@@ -150,7 +150,7 @@ def completion(
 
 
 def write_message(message: Mapping[str, Any]) -> str:
-    """Return the message of a chat server as storable JSON; '' where it is nested too deeply."""
+    """Return the message of a chat server as storable JSON, or '' if it is nested too deeply."""
     try:
         return orjson.dumps(storable_json(dict(message))).decode()
     except (RecursionError, orjson.JSONEncodeError):
@@ -162,9 +162,9 @@ def write_message(message: Mapping[str, Any]) -> str:
 
 
 def count(value: object, name: str, notes: list[str]) -> int:
-    """Return a number that a server reports as `name`, of tokens or milliseconds; 0 when there is none.
+    """Return the number of tokens or milliseconds that a server reports as `name`, or 0 if it reports none.
 
-    Another value than a number from 0 to MAX_COUNT becomes the nearest of these, with a line in `notes`.
+    Any other value is replaced by the nearest number from 0 to MAX_COUNT, and `notes` gets a line about it.
     """
     if value is None:
         return 0
@@ -180,7 +180,7 @@ def count(value: object, name: str, notes: list[str]) -> int:
 
 
 def _nearest(value: object) -> float | None:
-    """Return the value as a number, which may be out of bounds; None when it is no number."""
+    """Return the value as a number, which may be out of bounds, or None if it is no number."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)  # infinite with too many digits
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
@@ -189,7 +189,7 @@ def _nearest(value: object) -> float | None:
 
 
 def abbreviate(value: object) -> str:
-    """Return the value in at most 40 characters."""
+    """Return the value as storable text of at most 40 characters."""
     if type(value) is int and value.bit_length() > 128:  # Python refuses to write thousands of digits
         return f"of {value.bit_length()} bits"
     text = value if isinstance(value, str) else repr(value)[:200]

@@ -1,4 +1,4 @@
-"""The bodies of requests to model servers, which endpoints send and `lumos show --prompts` shows."""
+"""Write the bodies of requests to model servers, which endpoints send and `lumos show --prompts` shows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_STOPS = 4  #: stop strings that servers accept; the rest is applied to the r
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A model call before it is a request."""
+    """A model call, from which the body of a request is written."""
 
     prompt: str
     sampling: Sampling
@@ -44,7 +44,7 @@ class SentRequest:
 
 
 def write_completion(call: ModelCall, model: str, owners: Collection[str]) -> dict[str, Any]:
-    """Write the body of POST /v1/completions. `owners`: `owned_by` of the models of the servers."""
+    """Return the body of POST /v1/completions. `owners`: `owned_by` of the servers' models, which tells their kind."""
     content: dict[str, Any] = {"prompt": call.prompt}
     if not call.sampling.bos and OWNERS.issuperset(owners):
         content["add_special_tokens"] = False
@@ -54,9 +54,9 @@ def write_completion(call: ModelCall, model: str, owners: Collection[str]) -> di
 
 
 def write_chat(call: ModelCall, model: str, owners: Collection[str]) -> dict[str, Any]:
-    """Write the body of POST /v1/chat/completions, for a server of any owner: most have no field for a constraint.
+    """Return the body of POST /v1/chat/completions, without a constraint: most servers have no field for it.
 
-    Raises EpisodeError for images without a turn of the user.
+    Raises EpisodeError if there are images but the prompt has no turn of the user.
     """
     messages = with_image_urls(chat_messages(call.prompt), call.images)
     if not call.functions:
@@ -66,7 +66,7 @@ def write_chat(call: ModelCall, model: str, owners: Collection[str]) -> dict[str
 
 
 def _write_openai(call: ModelCall, model: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a body of OpenAI's protocol. `content`: the fields of the prompt, functions and constraint."""
+    """Return a body of OpenAI's protocol. `content`: its fields for the prompt, functions and constraint."""
     sampling = call.sampling
     body = {"model": model, **content, "max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
     if sampling.stop:
@@ -77,7 +77,7 @@ def _write_openai(call: ModelCall, model: str, content: Mapping[str, Any]) -> di
 
 
 def write_generate(call: ModelCall, model: str = "", owners: Collection[str] = ()) -> dict[str, Any]:
-    """Write the body of POST /generate of text-generation-inference, whose servers have one model each."""
+    """Return the body of POST /generate of text-generation-inference. Its servers have one model: `model` is unused."""
     sampling = call.sampling
     parameters: dict[str, Any] = {"max_new_tokens": sampling.max_tokens, "details": True}
     if sampling.stop:
@@ -95,7 +95,7 @@ def write_generate(call: ModelCall, model: str = "", owners: Collection[str] = (
 
 
 def write_sampling(call: ModelCall) -> dict[str, Any]:
-    """Write the input of an endpoint without a server, with names of OpenAI's protocol."""
+    """Return the input of an endpoint without a server, with the field names of OpenAI's protocol."""
     sampling = call.sampling
     fields: dict[str, Any] = {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
     if sampling.stop:
@@ -109,7 +109,7 @@ def write_sampling(call: ModelCall) -> dict[str, Any]:
 
 
 def split_body(body: Mapping[str, Any]) -> SentRequest:
-    """Split the body of a request that a function of this module wrote."""
+    """Split a body, which a function of this module wrote, into its parts."""
     fields = {**body, **body.get("parameters", {})}
     fields.pop("parameters", None)
     messages, functions = fields.pop("messages", None), fields.pop("tools", ())

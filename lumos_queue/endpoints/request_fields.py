@@ -1,4 +1,4 @@
-"""Fields of requests that a person sets: `Sampling.request`, by `--request NAME=JSON`."""
+"""Merge fields that a person sets by `--request NAME=JSON` (`Sampling.request`) into the bodies of requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CONTROL_TOKENS = 512  #: enough for models that think before they reply: some s
 
 
 def merge_fields(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body of a request with these fields: they replace its own, and None removes a field."""
+    """Return a request's body with these fields. A field replaces the body's field of that name; None removes it."""
     merged_fields = {**body, **fields}
     return {name: value for name, value in merged_fields.items() if value is not None or name not in fields}
 
@@ -28,6 +28,6 @@ def merge_into_control(body: Mapping[str, Any], fields: Mapping[str, Any]) -> di
 
 
 def count_most_tokens(sampling: Sampling) -> int:
-    """Return the most tokens that a reply may have by any field of the request."""
+    """Return the largest limit of reply tokens in the sampling and its request fields."""
     limits = (sampling.request.get(name) for name in _LIMITS)
     return max(sampling.max_tokens, *(limit for limit in limits if type(limit) is int), 0)

@@ -1,4 +1,4 @@
-"""The roles beside planner, grounder and solver, and their sampling."""
+"""The roles other than planner, grounder and solver, and the sampling of each role."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ TOOL_ROLES = {
 
 
 def choose_sampling(role: str, samplings: Mapping[str, Sampling], common: Sampling) -> Sampling:
-    """Return the sampling of a role: its entry in `samplings`, else that of roles of tools, else `common`."""
+    """Return the sampling of a role: its entry in `samplings`, else its entry in TOOL_ROLES, else `common`."""
     return samplings.get(role) or TOOL_ROLES.get(role, common)
