@@ -41,7 +41,7 @@ class PieceTokens:
         )
 
     def _candidates(self, context: str, piece: str) -> Iterator[tuple[int, ...]]:
-        """Yield candidate ids of the piece: after the context (unless a token joins them), after other marks, and alone."""
+        """Yield candidate ids of the piece: after the context, after other marks, and alone, if no token joins them."""
         for before in (context, *_NEUTRAL, ""):
             head, both = self._ids(before), self._ids(before + piece)
             if both[: len(head)] == head:

@@ -1,10 +1,10 @@
-"""Keys and values of the rows of a batch, written in place for each token.
+"""Store the keys and values of the rows of a batch, and write those of each new token in place.
 
 transformers' DynamicCache copies all keys and values of a batch for each token, and rows cannot join or leave.
-In this cache all rows end at the same position, so that a pass over the batch writes one more position of each; a
-shorter row begins later. Rows that join are written so that they end there too, and the last row takes the slot of a
-row that leaves. The memory is replaced once in ROOM tokens, when the positions are used up, and when a row joins
-without a free slot.
+In this cache all rows end at the same position, so that a forward pass writes the next position of each row; a shorter
+row begins later. A row that joins is written so that it ends there, too. When a row leaves, the last row moves to its
+slot. New memory is allocated every ROOM tokens, when the positions are used up, and when a row joins without a free
+slot.
 
 The positions before a row's first token are zero. The mask excludes them from an attention's sum by a weight of 0, but
 uninitialised memory may contain NaN, and 0 times NaN is NaN.
@@ -64,7 +64,7 @@ class _Layer(CacheLayerMixin):
         return keys, values
 
     def put(self, row: int, end: int, size: int, tensors: Sequence[torch.Tensor]) -> None:
-        """Write the first `size` positions of `tensors`, each [head, position, channel], before `end`."""
+        """Copy the first `size` positions of `tensors`, each [head, position, channel], to those before `end`."""
         if not self.parts:
             self.lazy_initialization(tensors[0][None], tensors[1][None])
         for part, tensor in zip(self.parts, tensors, strict=True):
@@ -75,14 +75,14 @@ class _Layer(CacheLayerMixin):
             part[row] = 0
 
     def move(self, rows: int, start: int, end: int, to: int) -> None:
-        """Move positions start..end into new memory of the layout's size, so that they end at `to`."""
+        """Copy positions `start` to `end` (exclusive) to new memory of the layout's size, so that they end at `to`."""
         new_parts = [self._zeros(part) for part in self.parts]
         for new, old in zip(new_parts, self.parts, strict=True):
             new[:rows, :, to - (end - start) : to] = old[:rows, :, start:end]
         self.parts = new_parts
 
     def fill(self, holes: list[int], movers: list[int], start: int) -> None:
-        """Copy rows `movers` into rows `holes`, from a position on."""
+        """Copy the rows `movers` into the rows `holes`, from position `start` on."""
         for part in self.parts:
             part[holes, :, start : self._layout.end] = part[movers, :, start : self._layout.end]
 
@@ -100,7 +100,7 @@ class _Layer(CacheLayerMixin):
 
 
 class RowCache(Cache):
-    """A cache: `join` rows or `advance` all, then run the model on the unread tokens; `keep` rows that continue."""
+    """The cache of a batch: `join` rows or `advance` all, run the model on the unread tokens, then `keep` some rows."""
 
     def __init__(self) -> None:
         self._layout = _Layout()
@@ -119,8 +119,8 @@ class RowCache(Cache):
     def join(self, prefixes: Sequence[tuple[int, Layers]], unread: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Add rows. The next pass reads `unread` tokens of each row, padded on the left to the largest number.
 
-        `prefixes`: how many tokens of each row were read before, and keys and values that begin with theirs.
-        Returns the mask and the positions of the tokens to be read, both for these rows only.
+        `prefixes`: for each row, how many tokens are cached, and keys and values that begin with those of these tokens.
+        Return the mask, and the positions of the tokens to be read, both for the new rows only.
         """
         first, width, layout = self._rows, max(unread), self._layout
         before = max(size + new for (size, _), new in zip(prefixes, unread, strict=True))
@@ -143,7 +143,7 @@ class RowCache(Cache):
         return mask, (mask.cumsum(1) - 1).clamp(min=0)[:, -width:]
 
     def advance(self) -> torch.Tensor:
-        """Let the next pass read one token of each row. Returns the mask."""
+        """Prepare a pass that reads one token of each row. Return its mask."""
         if self._layout.end == self._layout.positions:
             self._move(self._rows, 0)
         layout = self._layout
@@ -153,7 +153,7 @@ class RowCache(Cache):
         return self._mask[: self._rows, layout.start : layout.end]
 
     def keep(self, retained_rows: Sequence[int]) -> list[int]:
-        """Remove all other rows. Returns the earlier number of each row."""
+        """Remove all rows but these. Return, for each row of the new order, its earlier index."""
         order = list(range(len(retained_rows)))
         holes = sorted(set(order).difference(retained_rows))
         movers = [row for row in retained_rows if row >= len(order)]
@@ -168,7 +168,7 @@ class RowCache(Cache):
         return order
 
     def read(self, row: int) -> Layers:
-        """Return a copy of the keys and values of a row's tokens, for each layer with its own."""
+        """Return copies of the keys and values of a row's tokens, for each layer that has its own."""
         mask = self._mask[row, self._start : self._layout.end]
         copies = (
             [part[row, :, self._start : self._layout.end][:, mask] for part in layer.parts] for layer in self._layers
@@ -181,7 +181,7 @@ class RowCache(Cache):
         self.layers += new
 
     def _move(self, rows: int, before: int) -> None:
-        """Move to new memory for `rows` rows, at least `before` positions before the end, and ROOM on either side."""
+        """Move to new memory for `rows` rows, at least `before` positions before the end, and ROOM on each side."""
         layout, size = self._layout, self._layout.end - self._start
         start, end = self._start, layout.end
         layout.rows, layout.end = rows, max(before, size) + ROOM

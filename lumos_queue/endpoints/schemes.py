@@ -1,4 +1,4 @@
-"""Endpoint schemes: the start of an address, with functions that check and open it, and its capabilities."""
+"""Endpoint schemes. A scheme is the start of an address; it has functions that check and open addresses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Function = Callable[..., Any] | str
 
 @dataclass(frozen=True, slots=True)
 class EndpointScheme:
-    """The way to open endpoints of one scheme. Packages add schemes by an entry point (docs/plugins.md).
+    """How to open endpoints of one scheme, and what they support. Plug-ins add schemes (docs/plugins.md).
 
     >>> import lumos_queue as lq
     >>> class Echo(lq.SimpleEndpoint):
@@ -54,23 +54,23 @@ class EndpointScheme:
     body: Function | None = None
 
     def check_url(self, url: str) -> None:
-        """Raises SpecError for a wrong address."""
+        """Raise SpecError if the address, or the file or folder that it names, is wrong."""
         if self.check is not None:
             _function(self.check)(url)
 
     def check_form(self, url: str) -> None:
-        """Raises SpecError for an address in a wrong form, without opening what it names."""
+        """Raise SpecError if the form of the address is wrong, without opening a file or folder that it names."""
         if self.form is None:
             self.check_url(url)
         else:
             _function(self.form)(url)
 
     def open_url(self, url: str, settings: EndpointSettings) -> Endpoint:
-        """Open the endpoint at a checked address."""
+        """Return the endpoint at a checked address."""
         return _function(self.open)(url, settings)
 
     def write_request(self, call: ModelCall, model: str, owners: Collection[str]) -> SentRequest:
-        """Return the request of a call to a server, or the input of an endpoint without a server."""
+        """Return the request that the call sends to a server, or the input of an endpoint without a server."""
         return split_body(write_sampling(call) if self.body is None else _function(self.body)(call, model, owners))
 
 

@@ -1,11 +1,11 @@
 """An endpoint with prepared replies, for tests and for demonstrations of the control flow.
 
-A rules file holds a JSON list (or one JSON object per line) of
+A rules file contains a JSON list of rules, or one rule per line. A rule is
 
     {"contains": "Should we stop planning?", "reply": "Yes, I will stop planning.", "delay": 0.1}
 
-The first rule whose `contains` occurs in the prompt answers; `delay`, in seconds, may be left out. Images are accepted
-and ignored, which the identity reports.
+The reply is that of the first rule whose `contains` occurs in the prompt. `delay`, in seconds, is optional. Images are
+accepted and ignored; the endpoint's identity reports that.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lumos_queue.util.untrusted_json import read_json
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The reply to prompts that contain a text."""
+    """The reply to prompts that contain a text, after a delay."""
 
     contains: str
     reply: str
@@ -40,7 +40,7 @@ class Rule:
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """Read the rules of a file, in order. Raises SpecError (no regular file, not JSON) and BadRow (a wrong rule)."""
+    """Return the rules of a file, in order. Raises SpecError (no regular file, not JSON) and BadRow (a wrong rule)."""
     return _parse_rules(path, _read_rules(path))
 
 
@@ -78,7 +78,7 @@ def _rule(number: int, row: object) -> Rule:
 
 
 def open_scripted(url: str, _settings: EndpointSettings) -> Scripted:
-    """Open the endpoint at `scripted:FILE`. Raises SpecError when that is no rules file."""
+    """Return the endpoint at `scripted:FILE`. Raises SpecError or BadRow if FILE is no rules file."""
     path = local_path(url)
     data = _read_rules(path)
     rules, digest = _parse_rules(path, data), hashlib.sha256(data).hexdigest()
@@ -86,7 +86,7 @@ def open_scripted(url: str, _settings: EndpointSettings) -> Scripted:
 
 
 class Scripted:
-    """Replies by rules, from a list in order, or by a function of the prompt. `prompts` has all prompts so far."""
+    """An endpoint that replies by rules, from a list in order, or by a function. `prompts` has all prompts so far."""
 
     def __init__(
         self,

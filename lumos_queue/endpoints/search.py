@@ -1,7 +1,8 @@
-"""The best replies to one prompt, with their log-probabilities: a beam search, or a reply sampled token by token.
+"""Find the best replies to a prompt, with log-probabilities, by beam search; or sample a reply token by token.
 
-log P(reply) is the sum over its tokens, the end token included, of the logit less the logsumexp of the allowed logits
-at that position: renormalised over allowed tokens, without a length penalty. Without a constraint all are allowed.
+log P(reply) is a sum over the reply's tokens, including the end token: the token's logit minus the logsumexp of the
+allowed logits at that position. So it is normalised over allowed tokens and has no length penalty. Without a constraint
+all tokens are allowed.
 
 A search is a generator that yields after each forward pass, so that the model's thread can run other passes in between.
 """
@@ -38,7 +39,7 @@ class SearchRequest:
     n: int = 1
 
     def check(self) -> None:
-        """Raises SpecError, in one line, for contradictory settings."""
+        """Raise SpecError if settings contradict each other: more candidates than beams, or both with a temperature."""
         beams, n = self.sampling.beams, self.n
         if beams and n > beams:
             raise SpecError(f"{n} candidates are asked of {beams} beams: ask for at most {beams}, or for more beams.")
@@ -69,7 +70,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class _Hypothesis:
-    """A reply, or the beginning of one."""
+    """A reply, or the beginning of a reply."""
 
     tokens: tuple[int, ...] = ()
     logprob: float = 0.0
@@ -80,18 +81,18 @@ class _Hypothesis:
 
     @property
     def rank(self) -> tuple[float, tuple[int, ...]]:
-        """The sort key: the best hypothesis is first; among equal log-probabilities, that with the smaller tokens."""
+        """The sort key: higher log-probabilities are first; if they are equal, smaller token ids are first."""
         return -self.logprob, self.tokens
 
 
 class ConstraintCache:
-    """The most recently used constraints, each as a constraint on tokens: tasks of one kind share a constraint."""
+    """The most recently used constraints as constraints on tokens. Tasks of one kind share a constraint."""
 
     def __init__(self) -> None:
         self._by_key: dict[tuple[str, str], TokenConstraint] = {}
 
     def find(self, constraint: Constraint, loaded_model: LoadedModel, prompt: str) -> TokenConstraint:
-        """Return the constraint on the tokens of a reply to the prompt. Raises SpecError where it cannot be written."""
+        """Return the constraint on the tokens of a reply to `prompt`. Raises SpecError if it cannot be written."""
         before = "" if loaded_model.encodes else prompt[-CONTEXT:]
         key = constraint.digest, before
         token_constraint = self._by_key.pop(key, None)
@@ -104,7 +105,7 @@ class ConstraintCache:
 
 
 class ReplySearch:
-    """The search for one request."""
+    """The search for the replies to one request."""
 
     def __init__(
         self,
@@ -120,9 +121,9 @@ class ReplySearch:
         self._width = max(request.sampling.beams, request.n)
 
     def run(self) -> Generator[None, None, SearchResult]:
-        """Search for the replies; yields after each forward pass.
+        """Search for the replies and return them. Yield after each forward pass.
 
-        Raises EpisodeError where the context or the limit of tokens leaves no room for a reply, and SpecError for a
+        Raises EpisodeError if the context or the limit of tokens leaves no room for a reply, and SpecError for a
         constraint that the tokenizer cannot write.
         """
         request, loaded_model = self._request, self._loaded_model
@@ -152,9 +153,9 @@ class ReplySearch:
         return SearchResult(tuple(map(self._write, best[: request.n])), len(prompt))
 
     def _follow(self, best: list[_Hypothesis], logits: Any, limit: int) -> list[_Hypothesis]:
-        """Return the best hypotheses after one more token for each live hypothesis. Ended ones compete by their sums.
+        """Return the best hypotheses after adding a token to each that has not ended. Ended hypotheses compete, too.
 
-        A hypothesis outside of the best cannot return to them, because log-probabilities only fall.
+        A hypothesis that is dropped could never be among the best again, because log-probabilities only fall.
         """
         candidates = [hypothesis for hypothesis in best if hypothesis.ended]
         live = [hypothesis for hypothesis in best if not hypothesis.ended]
@@ -194,7 +195,7 @@ class ReplySearch:
         yield from zip(tokens.tolist(), logprobs[positions].tolist(), strict=True)
 
     def _settle(self, hypothesis: _Hypothesis, limit: int) -> _Hypothesis | None:
-        """Return the hypothesis with the effect of its last token; None where no allowed reply can begin with it."""
+        """Return the hypothesis with its state after its last token, or None if it cannot become an allowed reply."""
         token = hypothesis.tokens[-1]
         is_full = len(hypothesis.tokens) >= limit
         if hypothesis.cursor is not None:
@@ -215,7 +216,7 @@ class ReplySearch:
         )
 
     def _write(self, hypothesis: _Hypothesis) -> SearchReply:
-        """Return the reply. Raises SpecError where the tokens do not decode to an allowed text."""
+        """Return a hypothesis as a reply. Raises SpecError if its tokens do not decode to an allowed text."""
         text = self._loaded_model.tokenizer.decode(list(hypothesis.tokens), skip_special_tokens=True)
         constraint = self._request.constraint
         if constraint is not None and not constraint.accepts(text):

@@ -1,4 +1,4 @@
-"""The base of endpoints at HTTP servers: a client of the replicas, requests, identity and closing."""
+"""The base class of endpoints at HTTP servers: it sends requests, retries them and reads the server's identity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AGAIN = "requested again without stop strings: the first reply was empty"
 
 @dataclass(frozen=True, slots=True)
 class ServerReply:
-    """A server's reply before its text is read."""
+    """A server's reply, before reasoning and stop strings in its text are separated."""
 
     text: str
     truncated: bool  #: whether the limit of tokens ended it
@@ -38,7 +38,7 @@ class ServerReply:
 
 
 class ServerEndpoint(ABC):
-    """One model on one server, or on several replicas."""
+    """A model on one server or on several replicas."""
 
     def __init__(self, url: str, settings: EndpointSettings, first_backoff: float = 0.5):
         """`url`: a checked address. `first_backoff`: seconds before the second try of a request, doubled each time."""
@@ -65,10 +65,10 @@ class ServerEndpoint(ABC):
         """
 
     async def _complete(self, path: str, body: Mapping[str, Any], sampling: Sampling, episode: str) -> Completion:
-        """Return the completion of a request; an empty reply is requested once more without stop strings.
+        """Return the completion of a request. If the reply is empty, request it once more without stop strings.
 
-        A stop string may have ended it at its start or within its reasoning, where line breaks are common. The stop
-        strings are then applied to the second reply. Raises as `Client.post` does.
+        A stop string may have ended the empty reply at its start or within its reasoning, where line breaks are common.
+        The stop strings are applied to the second reply here. Raises the errors of `Client.post`.
         """
         timed_reply = await self._request(path, body, sampling, episode)
         first = _write_completion(timed_reply, sampling.stop, sampling.rules)
@@ -131,7 +131,7 @@ def _write_completion(timed_reply: TimedReply[ServerReply], stops: Iterable[str]
 
 
 def _without_stops(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the body of a request without its stop strings, and the stop strings, which may be in `parameters`."""
+    """Return the body of a request without its stop strings, and these. They may be in the field `parameters`."""
     without = dict(body)
     holder = without
     if isinstance(without.get("parameters"), dict):

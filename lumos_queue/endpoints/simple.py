@@ -1,4 +1,4 @@
-"""The base of endpoints that reply to a prompt with a text."""
+"""The base class of endpoints that reply to a prompt with a text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lumos_queue.records import Completion, Ending
 
 
 class SimpleEndpoint:
-    """An Endpoint whose subclass has `reply`. It refuses images, and judges constraints afterwards.
+    """A base class of endpoints: a subclass defines `reply`. Images are refused; constraints are checked afterwards.
 
     >>> import lumos_queue as lq
     >>> class Echo(lq.SimpleEndpoint):
@@ -28,10 +28,10 @@ class SimpleEndpoint:
         self.admission = None
 
     async def reply(self, prompt: str, sampling: Sampling) -> str:
-        """Return the model's reply.
+        """Return the model's reply. A subclass defines this method.
 
-        An error ends the episode with infra_error, which is counted apart from wrong answers; after an
-        InfrastructureError the item is retried.
+        If it raises an error, the episode ends with infra_error, which is counted apart from wrong answers; if it
+        raises an InfrastructureError, the item is retried.
         """
         raise NotImplementedError
 
@@ -45,7 +45,7 @@ class SimpleEndpoint:
         constraint: Constraint | None = None,
         n: int = 1,
     ) -> Completion:
-        """Return the reply, cut before the first stop string. Raises as `Endpoint.generate` does."""
+        """Return the reply, cut before the first stop string. Raises the errors of `Endpoint.generate`."""
         refuse_search(self.url, sampling, n)
         if images:
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} takes no images")
@@ -63,7 +63,7 @@ class SimpleEndpoint:
         return judge(answer, constraint, was_sent=False)
 
     async def identity(self) -> dict[str, Any]:
-        """Return the identity: by default the class alone. Add a digest, `sha256`, of weights that may change."""
+        """Return the endpoint's identity: by default its class. Override it to add the weights' digest, `sha256`."""
         return {"endpoint": type(self).__name__}
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The meaning of HTTP statuses other than 2xx: whether another try may help, and the message for people."""
+"""Explain HTTP statuses other than 2xx: whether another try may help, and the message for people."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_transient(status: int) -> bool:
 
 
 def explain(url: str, status: int, location: str = "", answer: str = "") -> str:
-    """Return one line for people: host and port, status, the server's `answer`, the probable meaning, the remedy."""
+    """Return a line for people with host and port, status, the server's `answer`, the probable cause and the remedy."""
     if 300 <= status < 400:
         cause, remedy = _REDIRECT, f"write {_redact(location) or 'the address of the server itself'} as the endpoint"
     else:
@@ -54,7 +54,7 @@ def _host(url: str) -> str:
 
 
 def _redact(location: str) -> str:
-    """Return a redirect's address without credentials and query; '' when it cannot be read."""
+    """Return a redirect's address without credentials and query, or '' if it cannot be read."""
     try:
         parts = urlsplit(location[:1000])
         text = f"{parts.scheme}://{_host(location)}{parts.path}" if parts.netloc else parts.path

@@ -10,14 +10,14 @@ from lumos_queue.endpoints.replies import SEPARATES_REASONING, read_text
 
 
 class StopStrings:
-    """Finds stop strings in tokens of one tokenizer. Tokens that contain one are cached for each set."""
+    """Finds stop strings in tokens of one tokenizer. For each set of strings, caches the tokens that contain one."""
 
     def __init__(self, tokenizer: Any):
         self._tokenizer = tokenizer
         self._tokens: dict[tuple[str, ...], frozenset[int]] = {}
 
     def end(self, tokens: Sequence[int], stops: tuple[str, ...]) -> bool:
-        """Whether the last of a reply's tokens completes a stop string. For calls after each token."""
+        """Whether the last of a reply's tokens completes a stop string. Must be called after each token."""
         if stops not in self._tokens:
             pieces = self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))])
             stop_tokens = (token for token, piece in enumerate(pieces) if any(stop and stop in piece for stop in stops))

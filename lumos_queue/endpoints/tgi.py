@@ -1,9 +1,9 @@
 """Hugging Face text-generation-inference, by its own protocol: `tgi://HOST:PORT`, `tgis://` over TLS.
 
 POST /generate takes the raw prompt. It refuses temperature 0 and top_p 1, which are its defaults, and more than four
-stop strings; this endpoint cuts at the rest. Images precede the prompt as Markdown with data: addresses; a
-server with the default --payload-limit accepts 2 MB of request, that is images of up to about 1.4 MB. A constraint is
-a regular expression in `grammar`, which a server with --disable-grammar-support ignores, so the reply is also judged.
+stop strings; this endpoint applies the others itself. Images precede the prompt as Markdown with data: addresses; a
+server with the default --payload-limit accepts requests of 2 MB, that is images of about 1.4 MB. A constraint is sent
+as a regular expression in `grammar`. A server with --disable-grammar-support ignores it, so replies are also checked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ IDENTITY = ("model_id", "model_sha", "model_dtype_str", "model_device_type", "ve
 
 
 class Tgi(ServerEndpoint):
-    """One model on one text-generation-inference server, or on several replicas."""
+    """A model on one text-generation-inference server or on several replicas."""
 
     def __init__(self, url: str, settings: EndpointSettings, first_backoff: float = 0.5):
         super().__init__(url, settings, first_backoff)
@@ -54,7 +54,7 @@ class Tgi(ServerEndpoint):
         return judge(completion, constraint, was_sent=True)
 
     def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
-        """Read a reply. Headers have the prompt tokens (since 1.4) and the milliseconds in the queue."""
+        """Read a reply. Its headers have the prompt tokens (since 1.4) and the milliseconds in the server's queue."""
         text, details = reply.get("generated_text"), reply.get("details")
         if not isinstance(text, str):
             raise Malformed("no text in 'generated_text'")
@@ -98,7 +98,7 @@ class Tgi(ServerEndpoint):
 
 
 def _import_library() -> ModuleType:
-    """Import the library. A thread calls it, so that requests in flight continue."""
+    """Return the module that imports the library. A thread calls this, so that requests in flight continue."""
     from lumos_queue.endpoints import tgi_info
 
     return tgi_info

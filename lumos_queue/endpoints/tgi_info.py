@@ -1,8 +1,8 @@
 """The description of a text-generation-inference server, by huggingface_hub's client.
 
-The library builds the requests and reads the replies; their bytes go over the connections of endpoints/http.py, with
-its bounds, check of addresses, keys and refusal of redirects. The library gets neither the server's address nor its
-key: docs/decisions/0027 has the reasons. Its import takes half a second of processor time, so this module is imported
+The library builds the requests and reads the replies. The bytes go over the connections of endpoints/http.py, which
+bound their size, check addresses, add keys and refuse redirects. The library gets neither the server's address nor its
+key: docs/decisions/0027 has the reasons. Importing it takes half a second of processor time, so this module is imported
 at the first request for a server's identity.
 """
 
@@ -24,7 +24,7 @@ logging.getLogger("httpx2").addFilter(lambda record: _PLACEHOLDER not in record.
 
 
 async def read_info(http: Http) -> tuple[int, object]:
-    """Return the status of GET /info and its JSON value, None without one. Raises InfrastructureError."""
+    """Return the status of GET /info and its JSON value or None. Raises InfrastructureError if nothing answers."""
     async with _Client(http) as client:
         try:
             value = await client.get_endpoint_info()
@@ -34,7 +34,7 @@ async def read_info(http: Http) -> tuple[int, object]:
 
 
 async def read_health(http: Http) -> int:
-    """Return the status of GET /health, 200 from a healthy server. Raises InfrastructureError."""
+    """Return the status of GET /health: 200 from a healthy server. Raises InfrastructureError if nothing answers."""
     async with _Client(http) as client:
         await client.health_check()
         return client.transport.status
@@ -54,7 +54,7 @@ class _Client(AsyncInferenceClient):
 
 
 class _Transport(httpx2.AsyncBaseTransport):
-    """Sends the path of a request without its headers. After a failure the library gets the status alone."""
+    """Sends the path of a request, without its headers. If the request fails, the library only gets the status."""
 
     def __init__(self, http: Http):
         self._http = http

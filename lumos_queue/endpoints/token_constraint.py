@@ -1,11 +1,11 @@
-"""A constraint on texts as a constraint on a model's tokens: the allowed next tokens, and whether the reply may end.
+"""Apply a constraint on texts to a model's tokens: find the allowed next tokens, and whether the reply may end.
 
     cursor = TokenConstraint(constraint, tokenizer, end).start()
     while not cursor.ended:
         cursor = cursor.advance(choose(cursor.allowed))
 
-The probability of a reply is the product of the probabilities of its tokens among the allowed tokens, with the end:
-log P = sum of logit[token] - logsumexp(logit[allowed]).
+The probability of a reply is the product of the probabilities of its tokens, including the end token, among the allowed
+tokens: log P = sum of logit[token] - logsumexp(logit[allowed]).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_CURSORS = 20_000  #: that are cached, about 30 MB; then the cache is emptied
 
 
 class _Branch(NamedTuple):
-    """One way to read the tokens so far, within a piece. A piece may begin another, so there can be several."""
+    """A way to read the tokens so far, within a piece. A piece may be the start of another, so several are possible."""
 
     rest: tuple[int, ...]  #: the next tokens of the piece
     piece: str
@@ -30,7 +30,7 @@ class _Branch(NamedTuple):
 
 
 class Cursor:
-    """The state after some tokens of a reply. Equal states are the same object, which caches the next states."""
+    """The state after some tokens of a reply. There is one object for each state, which caches the next states."""
 
     __slots__ = ("_branches", "_constraint", "_next", "allowed", "ended")
 
@@ -45,7 +45,7 @@ class Cursor:
         self._next: dict[int, Cursor | None] = dict.fromkeys(self.allowed)
 
     def advance(self, token: int) -> Cursor:
-        """Return the cursor after a token. Raises KeyError for a token that is not allowed."""
+        """Return the cursor after a further token. Raises KeyError for a token that is not allowed."""
         cursor = self._next[token]
         if cursor is None:
             cursor = self._next[token] = self._constraint.follow(self._branches, token)
@@ -53,13 +53,13 @@ class Cursor:
 
 
 class TokenConstraint:
-    """`constraint` for one tokenizer.
+    """Applies `constraint` to the tokens of one tokenizer.
 
     `end`: id of the end token. `before`: the text before the reply: the prompt of a causal model, or '' for a separate
     decoder. The prompt should end in a line break or a special token: a space or mark at its end often forms one token
     with the reply's beginning, and then the tokens differ from those of prompt and reply tokenized together.
-    Raises SpecError where the tokenizer cannot write a piece. `advance` raises it for a piece that only follows rarer
-    pieces.
+    Raises SpecError if the tokenizer cannot write a piece after the first text that leads to it; `advance` raises it if
+    the piece cannot be written after another text.
     """
 
     def __init__(self, constraint: Constraint, tokenizer: Any, end: int, before: str = ""):
@@ -74,7 +74,7 @@ class TokenConstraint:
         return self._open((self._first,))
 
     def follow(self, branches: tuple[_Branch, ...], token: int) -> Cursor:
-        """Return the cursor after the next token of one of these branches, or after the end token."""
+        """Return the cursor after `token`, which is the next token of some of these branches, or the end token."""
         if token == self.end:
             return self._end_cursor
         return self._open(
@@ -82,7 +82,7 @@ class TokenConstraint:
         )
 
     def trace(self, text: str) -> list[tuple[int, tuple[int, ...]]]:
-        """Return the tokens of an allowed reply, the end token last, each with the ids allowed at its position.
+        """Return the tokens of an allowed reply, then the end token, each with the token ids allowed at its position.
 
         Raises ValueError for a text that is not allowed.
         """
@@ -132,7 +132,7 @@ class TokenConstraint:
         return tokens
 
     def _check_pieces(self) -> None:
-        """Raise SpecError where a piece cannot be written. Each is tried after the first context that leads to it."""
+        """Raise SpecError if a piece cannot be written after the first text that leads to it."""
         pending, known_pieces = [(self._first.piece, self._first.state)], set[str]()
         while pending:
             context, state = pending.pop()

@@ -1,14 +1,14 @@
-"""Convert native tool calls in replies to the three lines of a call in records, prompts and judges' inputs.
+"""Convert native tool calls in replies to three lines, the form of calls in records, prompts and inputs of judges.
 
-A call runs as it was written, or not at all. Of several calls the first is used, and `count_unmade_calls` returns the
-number of the others. A reply without a call stays a text. Calls are
+A call runs as it was written, or not at all. If there are several calls, only the first is made;
+`count_unmade_calls` counts the others. A reply without a call stays a text. Calls are
 
 1. `tool_calls` of the message, or `function_call` of older servers;
 2. `<tool_call>{"name": …, "arguments": {…}}</tool_call>` in the text: the notation of Hermes and Qwen, which stays in
    the text if the server has no parser for it;
 3. a text of JSON objects alone, perhaps in a code fence, whose first object is such a call of one of the functions.
-   The last of several may be unfinished, because the limit of tokens ended it. Each may be in doubled braces, and
-   behind `<tools>`, as in the template of Qwen2.5-Coder.
+   The last of several objects may be unfinished, because the limit of tokens ended it. Objects may have doubled braces
+   and follow `<tools>`, as in the template of Qwen2.5-Coder.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ Call = tuple[str, str]  #: name, and the text of the arguments
 
 
 def with_call(completion: Completion, functions: Sequence[FunctionSchema], is_truncated: bool) -> Completion:
-    """Return the completion with the first call of its message as three lines of its text.
+    """Return the completion with its first call written as three lines in its text; unchanged without a call.
 
-    `completion.text` is the text beside the calls, `completion.message` the server's message as JSON, where it has more
-    than text. `is_truncated`: whether the limit of tokens ended the reply. Never raises, whatever the message is.
+    On input, `completion.text` is the text without the calls, and `completion.message` is the server's message as JSON
+    if it has more than text. `is_truncated`: the limit of tokens ended the reply. Never raises for any message.
     """
     message = _open_message(completion.message)
     calls = list(_list_calls(message))
@@ -63,7 +63,7 @@ def with_call(completion: Completion, functions: Sequence[FunctionSchema], is_tr
 
 
 def count_unmade_calls(completion: Completion) -> int:
-    """Return how many calls of a reply are not made: all but the first. Also for a stored completion."""
+    """Return how many calls of a reply, new or stored, are not made: all but the first."""
     message = _open_message(completion.message)
     count = sum(1 for _ in _list_calls(message))
     content = message.get("content")
@@ -79,7 +79,7 @@ def has_calls(message: Mapping[str, Any]) -> bool:
 
 
 def _open_message(text: str) -> Mapping[str, Any]:
-    """Return the stored message; an empty one where it cannot be read."""
+    """Return the stored message as an object; {} if it cannot be read."""
     try:
         message = read_json(text or "{}")
     except ValueError:
@@ -96,7 +96,7 @@ def _list_calls(message: Mapping[str, Any]) -> Iterator[object]:
 
 
 def _read_listed(function: object) -> Call | None:
-    """Return the name and the arguments of a call; None without a name. Arguments are text, an object or missing."""
+    """Return name and arguments of a call, or None without a name. The arguments may be text, an object or missing."""
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(function, dict) or not isinstance(name, str) or not (name := _plain_name(name)):
         return None
@@ -107,7 +107,7 @@ def _read_listed(function: object) -> Call | None:
 
 
 def _on_lines(arguments: str) -> str:
-    """Return the arguments unchanged; line breaks within their strings are escaped, because servers require it."""
+    """Return the arguments with line breaks in their strings escaped, because servers require it."""
     if is_object(arguments):
         return arguments
     try:
@@ -129,7 +129,7 @@ def _dump(value: object) -> str:
 
 
 def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call | None, str]:
-    """Return the first call that a server left in the text, and the text before it."""
+    """Return the first call that is written in the text, or None, and the text before it."""
     before, tag, rest = text.partition(_OPENING)
     if tag:
         try:
@@ -143,7 +143,7 @@ def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call 
 
 
 def _without_fence(text: str) -> str:
-    """Return the content of a text that is one code fence or `<tools>` block, without empty blocks."""
+    """Return the content of a text that is one code fence or `<tools>` block; return any other text stripped."""
     body = text.strip()
     if body.startswith(_TOOLS):
         body = body.replace(f"{_TOOLS}{_TOOLS_END}", "").strip()
@@ -156,9 +156,9 @@ def _without_fence(text: str) -> str:
 
 
 def _read_objects(text: str) -> list[dict[str, Any]]:
-    """Return the JSON objects of a text that consists of them; none where there is other text.
+    """Return the JSON objects of a text that only consists of JSON objects, and [] for any other text.
 
-    Where an object cannot be read to its end, returns the objects before it.
+    If an object cannot be read to its end, return the objects before it.
     """
     text, position = _without_fence(text), 0
     objects: list[dict[str, Any]] = []
@@ -180,7 +180,7 @@ def _read_objects(text: str) -> list[dict[str, Any]]:
 
 
 def _read_object(value: object) -> Call | None:
-    """Read a call from an object with two fields alone: a name, and arguments (Llama: `parameters`) as an object."""
+    """Return the call if the value is an object with just two fields, a name and arguments (Llama: `parameters`)."""
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         return None
     arguments = value.get("arguments", value.get("parameters"))
@@ -190,7 +190,7 @@ def _read_object(value: object) -> Call | None:
 
 
 def _write(thought: str, name: str, arguments: str) -> str:
-    """Write three lines that read as exactly this call, whatever the text beside it and the arguments are."""
+    """Return three lines that are read as exactly this call, whatever thought and arguments contain."""
     beside = read_reply(thought[:MAX_THOUGHT])
     thought = without_roles(thought[:MAX_THOUGHT].strip() if beside.action else beside.thought)
     arguments = arguments[:MAX_ARGUMENTS]

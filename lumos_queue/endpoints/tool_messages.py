@@ -1,9 +1,9 @@
 """Convert framed text and functions to messages with `tool_calls` and the field `tools` of a request.
 
 In a prompt a call is the assistant's turn of three lines (three_lines.py), and its observation is the user's next turn,
-which begins with `Observation:`. The pair becomes an assistant's message with one tool call and a message of the role
-`tool` with its id. Any other turn stays a message with text. A call whose arguments are no JSON object also stays text,
-because a server must be able to read them.
+which begins with `Observation:`. These two turns become an assistant's message with one tool call, and a message of the
+role `tool` with the call's id. Any other turn stays a message with text. A call whose arguments are no JSON object also
+stays text, because a server must be able to read the arguments.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _OBSERVATION = STOP.strip()  #: the start of the turn after a call
 
 
 def tool_messages(prompt: str, functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
-    """Return the messages of a request: the turns of framed text, with its calls as `tool_calls`."""
+    """Return the turns of framed text as messages of a request, with calls as `tool_calls`."""
     return with_tool_calls(chat_messages(prompt), functions)
 
 
 def tools_field(functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
-    """Return the field `tools` of a request."""
+    """Return the field `tools` of a request, which describes the functions."""
     names = server_names(functions)
     return [
         {
@@ -47,9 +47,9 @@ def tools_field(functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
 
 
 def server_names(functions: Sequence[FunctionSchema]) -> dict[str, str]:
-    """Return each function's name in requests: its own, where OpenAI's interface allows that name.
+    """Return each function's name in requests, which is its own name if OpenAI's interface allows that.
 
-    In another name underscores replace the other characters, and a digest follows.
+    Otherwise underscores replace the characters that are not allowed, and a digest is appended.
     """
     names = {function.name: function.name for function in functions if _NAME.fullmatch(function.name)}
     for function in functions:
@@ -64,10 +64,10 @@ def server_names(functions: Sequence[FunctionSchema]) -> dict[str, str]:
 
 
 def with_tool_calls(messages: Sequence[Mapping[str, Any]], functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
-    """Convert each pair of a call and its observation to an assistant's and a tool's message.
+    """Return the messages with each pair of call and observation converted to an assistant's and a tool's message.
 
-    Each `tool` message follows the assistant's message with its id. Ids count the calls, and have nine letters and
-    digits, because the strictest servers accept no others.
+    Each `tool` message follows the assistant's message with the same id. Ids are `call00001` and so on: the strictest
+    servers only accept ids of nine letters and digits.
     """
     names = server_names(functions)
     converted_messages: list[dict[str, Any]] = []
@@ -90,7 +90,7 @@ def with_tool_calls(messages: Sequence[Mapping[str, Any]], functions: Sequence[F
 
 
 def _read_call(message: Mapping[str, Any], names: Mapping[str, str]) -> Reply | None:
-    """Read the call of an assistant's turn of exactly three lines, or two without a thought; None for other turns."""
+    """Return the call of an assistant's turn of exactly three lines, or two without a thought; None for other turns."""
     content = message["content"]
     if message["role"] != "assistant" or not isinstance(content, str):
         return None
@@ -111,7 +111,7 @@ def _read_observation(message: Mapping[str, Any]) -> str | None:
 
 
 def is_object(text: str) -> bool:
-    """Whether a text is a JSON object that servers can read: without line breaks within its strings."""
+    """Whether a text is a JSON object that servers can read, which has no line breaks within its strings."""
     try:
         return isinstance(read_json(text), dict)
     except ValueError:

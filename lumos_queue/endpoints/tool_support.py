@@ -1,4 +1,4 @@
-"""Errors for functions in requests to an endpoint of text, or to a server without tool calls."""
+"""Refuse functions in requests to endpoints that only take text, and to servers without tool calls."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _TOOLS = re.compile(r"\btools?\b|\btool_choice\b|function.?call")
 
 
 def refuse_functions(url: str, functions: Sequence[FunctionSchema]) -> None:
-    """Raises EpisodeError when there are functions: for endpoints that only take text."""
+    """Raise EpisodeError if there are functions. Endpoints that only take text call this."""
     if functions:
         message = f"{url} takes no functions: use chat://HOST:PORT?model=NAME, or --setting calls=text."
         raise EpisodeError(Ending.INFRA_ERROR, message)
 
 
 def refuse_without_tools(base: str, status: int, body: bytes) -> None:
-    """Raises EndpointDown when a refusal means that the server accepts no functions at all.
+    """Raise EndpointDown if a refusal with this status and body means that the server accepts no functions at all.
 
-    The server would refuse each request, so the job waits, and no episode is charged.
+    Such a server would refuse each request, so the job waits, and no episode is charged.
     """
     text = " ".join(body[:MAX_CHARACTERS].decode("utf-8", "replace").split())
     if lacks_tools(text):

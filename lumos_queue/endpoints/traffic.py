@@ -1,4 +1,4 @@
-"""The traffic between one process and one endpoint, which heartbeats report."""
+"""The traffic between a process and an endpoint, which heartbeats report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Traffic(NamedTuple):
-    """A snapshot. Heartbeats store it as a list; earlier versions wrote its first two entries alone."""
+    """The traffic at one moment. Heartbeats store it as a list; earlier versions stored only its first two entries."""
 
     in_flight: int = 0
     waiting: int = 0  #: requests that wait for a slot
@@ -19,7 +19,7 @@ class Traffic(NamedTuple):
 
     @classmethod
     def sum(cls, parts: Iterable[Traffic]) -> Traffic:
-        """Return the traffic of several processes together."""
+        """Return the total traffic of several processes to one endpoint."""
         in_flight, pending, windows, late, oldest, rates, seconds = zip(*parts, strict=True)
         means = [value for value in seconds if value] or [0.0]
         return cls(

@@ -24,17 +24,17 @@ def scheme_of(url: str) -> str:
 
 
 def local_path(url: str) -> Path:
-    """Return the path in `local:PATH` and `scripted:PATH`. Raises SpecError when there is none."""
+    """Return the path in `local:PATH` or `scripted:PATH`. Raises SpecError if there is none."""
     rest = url.partition(":")[2]
     if not rest or "\0" in rest:
-        raise SpecError("local: and scripted: are followed by a path, as in local:models/starter.")
+        raise SpecError("No path in the endpoint's URL: local: and scripted: need a path, as in local:models/starter.")
     return from_launch(Path(rest).expanduser())
 
 
 def base_urls(url: str) -> list[str]:
-    """Return the http or https address of each replica of a checked URL of a server, without query and last slash.
+    """Return the http or https address of each replica in a checked URL of a server, without query and final slash.
 
-    The /v1 at the end of an address of the OpenAI protocol is removed: the paths of requests contain it.
+    In URLs of the OpenAI protocol, /v1 at the end is removed, because the paths of requests contain it.
     """
     replicas = [urlsplit(replica) for replica in _replicas(url)]
     return [f"{TRANSPORTS[parts.scheme]}://{parts.netloc}{_prefix(parts)}" for parts in replicas]
@@ -46,20 +46,20 @@ def _prefix(parts: SplitResult) -> str:
 
 
 def model_name(url: str) -> str:
-    """Return the `model` in the query of a checked openai or chat URL, or ''. A + in it is a +, not a space."""
+    """Return the `model` in the query of a checked openai or chat URL, or ''. A + in it means +, not a space."""
     query = urlsplit(_replicas(url)[0]).query.replace("+", "%2B")
     return dict(parse_qsl(query)).get("model", "")
 
 
 def _replicas(url: str) -> list[str]:
-    """Return a URL for each of the hosts, which are separated by commas."""
+    """Return a URL for each host of a URL in which commas separate hosts."""
     scheme, slashes, rest = url.partition("://")
     hosts = re.split(r"[/?#]", rest, maxsplit=1)[0]
     return [scheme + slashes + host + rest[len(hosts) :] for host in hosts.split(",")]
 
 
 def check_address(scheme: str, url: str) -> None:
-    """Raises SpecError when the URL of a server is wrong; its message never repeats credentials."""
+    """Raise SpecError if the URL of a server is wrong. The message never repeats credentials."""
     form = f"{scheme}://HOST:PORT[,HOST:PORT]"
     form += "[/PREFIX][?model=NAME]" if scheme in _NAMED else "[/PREFIX]"
     if "@" in url.partition("?")[0]:

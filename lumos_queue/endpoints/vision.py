@@ -1,4 +1,4 @@
-"""Images in requests to model servers: as parts of a chat message, or as Markdown in front of a prompt."""
+"""Write images in requests to model servers: as parts of a chat message, or as Markdown in front of a prompt."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _MARKDOWN = "![]("
 
 
 def data_url(image: ImagePart) -> str:
-    """Return the image as an address that contains its bytes (RFC 2397)."""
+    """Return a data: URL that contains the bytes of the image (RFC 2397)."""
     return f"data:{image.media_type};base64,{b64encode(image.data).decode()}"
 
 
 def with_image_urls(messages: Sequence[dict[str, str]], urls: Sequence[str]) -> list[dict[str, Any]]:
-    """Return chat messages (`role`, `content`) with the images before the text of the user's first turn.
+    """Return chat messages (`role`, `content`) with the images put before the text of the user's first turn.
 
-    That turn has the task; a longer conversation, for example a second request to a teacher, begins with it too.
-    Raises EpisodeError for images where the user has no turn.
+    The first turn has the task, also in a longer conversation such as a second request to a teacher. Raises
+    EpisodeError if there are images but no turn of the user.
     """
     turns: list[dict[str, Any]] = list(messages)
     if not urls:
@@ -36,17 +36,17 @@ def with_image_urls(messages: Sequence[dict[str, str]], urls: Sequence[str]) -> 
 
 
 def with_markdown_images(prompt: str, urls: Sequence[str]) -> str:
-    """Return a prompt for text-generation-inference: `![](URL)` for each image, then the prompt without such marks.
+    """Return a prompt for text-generation-inference: `![](URL)` for each image, then the prompt without `![](`.
 
     The server fetches the address in `![](http://…)` from its own, perhaps internal, network, and prompts contain
-    choices, captions and replies of models. So the mark in a prompt becomes `! [](…)`, also without an image.
+    untrusted choices, captions and replies. So `![](` in a prompt becomes `! [](`, even if there are no images.
     """
     harmless = prompt.replace(_MARKDOWN, "! [](")
     return "".join(f"{_MARKDOWN}{url})" for url in urls) + harmless
 
 
 def refuse_images(url: str, images: Sequence[object]) -> None:
-    """Raises EpisodeError when there are images: for endpoints that only take text."""
+    """Raise EpisodeError if there are images. Endpoints that only take text call this."""
     if images:
         raise EpisodeError(
             Ending.INFRA_ERROR,

@@ -1,15 +1,15 @@
-"""The useful number of requests at once: a window that adapts to the server's capacity.
+"""Find the useful number of requests at once by a window, which adapts to the server's capacity.
 
-As in TCP (M. Allman et al.: RFC 5681) it doubles each round trip up to a threshold, grows by an eighth beyond, and is
-halved when the server refuses. As in Netflix's Gradient2 (E. Landau et al.: Performance Under Load, 2018) latency also
-ends the growth. It is the mean of a round, compared with that of an earlier round at a smaller window. A model server
-that batches gets slower with each request although more requests still help, so a higher latency alone is no reason. It
-is a reason when latency has grown nearly as much as the window, because then the added requests only wait. The window
-then shrinks by the gradient, old latency / new latency, to the beginning of the queue.
+As in TCP (M. Allman et al.: RFC 5681) the window doubles each round trip up to a threshold, grows by an eighth beyond,
+and is halved when the server refuses. As in Netflix's Gradient2 (E. Landau et al.: Performance Under Load, 2018)
+latency also ends the growth: a round's mean latency is compared with that of an earlier round at a smaller window. A
+model server that batches gets slower with each request although more requests still help, so a higher latency alone
+does not end the growth. If latency has grown nearly as much as the window, the added requests only wait. Then the window shrinks
+by the gradient, old latency / new latency, to the size at which requests begin to wait.
 
-Lengths of replies vary, but a round has as many replies as the window has slots, and the next round has as many.
+Lengths of replies vary, so each round averages as many replies as the window has slots.
 
-A window does not grow in a round in which a request was late (flights.py). It does not shrink for that either: a server
+A window does not grow in a round in which a request was late (flights.py), and does not shrink because of it: a server
 with four slots that needs two minutes for each reply must still get four requests at once.
 """
 
@@ -22,7 +22,7 @@ BELOW = 0.85  #: share of the estimated beginning of the queue: otherwise errors
 
 
 class Window:
-    """At most `size` requests in flight, from 1 to `limit`. Times are seconds of one monotonic clock."""
+    """A window: at most `size` requests in flight, from 1 to `limit`. Times are seconds of one monotonic clock."""
 
     def __init__(self, limit: int):
         self._limit = float(limit)
@@ -44,7 +44,7 @@ class Window:
             self._doubles_to = self._limit
 
     def start(self, size: float) -> None:
-        """Begin again with `size`, which other processes have measured; beyond it growth is slow."""
+        """Begin again with `size`, which other processes have measured. Grow slowly beyond it."""
         self.size = max(1.0, min(size, self._limit))
         self._doubles_to = min(self._limit, max(self.size, FIRST))
         self._earlier_round = None
@@ -54,11 +54,11 @@ class Window:
         self._late = True
 
     def note_full(self) -> None:
-        """Note that a request waits because of this window, which grows only then."""
+        """Note that a request waits because the window is full. The window only grows after such a note."""
         self._is_full = True
 
     def note_reply(self, send_time: float, now: float) -> bool:
-        """Note a reply to a request sent at `send_time`. Returns whether the window has changed."""
+        """Note a reply to a request sent at `send_time`. Return whether the window has changed."""
         if send_time < self._round_start:
             return False  # of the round before, at another size
         self._replies += 1
@@ -90,7 +90,7 @@ class Window:
             self.size = min(self.size, self._limit)
 
     def note_overload(self, send_time: float, now: float, in_flight: int) -> None:
-        """Halve the window for a request without capacity, sent at `send_time`; once for all sent before this call."""
+        """Halve the window: the server had no capacity for a request. Ignore requests sent before the last halving."""
         if send_time >= self._cut_time:
             self._cut_time = now
             self.size = min(self.size, max(1.0, float(in_flight)))

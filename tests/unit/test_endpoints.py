@@ -66,7 +66,7 @@ def test_an_address_names_server_and_model(url, base, model):
         ("openai://host?model=", "must name one model"),
         ("openai://host?model=a&model=b", "must name one model"),
         ("openai://host#x", "says more than openai"),
-        ("local:", "followed by a path"),
+        ("local:", "need a path"),
         ("local:no/such/folder", "No folder 'no/such/folder'"),
         ("scripted:no-such.json", "Cannot read the rules file"),
         ("vllm://host:80", "A vLLM or SGLang server is openai:// or chat://, text-generation-inference is"),
