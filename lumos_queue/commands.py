@@ -1,9 +1,9 @@
-"""The commands of formulations: ask a model, do an action, record a note, wait for approval. Actions may ask and call.
+"""The commands of formulations: ask a model, run an action, record a note, wait for approval. Actions ask and call.
 
     plan = yield from Ask("planner", prompt)
 
-returns the result with its type; `yield Ask("planner", prompt)` is the same command. The commands of a list are carried
-out concurrently; their results are a list in the same order.
+gives `plan` the type of the result; `yield Ask("planner", prompt)` does the same without the type. If a formulation
+yields a list of commands, they are carried out concurrently, and the results are a list in the same order.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _write_sorted = json.JSONEncoder(sort_keys=True).encode  # made once, not for ea
 
 
 def digest(*parts: str) -> str:
-    """Return the sha256 of the parts, each preceded by its length so that no two lists of parts collide."""
+    """Return the sha256 of the parts. Each part is preceded by its length, so that no two lists collide."""
     return hashlib.sha256(b"".join(map(_with_length, parts))).hexdigest()
 
 
 class Digest:
-    """The `digest` of parts that are added one by one, without holding them."""
+    """Computes the `digest` of parts that are added one by one, without keeping them in memory."""
 
     def __init__(self, *parts: str):
         self._hash = hashlib.sha256()
@@ -49,40 +49,40 @@ def _with_length(part: str) -> bytes:
 
 
 class Constraint(Protocol):
-    """The set of allowed replies: a frozen automaton over pieces of text, in which every state leads to an end.
+    """The set of allowed replies: an immutable automaton over pieces of text. Every state can reach an end.
 
-    A decoder turns pieces into tokens (endpoints/token_constraint.py); `accepts` checks a whole text.
+    For decoding, endpoints/token_constraint.py converts pieces to tokens; `accepts` checks a whole text.
     """
 
     @property
     def digest(self) -> str:
-        """The digest of everything that decides which texts are allowed: part of the digest of an Ask."""
+        """The digest of everything that decides which texts are allowed. It is a part of an Ask's digest."""
         ...
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON from which another process rebuilds it."""
+        """Return the JSON from which another process rebuilds the constraint."""
         ...
 
     def start(self) -> Hashable: ...
 
     def pieces(self, state: Hashable, /) -> Mapping[str, Hashable]:
-        """Return the texts that may follow, none of them empty, each with its next state."""
+        """Return the texts, none of them empty, that may follow in this state, each with the state after it."""
         ...
 
     def may_end(self, state: Hashable, /) -> bool: ...
 
     def accepts(self, text: str, /) -> bool:
-        """Whether the whole text is allowed. The reply of a server is checked with it."""
+        """Whether the whole text is allowed. Replies of servers are checked with this method."""
         ...
 
     def regex(self) -> str:
-        """Return a regular expression for servers, without captures. It matches at least every allowed text."""
+        """Return a regular expression for servers, without captures. It matches all allowed texts and maybe others."""
         ...
 
 
 @record
 class FunctionSchema:
-    """A function that a model may call through its server's interface (`tools` of OpenAI's)."""
+    """A function that a model may call through its server's interface (the field `tools` of OpenAI's protocol)."""
 
     name: str
     description: str
@@ -128,7 +128,7 @@ class Ask:
 
 @record
 class Final:
-    """The question of an action whose answer is the agent's, in place of its own (actions/qa/interface.py)."""
+    """Marks an action whose answer is the agent's answer: actions/qa/interface.py then asks a different question."""
 
     answer_by: str  #: the agent's setting: 'qa' or 'yes/no'
     subgoal: str = ""  #: the subgoal of the action, without its label
@@ -201,8 +201,8 @@ class Note:
 class Approve:
     """Let a person decide whether the plan `shown` may be carried out. Its result is an Execution: `ok` or `refused`.
 
-    Its `result` is the person's note, its value names the person. The episode waits for the answer without a worker.
-    An Approve is never in a list of commands, because the wait would abandon the other commands.
+    The execution's `result` is the person's note, and its value names the person. The episode waits without a worker.
+    An Approve must not be in a list of commands, because the wait would abandon the other commands.
     """
 
     shown: str
@@ -223,7 +223,7 @@ def write_answer(yes: bool, note: str, who: str) -> Execution:
 
 
 def _edge(parent: int | None) -> tuple[str, ...]:
-    """The part of a digest for a command's position in a tree; empty outside trees, so that old digests stay."""
+    """Return the digest's part for a command's position in a tree; () outside trees, so that old digests stay valid."""
     return () if parent is None else (f"after {parent}",)
 
 
@@ -236,9 +236,9 @@ Commands = Generator[Command | list[Command], Replies, R]
 
 @record
 class Step:
-    """One command with its result. `position` counts the yields, `branch` is the index in a concurrent list.
+    """A command with its result. `position` counts the formulation's yields; `branch` is the index in a yielded list.
 
-    Commands of a running action have the action's position, and branches from `WITHIN` on.
+    Commands that an action carries out have the action's position, and branches from `WITHIN` on.
     """
 
     position: int
@@ -266,7 +266,7 @@ class ActionLog:
         self._executions: dict[int, list[tuple[Action, Execution]]] = {}  # by position
 
     def request(self, position: int, commands: Sequence[Command]) -> None:
-        """Add commands before they are carried out. Raises ValueError for a parent that is no step of a tree."""
+        """Add commands before they are carried out. Raises ValueError if a command's parent is no step of a tree."""
         for branch, command in enumerate(commands):
             parent = command.parent if isinstance(command, Ask | Do) else None
             if parent is not None and parent != ROOT and parent not in self._parents:
@@ -292,7 +292,7 @@ class ActionLog:
                 self._executions.setdefault(position, []).append((command.action, result))
 
     def path(self, position: int) -> Path:
-        """Return the actions from the root of a tree to this position, inclusive."""
+        """Return the actions from the root of a tree to this position, inclusive, and the variables that they set."""
         positions = []
         while position != ROOT:
             positions.append(position)
@@ -305,6 +305,6 @@ class ActionLog:
 
 
 def _set_variables(variables: dict[str, Mapping[str, Any]], action: Action, execution: Execution) -> None:
-    """Set the variables of an action; they stay unchanged if it has failed."""
+    """Set the variables that an action assigns. If the action has failed, change nothing."""
     if execution.ok:
         variables.update(zip(action.variables, execution.values, strict=False))

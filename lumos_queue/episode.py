@@ -42,7 +42,7 @@ class Journal(Protocol):
     """The recorded steps of one attempt at an episode."""
 
     def find(self, position: int, branch: int) -> tuple[str, Result] | None:
-        """Return the first KEPT_DIGITS of the recorded command's digest, and its result; None without a record."""
+        """Return the first KEPT_DIGITS of the recorded command's digest, and its result, or None without a record."""
         ...
 
     def record(self, step: Step) -> None:
@@ -53,24 +53,24 @@ class Journal(Protocol):
         ...
 
     def keep(self, data: bytes, media_type: str) -> str:
-        """Keep an artifact that the next step names; returns its sha256. It becomes durable with that step."""
+        """Keep an artifact that the next step names, and return its sha256. It becomes durable with that step."""
         ...
 
     def find_kept(self, digest: str) -> bytes | None:
-        """Return the bytes of an artifact that this process kept recently, stored or not; otherwise None."""
+        """Return the bytes of an artifact that this process has kept recently (stored or not), or None."""
         ...
 
     async def wait_for_capacity(self) -> None:
-        """Wait until a further step can be kept, because steps may come faster than a disk writes them."""
+        """Wait until a further step can be kept: steps may arrive faster than a disk writes them."""
         ...
 
 
 class Diverged(Exception):
-    """Raised when a replayed command differs from the recorded command (the code changed): a new attempt begins."""
+    """Raised when a replayed command differs from the recorded one, as the code has changed. A new attempt begins."""
 
 
 class Generate(Protocol[A]):
-    """Returns the generator of an episode, from a task and an agent: a formulation in its callable form."""
+    """A formulation as a function: it gets a task and an agent, and returns the generator of an episode."""
 
     def __call__(self, task: Task, agent: A, /) -> Commands[Outcome]: ...
 
@@ -93,19 +93,19 @@ class StepContext:
     _within: int = 0
 
     async def ask(self, role: str, prompt: str, images: tuple[str, ...] = ()) -> Completion:
-        """Ask a model from an action, as a separate step that is replayed. One at a time, in a fixed order."""
+        """Ask a model from an action, as a separate step that is replayed. Await calls one by one, in a fixed order."""
         completion = await self._carry_out(Ask(role, without_roles(prompt), images))
         assert isinstance(completion, Completion)
         return completion
 
     async def call(self, tool: str, /, *, nth: int = 0, **arguments: Any) -> Execution:
-        """Call an external tool from an action, as a separate step that is replayed. `nth`: as of Call."""
+        """Call an external tool from an action, as a separate step that is replayed. `nth`: earlier equal calls."""
         execution = await self._carry_out(Call(tool, arguments, nth))
         assert isinstance(execution, Execution)
         return execution
 
     def keep(self, data: bytes, media_type: str) -> str:
-        """Keep bytes, such as an image; returns their sha256, by which the result of this command names them."""
+        """Keep bytes such as an image, and return their sha256, by which the command's result must name them."""
         assert self.journal is not None, "this context belongs to no episode"
         return self.journal.keep(data, media_type)
 
@@ -139,9 +139,9 @@ class EpisodeRun:
 
 
 class _Steps:
-    """Carries out the steps of an episode, each once: a recorded step returns its recorded result.
+    """Carries out the steps of an episode, except recorded steps, whose recorded results it returns.
 
-    A recursive closure in place of this class would leave the episode's objects to the garbage collector.
+    A recursive closure instead of this class would keep the episode's objects until a garbage collection.
     """
 
     def __init__(self, journal: Journal, perform: Perform):

@@ -1,4 +1,4 @@
-"""The tree of errors, with the recipient of each.
+"""The tree of errors, with the recipient of each error and the consequence.
 
 LumosError
 ├── SpecError             the person: one line with the value, the expectation and the remedy; exit code 2
@@ -6,7 +6,7 @@ LumosError
 ├── ActionError           the model: sent as the execution's error; the episode continues
 ├── EpisodeError          the episode: it finishes with a named ending; the item is done
 ├── NeedsAttention        the person: the item is pending again, and its job pauses with the reason
-│   └── DivergedFit       the same, for weights that are unusable
+│   └── DivergedFit       the same, when the weights of a fit are unusable
 └── InfrastructureError   the worker: the item is pending again
     ├── EndpointDown      the worker: the job waits, and no item is charged
     │   ├── PluginChanged     the same: the job's code differs from its digest
@@ -48,9 +48,9 @@ class SpecError(LumosError):
 
 
 class BadRow(SpecError):
-    """Raised when one row of a data file cannot be read; `row` counts from 1.
+    """Raised when a row of a data file cannot be read; `row` counts from 1.
 
-    `leave_out`: published files have such rows, which nobody can fix, so the other rows are used without a question.
+    `leave_out`: the row is left out without a question, because it is in a published file that nobody can fix.
 
     >>> import lumos_queue as lq
     >>> lq.evaluate("gsm8k", rows=["What is 2 + 3?"], formulation="direct", solver=lambda prompt: "5")
@@ -64,7 +64,7 @@ class BadRow(SpecError):
 
 
 class ActionError(LumosError):
-    """Raised when an action fails; `kind` is a short stable name, counted in reports.
+    """Raised when an action fails. `kind` is a short stable name, which reports count.
 
     >>> import lumos_queue as lq
     >>> str(lq.ActionError("undefined", "division by zero"))
@@ -85,7 +85,7 @@ class EpisodeError(LumosError):
 
 
 class PluginFault(LumosError):
-    """Raised when third-party code breaks its contract: the episode ends, and is resumed with a corrected plug-in."""
+    """Raised when third-party code breaks its contract. The episode ends, and is resumed with a corrected plug-in."""
 
 
 class NeedsAttention(LumosError):
@@ -107,7 +107,7 @@ class DivergedFit(NeedsAttention):
 class InfrastructureError(LumosError):
     """Raised when something other than the model and the task failed; a later retry may succeed.
 
-    `retry_after`: seconds that the server requested, if it did.
+    `retry_after`: seconds after which the server requested the retry; None if it requested none.
 
     >>> import lumos_queue as lq
     >>> lq.list_jobs(deployment=lq.Settings(database_url="postgresql://127.0.0.1:1/nothing"))
@@ -150,7 +150,7 @@ class EndpointNotReady(SpecError, EndpointDown):
 
 
 class RowFailed(InfrastructureError):
-    """Raised when a server fails each try of a request while it answers other requests."""
+    """Raised when each try of a request fails at a server, while the server answers other requests."""
 
 
 class NotSent(InfrastructureError):
@@ -160,7 +160,7 @@ class NotSent(InfrastructureError):
 class UnclearFailure(InfrastructureError):
     """Raised when a server refuses a request, and it is unclear whether the request or the server is at fault.
 
-    `status`: the HTTP status. The message has the form of EndpointDown's.
+    `status`: the HTTP status. The message names host, status, cause and remedy in one line.
     """
 
     def __init__(self, message: str, status: int):
@@ -181,20 +181,20 @@ class WaitsForJob(InfrastructureError):
 
 
 def unknown(kind: str, value: str, choices: Iterable[str]) -> SpecError:
-    """Return the error for an unknown name: it names the value, suggests the nearest choice, and lists all choices."""
+    """Return the error for an unknown name. It contains the name, suggests a similar choice, and lists all choices."""
     names = sorted(choices)
     suggestion = suggest(value, names)
     return SpecError(f"No {kind} called '{value}'. {suggestion}Choose one of: {', '.join(names)}.")
 
 
 def suggest(value: str, choices: Iterable[str]) -> str:
-    """Return `Did you mean 'evaluate'? `, with a space at its end, if a choice is similar to the name; else ''."""
+    """Return `Did you mean 'evaluate'? `, with a space at the end, if a choice is similar to `value`; else ''."""
     nearest = find_nearest(value, choices)
     return f"Did you mean '{nearest}'? " if nearest else ""
 
 
 def find_nearest(value: str, choices: Iterable[str]) -> str:
-    """Return the choice that is most similar to a text, where `_` equals `-`; empty if none is similar."""
+    """Return the choice that is most similar to `value`, or '' if none is similar. `_` equals `-`."""
     from difflib import get_close_matches
 
     plain = {choice.casefold().replace("_", "-"): choice for choice in choices}

@@ -1,9 +1,9 @@
 """Limits of an episode: the calls, tokens, actions and steps after which a formulation has to end.
 
 `limit_formulation` counts calls, tokens and actions of all commands, recorded or new, so that a resumed episode ends
-where it would have ended. Replies from the task (prefill.py) are calls without tokens: an episode that begins in the
-middle ends where the whole episode would. Model calls within actions, and those of the judge, do not count. A
-formulation counts steps and depth itself, and checks here whether they are reached.
+where it would have ended without the interruption. Replies that come with the task (prefill.py) count as calls without
+tokens, so that an episode that begins in the middle ends where the whole episode would. Model calls of actions and of
+the judge do not count. A formulation counts steps and depth itself, and asks its `Limits` whether they are reached.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_STEPS = 200  #: of a path without a limit: a model that never finishes would
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of an episode; 0: none except MAX_STEPS and the formulation's own limits."""
+    """The limits of an episode. 0 means no limit; MAX_STEPS and the formulation's own limits remain."""
 
     calls: int = 0  #: requests to models
     tokens: int = 0  #: of prompts and replies together
@@ -35,7 +35,7 @@ class Limits:
     unit: str = "nodes"  #: of depth: nodes (thought, action and action input are a node each, as in ToolBench) or calls
 
     def __post_init__(self) -> None:
-        """Raises SpecError for a negative limit and for an unknown unit."""
+        """Raise SpecError for a negative limit and for an unknown unit."""
         for name in COUNTED:
             if getattr(self, name) < 0:
                 raise SpecError(f"The limit '{name}' must not be negative: 0 is no limit.")
@@ -52,11 +52,11 @@ class Limits:
         return cls(**value)
 
     def is_deep(self, nodes: int, calls: int) -> bool:
-        """Whether a path of this many nodes and calls may not be continued."""
+        """Whether a path of a tree with this many nodes and calls must end."""
         return bool(self.depth) and (nodes if self.unit == "nodes" else calls) >= self.depth
 
     def allows_step(self, number: int) -> bool:
-        """Whether a step of that number, counted from 1, is allowed."""
+        """Whether step `number`, counted from 1, is allowed."""
         return number <= (self.steps or MAX_STEPS)
 
 
@@ -71,7 +71,7 @@ class LimitReached(EpisodeError):
 
 
 def limit_formulation(formulation: Generate[A], limits: Limits) -> Generate[A]:
-    """Return the formulation within limits: LimitReached is raised at a command that exceeds them.
+    """Return a formulation that runs `formulation`, but raises LimitReached in it at a command that exceeds a limit.
 
     A list of commands is carried out completely or not at all.
     """

@@ -1,4 +1,4 @@
-"""LUMOS text ↔ records: the replies of planner and grounder, and annotations (spec/lumos.md sections 2 and 4).
+"""Convert LUMOS text to records and back: replies of planner and grounder, and annotations (spec/lumos.md 2 and 4).
 
 Reading never raises. A text that is not an action becomes an Action with `variables == ()`, which the executor reports.
 This module does not know the meaning of actions.
@@ -39,7 +39,7 @@ _ACTION_LINE = re.compile(r"Action ([0-9]+)-([0-9]+):\s*(.*)", re.DOTALL)
 
 
 def without_roles(text: str) -> str:
-    """Break the role marks in a text, so that text of a page, a tool or a model never begins a new turn."""
+    """Return the text with broken role marks, so that text of a page, a tool or a model never begins a new turn."""
     return _ROLE.sub("< |", text) if "<|" in text else text
 
 
@@ -47,12 +47,12 @@ def without_roles(text: str) -> str:
 
 
 def says_stop(reply: str) -> bool:
-    """Whether a planner's reply has the stop phrase, anywhere."""
+    """Whether a planner's reply contains the stop phrase."""
     return STOP_PLANNING.rstrip(".") in reply
 
 
 def read_subgoal(reply: str, number: int) -> Subgoal | None:
-    """Return the subgoal of a planner's reply; None if it is empty. Any text is a subgoal, and keeps its label."""
+    """Return the subgoal in a planner's reply, or None if it is empty. Any text is a subgoal, and keeps its label."""
     text = reply.strip().removeprefix(KEEP_PLANNING).strip()
     return Subgoal(number, text) if text else None
 
@@ -82,10 +82,10 @@ def strip_label(text: str) -> str:
 
 
 def read_actions(reply: str, calls: bool = True, most: int = 0) -> tuple[Action, ...]:
-    """Return the actions of a grounder's reply, in order. `; ` separates only before `R1 = ` or `R1, R2 = `.
+    """Return the actions of a grounder's reply, in order. `; ` only separates actions before `R1 = ` or `R1, R2 = `.
 
-    Without `calls` the whole text after `R1 = ` is the action's arguments, as in SQL. With `most`, at most this many
-    actions are read: if there are more, a further Action named TOO_MANY, without variables, has their number.
+    Without `calls` the whole text after `R1 = ` is the action's arguments, as in SQL. `most`: the maximum number of
+    actions that are read; if there are more, a further Action named TOO_MANY, without variables, has their number.
 
     >>> import lumos_queue as lq
     >>> [action.name for action in lq.read_actions("R1 = Calculator(2 + 3); R2 = Calculator(R1 * 2)")]
@@ -101,12 +101,12 @@ def read_actions(reply: str, calls: bool = True, most: int = 0) -> tuple[Action,
 
 
 def represent_rest(count: int, rest: str) -> Action:
-    """Return the action for the surplus actions of a reply of `count` actions. `rest`: their text."""
+    """Return an action that represents a reply's surplus actions. `count`: of all actions; `rest`: the surplus text."""
     return Action((), TOO_MANY, f"{count:,} actions", f"{rest[:80]}…")
 
 
 def read_action(piece: str, calls: bool = True) -> Action:
-    """Return the action of a text; without variables if the text is no action."""
+    """Return the action in a text. If the text is no action, the Action has no variables."""
     assignment = _ASSIGNMENT.fullmatch(piece)
     if not assignment:
         return Action((), "", piece, piece)
@@ -121,9 +121,9 @@ def _split_variables(text: str) -> tuple[str, ...]:
 
 
 def _read_right_side(text: str) -> tuple[str, str, str | None]:
-    """Return name, arguments and the text after them, which is None without a closing parenthesis.
+    """Return an action's name, arguments and the text after them, which is None if the closing parenthesis is missing.
 
-    A text that is no call, variable or number is an alias of the whole text, so that nothing is lost.
+    A text that is no call, variable or number becomes the arguments of an action without a name; nothing is lost.
     """
     operand = _OPERAND.fullmatch(text)
     if operand:
@@ -145,7 +145,7 @@ def _read_right_side(text: str) -> tuple[str, str, str | None]:
 
 
 def find_closing(text: str, start: int) -> int | None:
-    """Return the position of the parenthesis that closes the one before `start`; None without it."""
+    """Return the index of the parenthesis that closes the parenthesis before `start`, or None if there is none."""
     depth = 1
     for position in range(start, len(text)):
         if text[position] == "(":
@@ -158,13 +158,13 @@ def find_closing(text: str, start: int) -> int | None:
 
 
 def _is_tail(after: str) -> bool:
-    """Whether this may follow a call: nothing, a full stop or ` = result`."""
+    """Whether the text may follow a call: it is empty, a full stop or ` = result`."""
     after = after.strip()
     return after in ("", ".") or after.startswith("=")
 
 
 def write_action(action: Action, calls: bool = True) -> str:
-    """Return `R1, R2 = Name(arguments)`; without `calls`, `R1 = arguments`. An unreadable action stays as it is."""
+    """Return `R1, R2 = Name(arguments)` or, without `calls`, `R1 = arguments`; for an unreadable action, its text."""
     if not action.variables:
         return action.arguments
     if not calls and not action.name:
@@ -182,7 +182,7 @@ def variables_in(text: str) -> tuple[str, ...]:
 
 
 def replace_variables(text: str, value_of: Callable[[str], str]) -> str:
-    """Replace all variables of a text at once, so that variables within the new values stay."""
+    """Replace all variables of a text at once by their values. Variables within the values are not replaced."""
     return _WHOLE_VARIABLE.sub(lambda match: value_of(match[0]), text)
 
 
@@ -198,9 +198,9 @@ class Issue:
 
 
 def read_action_line(line: str) -> tuple[Action, str] | Issue:
-    """Read a line `Action 1-2: R2 = G(R1) = result` as (action, result). A missing result is ''.
+    """Return action and result of a line `Action 1-2: R2 = G(R1) = result`, or an Issue. A missing result is ''.
 
-    A number is its own result. A full stop after the call is no result; a full stop in the result stays.
+    For `R1 = 5` the result is 5. A full stop after the call is no result; a full stop at the result's end stays.
     """
     match = _ACTION_LINE.fullmatch(line.strip())
     if not match:
@@ -221,14 +221,14 @@ def read_action_line(line: str) -> tuple[Action, str] | Issue:
 
 
 def format_result(result: str) -> str:
-    """Return a result in the planner's form: without its closing full stop. `.5` keeps its dot, unlike in LUMOS."""
+    """Return a result as the planner gets it: without a full stop at its end. `.5` keeps its dot, unlike in LUMOS."""
     return result.strip().rstrip(".")
 
 
 def read_annotation(text: str, results: bool = True) -> tuple[tuple[AnnotatedSubgoal, ...], tuple[Issue, ...]]:
-    """Read an annotation, line by line; returns its steps and issues. Without issues it can be used for training.
+    """Read an annotation line by line, and return its steps and issues. Without issues it can be used for training.
 
-    `results`: whether actions have results (web actions have none). Text before the first subgoal is a preamble.
+    `results`: whether actions must have results (web actions have none). Text before the first subgoal is ignored.
     """
     steps: list[tuple[Subgoal, list[Action], list[str]]] = []
     issues: list[Issue] = []
@@ -262,7 +262,7 @@ def read_annotation(text: str, results: bool = True) -> tuple[tuple[AnnotatedSub
 
 
 def write_annotation(steps: Iterable[AnnotatedSubgoal]) -> str:
-    """Return the steps as annotation text, a blank line between subgoals. Line breaks within texts become spaces."""
+    """Return the steps as annotation text, with blank lines between subgoals. Line breaks in texts become spaces."""
     return "\n\n".join("\n".join(_annotation_lines(step)) for step in steps)
 
 
@@ -280,9 +280,9 @@ def _one_line(text: str) -> str:
 
 
 def name_output(steps: Iterable[AnnotatedSubgoal]) -> tuple[AnnotatedSubgoal, ...]:
-    """Rename `Output` to the variable after the last variable of the previous subgoal, as in iterative files.
+    """Return the steps with `Output` renamed to the variable that follows the previous subgoal's last variable.
 
-    If `Output` is in the same subgoal as that variable, the result is an alias of itself: `R2 = (R2)`.
+    Iterative files have this form. If `Output` is in the same subgoal as that variable, the result is `R2 = (R2)`.
     """
     renamed_steps, last = [], 0
     for step in steps:

@@ -1,4 +1,4 @@
-"""The parts of an episode: frozen values, equal in memory, in a prompt and in the database."""
+"""The parts of an episode: immutable values, which are the same in memory, in a prompt and in the database."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ C = TypeVar("C", bound=type)
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: C) -> C:
-    """Make a dataclass with slots that compares and hashes by its fields. A type checker refuses to set a field.
+    """Make a dataclass with slots, compared and hashed by its fields. Type checkers refuse to set a field.
 
-    At run time fields can be set, because a frozen dataclass takes nearly five times as long to make (six fields: 0.47
-    instead of 0.10 µs), and a model call makes some forty fields.
+    At run time fields can be set: creating an object of a frozen dataclass takes nearly five times as long (six fields:
+    0.47 instead of 0.10 µs), and a model call sets some forty fields.
     """
     return dataclass(slots=True, unsafe_hash=True)(cls)
 
@@ -40,7 +40,7 @@ class Ending(StrEnum):
 
 
 class FinishReason(StrEnum):
-    """The reason for the end of a completion. The values are stored."""
+    """The reason why a completion ended. The values are stored."""
 
     STOP = "stop"  #: the model stopped, or wrote a stop string
     LENGTH = "length"  #: the reply reached the limit of tokens; without a text, all tokens were reasoning
@@ -50,7 +50,7 @@ class FinishReason(StrEnum):
 
 
 class Level(StrEnum):
-    """How an annotation was checked, from the weakest to the strongest level; each includes the levels before it.
+    """How an annotation was checked, from the weakest to the strongest level. Each level includes the previous levels.
 
     The values are stored; '' in a row means that there is no accepted annotation.
     """
@@ -84,7 +84,7 @@ class Task:
     gold: Any = None  #: hidden from formulations: see `without_gold`
 
     def without_gold(self) -> Task:
-        """Return the task as formulations see it."""
+        """Return the task without its gold answer, as formulations get it."""
         return Task(self.benchmark, self.dataset, self.row, self.question, self.inputs)
 
 
@@ -120,8 +120,8 @@ class Action:
 class Execution:
     """The result of an action.
 
-    `values` holds one JSON object for each of the action's variables, each with at least `text`; later actions
-    refer to them by name. Replay restores variables from here and runs nothing again.
+    `values` has a JSON object for each of the action's variables, with at least the field `text`. Later actions use
+    these variables by name. A replay restores them from here and runs nothing again.
 
     >>> import lumos_queue as lq
     >>> lq.Execution("ok", "145", ({"kind": "number", "text": "145"},)).ok
@@ -141,13 +141,13 @@ class Execution:
 
     @property
     def ends(self) -> bool:
-        """Whether it is the last action of the episode: the purchase is made, the query submitted."""
+        """Whether the action ends the episode, as a purchase or a submitted query does."""
         return self.ok and any(value.get("ends") for value in self.values)
 
 
 @record
 class Candidate:
-    """One of the replies that a search found."""
+    """One of the replies that a search returned, with its log-probability."""
 
     text: str
     logprob: float  #: nats: the sum over its tokens and the end token, each renormalised over the allowed tokens
@@ -182,7 +182,7 @@ class Completion:
 
     @property
     def is_only_reasoning(self) -> bool:
-        """Whether the model thought without a reply: then a judge has no vote."""
+        """Whether the model only wrote reasoning and no reply. A judge then has no vote."""
         has_thought = self.reasoning or self.reasoning_tokens or self.finish_reason == FinishReason.LENGTH
         return not self.text and bool(has_thought)
 
@@ -205,7 +205,7 @@ class Outcome:
 
 @record
 class Score:
-    """A judgement about an episode, recomputable from stored rows. Raises ValueError for NaN and outside 0 to 1.
+    """The score of an episode by one metric. Raises ValueError for NaN and for values outside 0 to 1.
 
     >>> import lumos_queue as lq
     >>> lq.Score("accuracy", 1.2)
@@ -227,7 +227,7 @@ class Score:
 
 @record
 class Verdict:
-    """The finding of a filter in an annotation, for the training row of one module."""
+    """What a filter found in an annotation, for the training row of one module."""
 
     module: str  #: 'planner' or 'grounder'
     name: str  #: of the filter, e.g. 'undefined reference'; counted in reports
@@ -280,7 +280,7 @@ class TrainingStep:
 
 @record
 class FeedbackStep:
-    """The data of an optimizer step: the rollouts of a batch of tasks, and figures of the policy."""
+    """The data of an optimizer step that learns from rewards: its rollouts, rewards, and figures of the policy."""
 
     fit: str  #: as of TrainingStep
     step: int  #: from 1

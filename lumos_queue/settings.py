@@ -1,4 +1,4 @@
-"""Settings, read once at startup from LUMOS_* in the environment. Other code gets them as arguments."""
+"""Read settings once at startup from variables LUMOS_* of the environment. Other code gets them as arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lumos_queue.util.secret_urls import hide_secrets
 
 
 class Settings(BaseSettings):
-    """One field for each setting; its variable is `LUMOS_` and its name in capitals.
+    """The settings of a process. The variable of a field is `LUMOS_` followed by its name in capitals.
 
     >>> import lumos_queue as lq
     >>> at_work = lq.Settings(home="elsewhere", concurrency=8)
@@ -142,9 +142,9 @@ class Settings(BaseSettings):
 
 
 def read_settings() -> Settings:
-    """Return the settings of this process, and allow it to import their plug-ins.
+    """Return the settings of this process, and permit it to import the plug-ins that they list.
 
-    Raises SpecError with the name of the first wrong variable.
+    Raises SpecError if a variable is wrong; the message names it.
     """
     try:
         settings = Settings()
@@ -166,7 +166,7 @@ def read_settings() -> Settings:
 
 
 def check_page_address(option: str, url: str) -> None:
-    """Raises SpecError unless the URL is an address for a browser, because it becomes a link."""
+    """Raise SpecError unless the URL is an http or https address of a server. It becomes a link in pages."""
     from lumos_queue.util.addresses import Origin
 
     try:
@@ -176,7 +176,7 @@ def check_page_address(option: str, url: str) -> None:
 
 
 def _check_broker_url(urls: str) -> None:
-    """Raises SpecError for a URL that the broker's client cannot read, whose own message could quote a password."""
+    """Raise SpecError for a URL that the broker's client cannot read; the client's own error could quote a password."""
     for url in urls.split(";") if urls else ():
         try:
             parts = urlsplit(url)

@@ -4,8 +4,8 @@ As in TCP (M. Allman et al.: RFC 5681) the window doubles each round trip up to 
 and is halved when the server refuses. As in Netflix's Gradient2 (E. Landau et al.: Performance Under Load, 2018)
 latency also ends the growth: a round's mean latency is compared with that of an earlier round at a smaller window. A
 model server that batches gets slower with each request although more requests still help, so a higher latency alone
-does not end the growth. If latency has grown nearly as much as the window, the added requests only wait. Then the window shrinks
-by the gradient, old latency / new latency, to the size at which requests begin to wait.
+does not end the growth. If latency has grown nearly as much as the window, the added requests only wait. Then the
+window shrinks by the gradient, old latency / new latency, to the size at which requests begin to wait.
 
 Lengths of replies vary, so each round averages as many replies as the window has slots.
 
