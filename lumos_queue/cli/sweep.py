@@ -76,7 +76,7 @@ def _work(settings: Settings, submissions: list[Submission], name_and_tags: Name
             report_existing=False,
         )
         if code == Exit.INTERRUPTED:
-            output.say("stopped. To continue the sweep, run the same command again")
+            output.say("to continue the sweep, run the same command again")
             raise typer.Exit(code)
         return job
 

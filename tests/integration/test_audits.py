@@ -302,12 +302,12 @@ REFUSED = [
     (["label", "{job}-99", "right"], "has no episode 99"),
     (["label", "{job}-0:9", "right"], "The episode has no subgoal 9"),
     (["label", "{job}-0", "fine"], "No label called 'fine'"),
-    (["correct", "{job}-0"], "Give either the changes"),
+    (["correct", "{job}-0"], "Give exactly one of: changes"),
     (["correct", "{job}-0", "--action", "2: R2 = Calculator(1)"], "does not say which action"),
     (["correct", "{job}-0", "--subgoal", "one"], "does not say which subgoal"),
     (["correct", "{job}-0", "--subgoal", "1 a", "--subgoal", "1: b"], "--subgoal 1 is given twice"),
     (["correct", "{job}-0", "--file", "none.txt"], "Cannot read 'none.txt'"),
-    (["correct", "{job}-0", "--file", "none.txt", "--print"], "Give either the changes"),
+    (["correct", "{job}-0", "--file", "none.txt", "--print"], "Give exactly one of: changes"),
 ]
 
 

@@ -208,7 +208,7 @@ def test_what_cannot_be_answered_is_one_clear_line(lumos, server):
     for arguments, words in (
         ((f"{job}-7",), "has no episode 7"),
         ((f"{job}-x",), "names no episode"),
-        ((f"{job}-0", "--note", "but"), "give --no too"),
+        ((f"{job}-0", "--note", "but"), "add --no, or leave out --note"),
         ((job, "--list", "--no"), "answers nothing"),
         ((job, "--as", " "), "not the name of a person"),
         ((job, "--no", "--note", "x" * 10_001), "has 10,001 characters"),
