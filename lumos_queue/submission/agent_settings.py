@@ -36,9 +36,9 @@ class AgentSettings:
 def read_settings(
     formulation: Formulation, pairs: Mapping[str, str], own_pairs: Mapping[str, str] = MappingProxyType({})
 ) -> AgentSettings:
-    """Return the formulation's limits, with those in `pairs`, and its own settings in `pairs` and `own_pairs`.
+    """Return the formulation's limits, replaced by the limits in `pairs`, and its own settings in both mappings.
 
-    Raises SpecError for a name that the formulation does not have, and for a limit that cannot be read.
+    Keys are names of settings. Raises SpecError for an unknown name, and for a limit that cannot be read.
     """
     limits: dict[str, Any] = {}
     for name, value in pairs.items():
@@ -68,9 +68,9 @@ def split_settings(formulation: Formulation, pairs: Sequence[str]) -> tuple[dict
 
 
 def is_own(formulation: Formulation, name: str, value: str) -> bool:
-    """Whether a setting is the formulation's own, and no limit.
+    """Return whether a setting is the formulation's own, not a limit.
 
-    `calls` of a tool agent is both: a word is the way to call functions, any other value is the limit of model calls.
+    `calls` of a tool agent can be either: a word is the way to call functions, any other value limits model calls.
     """
     if name == CALLS and formulation.callers:
         return value.isalpha()
@@ -80,9 +80,9 @@ def is_own(formulation: Formulation, name: str, value: str) -> bool:
 def read_samplings(
     own_samplings: Mapping[str, Sampling], roles: Sequence[str], common: Sampling, pairs: Mapping[str, str]
 ) -> dict[str, Sampling]:
-    """Return the samplings of roles that differ from `common`: `own_samplings`, changed by `pairs`.
+    """Return the roles' samplings that differ from `common`: `own_samplings`, changed by `pairs`.
 
-    `pairs`: ROLE.NAME to value; `roles`: those of the agent. Raises SpecError for an unknown role or name, and for a
+    `pairs` maps ROLE.NAME to a value, `roles` are the agent's. Raises SpecError for an unknown role or name, and for a
     value that cannot be read.
     """
     samplings = dict(own_samplings)
@@ -110,7 +110,7 @@ def list_settings(formulation: Formulation) -> list[str]:
 
 
 def _count(option: str, text: str, least: int, largest: int = LARGEST) -> int:
-    """Return a whole number. Raises SpecError for any other text."""
+    """Return `text` as a whole number from `least` to `largest`. Raises SpecError for any other text."""
     # A number of more digits takes long to read, and cannot be stored.
     if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST)) and least <= int(text) <= largest:
         return int(text)
@@ -118,7 +118,7 @@ def _count(option: str, text: str, least: int, largest: int = LARGEST) -> int:
 
 
 def _read_value(option: str, name: str, text: str) -> float | int:
-    """Return the value of one setting of a sampling, within the bounds of --temperature, --top-p and --max-tokens."""
+    """Return the value of a sampling's setting. Raises SpecError outside the bounds of --temperature, --top-p, …."""
     if name == "max_tokens":
         return _count(option, text, 1)
     if name == "beams":

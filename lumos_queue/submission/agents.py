@@ -31,7 +31,7 @@ ROLE_OPTIONS = ("planner", "grounder", "solver")  #: roles with their own option
 
 
 def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, str]:
-    """Return the values of a repeatable option NAME=VALUE. Raises SpecError for a malformed or repeated pair."""
+    """Return the pairs of an option NAME=VALUE as a mapping. Raises SpecError for a malformed or repeated pair."""
     values: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -44,7 +44,7 @@ def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, str]:
 
 
 def answer_by(benchmark: Benchmark, choice: str = "") -> str:
-    """Return how an agent gets its answer (Agent.answer_by). Raises SpecError for a choice other than last and qa."""
+    """Return the value of Agent.answer_by: how the agent gets its answer. Raises SpecError for an unknown choice."""
     choices = ("last", "qa")
     if choice and choice not in choices:
         raise SpecError(f"--answer-by must be one of {', '.join(choices)}, not '{choice[:40]}'.")
@@ -54,7 +54,7 @@ def answer_by(benchmark: Benchmark, choice: str = "") -> str:
 
 
 def check_at_limit(choice: str, formulation: str, benchmark: Benchmark) -> None:
-    """Raises SpecError for an unknown value of Agent.at_limit ('': not given), or one without an effect here."""
+    """Raises SpecError if `choice` is an unknown value of Agent.at_limit or has no effect; '' means no choice."""
     if not choice:
         return
     if choice not in tuple(AtLimit):
@@ -66,14 +66,14 @@ def check_at_limit(choice: str, formulation: str, benchmark: Benchmark) -> None:
 
 
 def check_reader(name: str, formulation: Formulation) -> None:
-    """Raises SpecError for an unknown reader of answers ('': not given), or one without an effect here."""
+    """Raises SpecError if `name` is an unknown reader of answers or has no effect; '' means no choice."""
     if not name:
         return
     if name not in tuple(AnswerReader):
         raise SpecError(f"--reader must be one of {', '.join(AnswerReader)}, not '{name[:40]}'.")
     if formulation.phrase is None:
         raise SpecError(
-            f"The formulation '{formulation.name}' reads no answer from a single reply, as cot and direct do: leave "
+            f"The formulation '{formulation.name}' reads no answer from a single reply (cot and direct do): leave "
             "out --reader."
         )
 
@@ -87,10 +87,10 @@ def make_agent(
     settings: Settings,
     remark: Callable[[str], None],
 ) -> Agent:
-    """Return the agent with the endpoint of each role. Without a broker, the endpoints are asked for their identity.
+    """Return the agent with the endpoint of each role. Without a broker, request each endpoint's identity here.
 
-    In a deployment the workers ask them; weights in local files are identified by content in both cases. `remark` gets
-    one line about each server that is waited for.
+    In a deployment the workers request it. Weights in local files are identified by content in both cases. `remark`
+    gets one line about each server that is not ready yet.
     """
     is_deployed = bool(settings.broker_url)
     addresses = {role: resolve_address(url, is_deployed) for role, url in roles.items()}
@@ -106,7 +106,7 @@ def make_agent(
 
 
 def resolve_address(url: str, is_deployed: bool) -> str:
-    """Return the checked address, with an absolute path because workers have other working folders."""
+    """Return the address with an absolute path, because workers have other working folders. Raises SpecError."""
     scheme, _, path = url.partition(":")
     if scheme not in ("local", "scripted") or not path:
         check_url(url)
@@ -132,8 +132,8 @@ def other_roles(
 ) -> dict[str, str]:
     """Return the addresses of `--role NAME=URL`, by role.
 
-    Possible roles are those that a domain's actions ask ('': no domain) with these options, the judge, and
-    `formulation_roles`. Raises SpecError for a missing role, and for one without a use.
+    Possible roles are `formulation_roles`, the judge, and the models that the actions of `domain` call with the options
+    `tools` ('': no domain). Raises SpecError for a missing role of the actions, and for a role that is not possible.
     """
     tool_roles, addresses = DOMAINS.load(domain).roles(tools) if domain else (), parse_pairs("--role", pairs)
     possible = (*(name for name in formulation_roles if name not in ROLE_OPTIONS), *tool_roles, JUDGE)
@@ -150,14 +150,16 @@ def other_roles(
 
 
 def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, str]) -> dict[str, str]:
-    """Return the address of each role: of the formulation's models, of those that its actions ask, and of a judge.
+    """Return the address of each role: the formulation's models, the models that its actions call, and the judge.
 
-    Raises SpecError for a role without an endpoint, and for one without a use.
+    Raises SpecError for a role without an endpoint, and for an endpoint whose role nothing uses.
     """
     formulation_roles = FORMULATIONS.load(options.formulation).roles
     addresses = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
     if options.definition and not (addresses or options.agent or options.roles):
-        raise SpecError("No model is named: give --solver URL for one that answers alone, or --planner and --grounder.")
+        raise SpecError(
+            "No model is named: give --solver URL for a model that answers alone, or --planner and --grounder."
+        )
     other_addresses = other_roles(options.roles, domain, tools, formulation_roles)
     if options.agent:
         if addresses:
@@ -187,9 +189,9 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
 async def identify(
     urls: set[str], settings: Settings, remark: Callable[[str], None] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return the identity of each endpoint. Raises SpecError or InfrastructureError for the first that reports none.
+    """Return the identity of each endpoint, by URL. Raises SpecError or InfrastructureError if one reports none.
 
-    With `remark` a server that is not ready is waited for, and `remark` gets one line about it.
+    With `remark`, wait for a server that is not ready; `remark` gets one line about the wait.
     """
     identities = {}
     for url in sorted(urls):

@@ -22,9 +22,10 @@ from lumos_queue.submission.filters import read_where
 
 
 def read_build_where(database: Database, where: str) -> Filter:
-    """Return the filter of a build's episodes. Raises SpecError as `read_where`.
+    """Return the filter of a build's episodes. Raises the errors of `read_where`.
 
-    Derived episodes contain given replies, some of them gold: they are excluded unless a term names a job or an origin.
+    Derived episodes contain replies from the data, some of them gold. The filter excludes them unless one of its terms
+    names a job or an origin.
     """
     condition = read_where(database, where)
     if not any(existing_term.field in ("job", "origin") for existing_term in condition.terms):
@@ -40,7 +41,7 @@ def split_names(text: str) -> tuple[str, ...]:
 def make_build(
     database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = ignore_progress, expected: str = ""
 ) -> tuple[dict[str, Any], bool]:
-    """Make a build of stored episodes; return its manifest and whether it is new. Raises SpecError as `build`."""
+    """Make a build of stored episodes; return its manifest and whether it is new. Raises the errors of `build`."""
     inputs = _read_inputs(database, options)
     return build(inputs.episodes, name, target, options, inputs.sources, inputs.facts, tell, expected)
 
@@ -48,7 +49,7 @@ def make_build(
 def preview_of(
     database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = ignore_progress
 ) -> tuple[dict[str, Any], bool]:
-    """Return what `make_build` would return, without writing the build. Raises SpecError as `build`."""
+    """Return what `make_build` would return, without writing the build. Raises the errors of `build`."""
     inputs = _read_inputs(database, options)
     return preview_build(inputs.episodes, name, target, options, inputs.sources, inputs.facts, tell)
 
@@ -66,7 +67,7 @@ def _read_inputs(database: Database, options: BuildOptions) -> _BuildInputs:
 
 
 def _open_own_file(path: Path) -> tuple[Benchmark, Path]:
-    """Return the benchmark of a file whose questions are a test split, and its rows' path. Its fields are guessed."""
+    """Return the benchmark of a file of test questions, and the path of its rows. The file's fields are guessed."""
     request = resolve_file(str(path.absolute()), None, "", FileOptions(), (), _ignore, kind=QUESTIONS)
     assert request.definition and request.data
     return open_benchmark(request.benchmark, request.definition), request.data

@@ -11,7 +11,7 @@ from lumos_queue.prompts.tool_agent import CALLS, NATIVE
 
 
 def check_calls(formulation: Formulation, settings: Mapping[str, str], roles: Mapping[str, str]) -> None:
-    """Raises SpecError for native calls of a role whose endpoint takes no functions. `roles`: role to address."""
+    """Raises SpecError if `calls` is native and a role's endpoint takes no functions. `roles`: role to address."""
     if settings.get(CALLS) != NATIVE:
         return
     for role in formulation.callers:

@@ -60,10 +60,10 @@ class ConversionOptions:
 def make_conversion_job(
     options: ConversionOptions, settings: Settings, remark: Callable[[str], None], program_rows: GivenRows | None = None
 ) -> tuple[Convert, Rows]:
-    """Return the job and its rows. Without a broker, the teacher is asked for its identity.
+    """Return the job and its rows. Without a broker, request the teacher's identity here.
 
-    `program_rows`: rows in place of a file. `remark` gets each note of the source, a line for the person who submits.
-    Raises SpecError for options that cannot be carried out.
+    `program_rows` are rows in place of a file. `remark` gets each note of the source, one line for the person who
+    submits. Raises SpecError for invalid options and for rows that cannot be read.
     """
     if (full_name := find_registered_name(options.source)) != options.source:
         raise SpecError(f"'{options.source}' names a module: name the object in it, {full_name}")
@@ -137,4 +137,4 @@ def _check_level(options: ConversionOptions, source: Benchmark) -> None:
     if options.subgoals not in SUBGOALS:
         raise unknown("kind of subgoals", options.subgoals, SUBGOALS)
     if options.deterministic and options.subgoals == LOW and source.domain != "maths":
-        raise SpecError(f"--subgoals low by rule is for arithmetic alone: '{options.source}' needs a teacher for it.")
+        raise SpecError(f"--subgoals low by rule is only for arithmetic: '{options.source}' needs --teacher URL.")

@@ -1,4 +1,4 @@
-"""The file of a benchmark's rows: the one that a person names, or the one that `lumos data get` has fetched."""
+"""Find the file of a benchmark's rows: a person names it, or `lumos data get` has fetched it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lumos_queue.util.regular_file import accept_pipe
 
 
 class MissingData(SpecError):
-    """Raised when rows of a benchmark are missing, and a public file of them can be fetched: `file`."""
+    """Raised when the rows of a benchmark are missing, and the public file `file` with these rows can be fetched."""
 
     def __init__(self, benchmark: str, file: PublicFile):
         self.benchmark, self.file = benchmark, file
@@ -40,8 +40,8 @@ def find_data(
     matching_files = [file for file in files if split in file.splits]
     if not matching_files:
         raise SpecError(
-            f"No public file of '{benchmark.name}' has the split '{split}'. There {_list_files(files)}. Choose one "
-            "with --split, or give a file with --data PATH."
+            f"No public file of '{benchmark.name}' has the split '{split}'. There {_list_files(files)}. Choose a "
+            "split with --split, or give a file with --data PATH."
         )
     for file in matching_files:
         if (path := path_of(file, settings.home / "data")).is_file():
@@ -56,4 +56,4 @@ def _how_to_get(name: str) -> str:
 
 def _list_files(files: list[PublicFile]) -> str:
     names = [f"{file.name} ({', '.join(file.splits)})" for file in files if file.splits]
-    return f"{'is' if len(names) == 1 else 'are'} {', '.join(names) or 'none that is found by its name'}"
+    return f"{'is' if len(names) == 1 else 'are'} {', '.join(names) or 'none that are read without --data'}"

@@ -1,4 +1,4 @@
-"""The database of the settings, opened for a command."""
+"""Open the database that the settings name, for a command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lumos_queue.settings import Settings
 
 @contextmanager
 def database(settings: Settings, create: bool = False) -> Iterator[Database]:
-    """Open the database, which must be at this code's revision; `create`: a missing embedded one is created."""
+    """Open the database. Raises SpecError for another revision. `create`: create a missing embedded database."""
     if not create:
         _require_file(settings)
     job_database = open_database(settings.database, settings.lease_seconds)
@@ -29,7 +29,7 @@ def database(settings: Settings, create: bool = False) -> Iterator[Database]:
 
 
 def _require_file(settings: Settings) -> None:
-    """Raises SpecError for a missing embedded database: commands that only read must not create one."""
+    """Raises SpecError for a missing embedded database, because commands that only read must not create it."""
     url = settings.database
     if url.startswith("sqlite:///"):
         path = Path(url.removeprefix("sqlite:///"))

@@ -1,4 +1,4 @@
-"""A job with more or fewer rows or samples than another one, whose finished episodes it adopts."""
+"""Make a job with more or fewer rows or samples than an earlier job. It adopts that job's finished episodes."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ def make_extension(
     scheduling: Scheduling,
     remark: Remark,
 ) -> Repeat:
-    """Return the job that extends `job` (its row); None: as many rows, or samples, as it has. `limit` 0: all rows.
+    """Return the job that extends `job` (a row of the table). `limit` counts rows, 0 means all; `samples` per row.
 
-    If any episode is left to run, its agent is checked as a new one. Raises SpecError if nothing can be adopted.
+    None keeps the number of `job`. If episodes remain to be run, the agent is checked like the agent of a new job.
+    Raises SpecError if nothing can be adopted.
     """
     check_kind(job, "extend")
     # Adopted episodes must be those that the same request would give today.
@@ -85,8 +86,8 @@ def _check(job: Any, former: Infer, limit: int | None, samples: int | None) -> N
         raise SpecError(f"Say how far job {job.id} is to be extended: give --limit N, --samples K, or both.")
     if job.chosen:
         raise SpecError(
-            f"Job {job.id} ran chosen tasks of job {job.parent} ({job.chosen}), which have no first N. Choose others: "
-            f"lumos rerun {job.parent} --where …"
+            f"Job {job.id} ran only tasks of job {job.parent} that {job.chosen} chose and cannot be extended. "
+            f"Choose other tasks: lumos rerun {job.parent} --where …"
         )
     if former.draw and limit is not None:
         raise SpecError(f"Job {job.id} draws sample sets (--draw {former.draw}): it has no --limit. Give --samples.")
@@ -107,9 +108,10 @@ def _describe_refusal(connection: Connection, job: Any, finished_count: int, tas
 
 
 def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> None:
-    """Raises SpecError if the agent has changed: weights, files of tools, models at addresses.
+    """Raises SpecError if the agent's weights, its tools' files or the models at its addresses have changed.
 
-    Without a broker the servers are asked for their identity; with a broker only workers may reach them, and ask.
+    Without a broker, request the servers' identities here. With a broker, only workers may reach the servers; they
+    request the identities later.
     """
     urls = () if settings.broker_url else infer.agent.roles.values()
     addresses = {url for url in urls if not url.startswith(_UNCHANGING)}
@@ -142,13 +144,13 @@ def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer,
 
 
 def _ignore(_line: str) -> None:
-    """Ignore remarks: the request was made before."""
+    """Ignore remarks, because they were displayed when the original job was submitted."""
 
 
 def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
-    """Return one line that names `lumos extend` if a stored job differs from this request only in rows and samples.
+    """Return one line that suggests `lumos extend` if a stored job differs from `job` only in rows and samples.
 
-    '' if there is no such job, or none with finished episodes.
+    Return '' if no such job has finished episodes.
     """
     if job.kind not in KINDS:
         return ""
@@ -175,6 +177,6 @@ def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
 
 
 def _without_size(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a stored request without the numbers of its rows and samples."""
+    """Return a stored request without `limit` and `samples`, the numbers of its rows and samples."""
     infer = json.loads(json.dumps(spec.get("infer", spec)))
     return {name: value for name, value in infer.items() if name not in ("limit", "samples")}

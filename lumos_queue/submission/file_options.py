@@ -1,4 +1,4 @@
-"""What a person states about their own rows, by the command line, a program or a settings file."""
+"""Options that describe a person's own rows, from the command line, a program or a settings file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_JUDGE = JudgeOptions()
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """What a person states about their own file; '' and (): guessed, or a default."""
+    """Options that describe a person's own file. For '' and (), the value is guessed or is a default."""
 
     question: str = ""
     answer: Sequence[str] = ()
@@ -32,7 +32,7 @@ class FileOptions:
 
     @property
     def option_names(self) -> list[str]:
-        """The names of the options that are not left out."""
+        """The names of the options that have a value."""
         names = [field.name for field in fields(self) if field.name != "judge" and getattr(self, field.name)]
         return names + self.judge.option_names
 
@@ -40,7 +40,7 @@ class FileOptions:
 def read_file_options(
     field_names: Mapping[str, Any] | None, texts: Mapping[str, Any], judge: JudgeOptions = NO_JUDGE
 ) -> FileOptions:
-    """Return the options that a program or a settings file gives. Raises SpecError for a value that is not a text."""
+    """Return the options from a program or a settings file. Raises SpecError for an unknown field and for no text."""
     if field_names is not None and not isinstance(field_names, Mapping):
         raise SpecError(f"fields is {field_names!r:.80}: expected a mapping such as {{'question': 'prompt'}}.")
     values: dict[str, Any] = {}
@@ -63,9 +63,9 @@ def _check_text(name: str, value: Any) -> str:
 
 
 def read_judge_options(url: Any, rubric: Any, grades: Any, votes: Any) -> JudgeOptions:
-    """Return what a program or a settings file states about the judge. `rubric`: the path of the template; '': none.
+    """Return the judge's options from a program or a settings file. `rubric`: the path of the template; '': none.
 
-    Raises SpecError for a value of another kind, and for a template that cannot be read.
+    Raises SpecError for a value of a wrong type, and for a template that cannot be read.
     """
     for name, value in (("grades", grades), ("votes", votes)):
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:

@@ -67,10 +67,10 @@ def resolve_file(
     *,
     kind: str = "evaluate",
 ) -> FileRequest:
-    """Return what the argument BENCHMARK|FILE of a command of this kind names.
+    """Return the rows that the argument BENCHMARK|FILE names; `kind` is the kind of the command.
 
-    `reader_options`: each NAME=VALUE of `--option`. `remark` gets one line with what was guessed. Raises SpecError for
-    options without an effect, and as `define_file`.
+    `reader_options`: each NAME=VALUE of `--option`. `remark` gets one line with the guessed fields and scorer. Raises
+    SpecError for options without an effect, and the errors of `define_file`.
     """
     if not is_own_file(name):
         if names := options.option_names:
@@ -98,7 +98,7 @@ def resolve_rows(
     *,
     kind: str = "evaluate",
 ) -> FileRequest:
-    """Return the FileRequest of rows that a program gives without a benchmark. Raises SpecError."""
+    """Return the FileRequest of a program's rows that have no benchmark. Raises the errors of `define_rows`."""
     if data is not None:
         raise SpecError("Give rows or data, not both.")
     definition = define_rows(rows, options, parse_pairs("--option", reader_options), remark, kind=kind)
@@ -106,7 +106,7 @@ def resolve_rows(
 
 
 def is_own_file(name: str) -> bool:
-    """Whether the argument names a file: a path that exists, and no registered name (`./gsm8k` is a path).
+    """Return whether `name` is a path that exists, not the name of a registered benchmark (`./gsm8k` is a path).
 
     Raises SpecError for a path that does not exist.
     """
@@ -129,13 +129,13 @@ def _looks_like_path(name: str) -> bool:
 def define_file(
     path: Path, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, *, kind: str = "evaluate"
 ) -> FileDefinition:
-    """Return the definition of a file's benchmark; the first rows are read to guess what is not stated.
+    """Return the definition of a file's benchmark. Fields and scorer without an option are guessed from first rows.
 
-    Raises SpecError for a file that cannot be read, a field that it does not have or that is not clear, an unknown
-    scorer or domain, and answers that no scorer was guessed for.
+    Raises SpecError for a file that cannot be read, a field that is missing or cannot be guessed, an unknown scorer or
+    domain, and answers for which no scorer can be guessed.
     """
     if _is_pipe(path):
-        raise SpecError(f"'{path}' is a pipe, which can be read once, and a file is read twice: write it to a file.")
+        raise SpecError(f"'{path}' is a pipe, which can be read only once. Data are read twice: write them to a file.")
     return _define(
         read_sample(path), make_title(options.title or title_of(path)), options, reader_options, remark, kind
     )
@@ -144,18 +144,18 @@ def define_file(
 def define_rows(
     rows: GivenRows, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, *, kind: str = "evaluate"
 ) -> FileDefinition:
-    """Return the definition of the benchmark of rows that a program gives as mappings. Raises as `define_file`."""
+    """Return the definition of the rows of a program. Raises SpecError for Tasks, and the errors of `define_file`."""
     if options.images:
-        raise SpecError("Images are read below the folder of a file, and rows come from no file: give a file.")
+        raise SpecError("Images are read from the folder of a data file, and rows of a program have none: give a file.")
     with open_program_rows(rows) as file:
         if not isinstance(file, Path):
-            raise SpecError("rows are Tasks, which are of a benchmark: name it, or give rows as mappings.")
+            raise SpecError("rows are Tasks, which belong to a benchmark: name it, or give rows as mappings.")
         sample = replace(read_sample(file), name=GIVEN)
     return _define(sample, make_title(options.title or GIVEN), options, reader_options, remark, kind)
 
 
 def read_sample(path: Path) -> Sample:
-    """Return the first rows of a file that can be read. Raises SpecError where none of them can."""
+    """Return the readable rows among the first rows of a file. Raises SpecError if there are none."""
     rows, problem, size = [], None, 0
     for item in islice(read_records(path, FORMAT), SAMPLE):
         if isinstance(item, BadRow):
@@ -214,12 +214,12 @@ def _define(
 def _choose_scoring(
     sample: Sample, field_names: FieldNames, options: FileOptions, reader_options: Mapping[str, str], kind: str
 ) -> Scoring:
-    """Return the stated scorer, or one that fits all answers. Raises SpecError if a scorer is needed and none fits."""
+    """Return the scorer of the options, or else a guess. Raises SpecError if a scorer is needed and none fits."""
     form = reader_options.get(OPTION, "")
     if form and form not in FORMS:
         raise unknown(f"value of --option {OPTION}", form, FORMS)
     if form and (not field_names.choices or options.scorer not in ("", "choice")):
-        raise SpecError(f"--option {OPTION} is for answers that name choices: leave it out, or name --choices.")
+        raise SpecError(f"--option {OPTION} is for answers that name choices: leave it out, or give --choices FIELD.")
     if options.scorer == "choice" and not field_names.choices:
         raise SpecError(
             f"The scorer choice needs the choices of each row: name their field of '{sample.name}' with --choices."
@@ -246,7 +246,7 @@ def _choose_scoring(
 
 
 def _choose_domain(domain: str, scorer: str, field_names: FieldNames) -> str:
-    """Return the domain whose wording and actions a job takes. Raises SpecError for one that needs other rows."""
+    """Return the domain whose wording and actions a job uses. Raises SpecError if the rows do not fit `domain`."""
     if not domain:
         return "multimodal" if field_names.images else "maths" if scorer == "number" else "complex_qa"
     if domain not in (*DOMAINS_OF_QUESTIONS, *DOMAINS.plugin_names):
@@ -264,7 +264,7 @@ def _is_pipe(path: Path) -> bool:
 
 
 def list_rows(rows: Iterable[Any]) -> GivenRows:
-    """Return rows that can be iterated twice. Raises SpecError for a value that cannot be iterated."""
+    """Return the rows as a list, which can be iterated twice. Raises SpecError if `rows` cannot be iterated."""
     if not isinstance(rows, Iterable):
         raise SpecError(f"rows is {rows!r:.80}: expected a list of Tasks, or of rows as mappings.")
     return list(rows)

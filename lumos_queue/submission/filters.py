@@ -1,4 +1,4 @@
-"""Read filters as people write them. A name that neither this version nor a stored job has is an error."""
+"""Read filters as people write them. A name is an error if neither this version nor a stored job has it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _NAMED = ("benchmark", "formulation", "origin")  #: fields whose values are name
 
 
 def read_where(database: Database, text: str, job: str = "") -> Filter:
-    """Return a filter of episodes (docs/queries.md), of the `job` alone unless it is ''.
+    """Return a filter of episodes (docs/queries.md). `job`: check data fields against this job only; '': all jobs.
 
-    Raises SpecError, with the nearest name, for an unknown name. A field of the data must be in tasks of the jobs that
-    the filter selects.
+    Raises SpecError, with the nearest name, for an unknown name, and for a field of the data that no task of the jobs
+    that the filter selects has.
     """
     condition = parse_where(text)
     _check(database, condition)
@@ -40,7 +40,7 @@ def read_job_where(database: Database, text: str) -> Filter:
 
 
 def _with_whole_state(term: Term) -> Term:
-    """`nobody` stands for a state of several words."""
+    """Return the term with the full name of its state, such as the long form of `nobody`."""
     return replace(term, value=read_state(str(term.value))) if term.field == "state" else term
 
 
@@ -80,7 +80,7 @@ def _check_fields(database: Database, condition: Filter, job: str) -> None:
 
 
 def _names_of(field: str) -> Collection[str]:
-    """Return the names of this version, beside those of stored jobs."""
+    """Return the names that this version knows for the field. Stored jobs can have further names."""
     if field == "origin":
         return _ORIGINS
     # Imported here, because a filter without such a term must not wait for them.
@@ -91,7 +91,7 @@ def _names_of(field: str) -> Collection[str]:
 
 
 def _require(connection: Connection, kind: str, name: str, names: Collection[str], column: Any) -> None:
-    """Raises SpecError unless the name is in `names`, or stored. If there are no names at all, any name is accepted."""
+    """Raises SpecError unless the name is in `names` or in `column`. If both are empty, any name is accepted."""
     if name in names:
         return
     known_names = {*names, *connection.execute(select(column).distinct()).scalars()} - {""}

@@ -1,4 +1,4 @@
-"""The device that a fit is stored with: `cpu` or `cuda`, by a person's choice or the live workers."""
+"""Choose the device that is stored in a fit, `cpu` or `cuda`: a person's choice, or what the live workers have."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ AUTO = "auto"
 def choose_device(settings: Settings, device: str) -> str:
     """Return `cpu` or `cuda` for the value of `--device`.
 
-    `auto` depends on the GPU of this machine, or with a broker on those of live workers. Raises SpecError for another
-    value, and for `cuda` if this machine does the work itself and has no GPU.
+    `auto` depends on the GPU of this machine, or with a broker on the GPUs of live workers. Raises SpecError for an
+    unknown value, and for `cuda` if this machine does the work itself and has no GPU.
     """
     if device not in ("cpu", "cuda", AUTO):
         raise unknown("value of --device", device, ("cpu", "cuda", AUTO))
@@ -26,7 +26,7 @@ def choose_device(settings: Settings, device: str) -> str:
 
 
 def _device_of_workers(settings: Settings) -> str:
-    """`cuda` if a live worker has a GPU, `cpu` if none can have one; '' if some have not reported theirs."""
+    """Return `cuda` if a live worker has a GPU, '' if a live worker has not reported its GPUs, else `cpu`."""
     from db.pools import GPU_POOL, can_run
     from db.sessions import live_sessions
 

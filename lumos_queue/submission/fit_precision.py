@@ -1,4 +1,4 @@
-"""The precision that a fit on a CPU is stored with, where none is chosen."""
+"""Choose the precision that is stored in a fit on a CPU if a person chooses none."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ TRIES = 5
 
 
 def choose_cpu_precision(settings: Settings, device: str) -> str:
-    """Return `bf16` where this machine does the work on its CPU and multiplies bfloat16 faster, else `fp32`.
+    """Return `bf16` if this machine does the work on its CPU and bfloat16 is faster there than float32, else `fp32`.
 
-    Most CPUs have no instructions for bfloat16 and take about thirty times as long. With a broker another machine does
-    the work.
+    Most CPUs have no instructions for bfloat16 and take about thirty times as long with it. With a broker, another
+    machine does the work.
     """
     return BF16 if device == "cpu" and not settings.broker_url and _bf16_is_faster() else FP32
 
 
 @functools.cache
 def _bf16_is_faster() -> bool:
-    """Whether a product with the conversion of both factors, as in a fit, takes less time in bfloat16.
+    """Return whether a matrix product takes less time in bfloat16; both factors are converted, as in a fit.
 
-    With instructions for bfloat16 it takes a fifth or less, without them thirty times as long: on one thread and by the
-    fastest of some tries, other work on the machine does not change the result.
+    With instructions for bfloat16, the product takes a fifth of the time or less; without them, thirty times as long.
+    So other work on the machine does not change the result, which uses one thread and the fastest of several tries.
     """
     import torch
 

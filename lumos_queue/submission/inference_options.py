@@ -1,4 +1,4 @@
-"""The options of an evaluation or an inference, as a person gives them, not yet checked."""
+"""The unchecked options of an evaluation or an inference, as a person gives them."""
 
 from __future__ import annotations
 

@@ -70,10 +70,10 @@ def make_inference_job(
     remark: Callable[[str], None],
     program_rows: GivenRows | None = None,
 ) -> tuple[Job, Rows]:
-    """Return the job of kind 'infer' or 'evaluate', and its rows. Without a broker, its endpoints are identified.
+    """Return the job of kind 'infer' or 'evaluate', and its rows. Without a broker, request endpoints' identities here.
 
-    `program_rows`: rows in place of a file. `remark` gets each warning of the tools and each note of the benchmark, a
-    line for the person who submits.
+    `program_rows` are rows in place of a file. `remark` gets each warning of the tools and each note of the benchmark,
+    one line each, for the person who submits.
     """
     options = resolve_defaults(options)
     trust_named(options)
@@ -101,9 +101,9 @@ def make_inference_job(
 
 
 def resolve_defaults(options: InferenceOptions) -> InferenceOptions:
-    """Return the options with a split and a formulation: with a solver alone this is `cot`, else `iterative`.
+    """Return the options with default split and formulation: `cot` if only a solver is named, else `iterative`.
 
-    The rows of a person's own file are no test split, unless the person states it.
+    The default split is `test`; the default of a person's own file is a split that is not a test split.
     """
     lone_solver = options.solver and not (options.planner or options.grounder or options.agent)
     return replace(
@@ -122,7 +122,7 @@ def trust_named(options: InferenceOptions) -> None:
 
 
 def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], None]) -> CheckedOptions:
-    """Raises SpecError for unknown names and for options that do not go together; asks no endpoint."""
+    """Check the options and return what they name. Raises SpecError for invalid options. No endpoint is called."""
     benchmark = open_benchmark(options.benchmark, options.definition)
     formulation = FORMULATIONS.load(options.formulation)
     get_framing(options.framing)
@@ -162,7 +162,7 @@ def make_job_on(
     settings: Settings,
     remark: Callable[[str], None],
 ) -> Job:
-    """Return the job on the rows with that digest. Without a broker, its endpoints are asked for their identity."""
+    """Return the job on the rows with the digest `dataset`. Without a broker, request endpoints' identities here."""
     benchmark, formulation, tools = checked_options.benchmark, checked_options.formulation, checked_options.tools
     if options.agent == STARTER and (note := remark_on_starter(options.formulation)):
         remark(note)
@@ -223,7 +223,7 @@ def _judge_of(options: InferenceOptions) -> JudgeDefinition | None:
 
 
 def _check_demonstrations(agent: Agent, formulation: Formulation) -> None:
-    """Raises SpecError if the formulation shows no demonstrations, or the domain has too few of its kind."""
+    """Raises SpecError if the formulation shows no demonstrations, or the domain has fewer than `agent.shots`."""
     if agent.shots and not formulation.demonstrated:
         raise SpecError(f"The formulation '{formulation.name}' shows no demonstrations: leave out --shots.")
     formulation.prompt_prefixes(agent)
@@ -271,7 +271,7 @@ def _check_actions(formulation: Formulation, benchmark: Benchmark) -> None:
     kinds = domain.functions, domain.experts
     if not formulation.executes or (formulation.functions, formulation.experts) == kinds:
         return
-    brings = "no functions, but actions, which"
+    brings = "no functions but has actions, which"
     if domain.functions:
         brings = "functions, which"
     elif domain.experts:
@@ -306,5 +306,5 @@ def resolve_job(settings: Settings, job: str) -> str:
 
 
 def _shots(options: InferenceOptions, domain: str) -> int:
-    """Return the number of demonstrations in the prompt: the given one, or the domain's default for the formulation."""
+    """Return the number of demonstrations in the prompt: --shots, or the domain's default for the formulation."""
     return DOMAINS.load(domain).default_shots.get(options.formulation, 0) if options.shots is None else options.shots

@@ -22,7 +22,7 @@ SAMPLED = 1.0  #: the temperature where several votes are asked for
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """What a person states about the judge; '', None and 0: the default."""
+    """Options that describe the judge. The values '', None and 0 mean the default."""
 
     url: str = ""
     rubric: str | None = None  #: the text of the template
@@ -34,30 +34,30 @@ class JudgeOptions:
 
     @property
     def option_names(self) -> list[str]:
-        """The names of the options that are not left out."""
+        """The names of the options that have a value."""
         values = {"judge": self.url, "rubric": self.rubric is not None, "grades": self.grades, "votes": self.votes}
         return [name for name, value in values.items() if value]
 
     @property
     def roles(self) -> list[str]:
-        """The endpoint, as `--role` has it."""
+        """The judge's endpoint as pairs of `--role`, `judge=URL`; [] without an endpoint."""
         return [f"{JUDGE}={self.url}"] if self.url else []
 
     def define(self, scorer: str, kind: str = "evaluate") -> JudgeDefinition | None:
-        """Return the judge of the scorer `judge`, None for another scorer.
+        """Return the judge's definition if `scorer` is `judge`, else None. `kind` is the kind of the command.
 
         Raises SpecError for a rubric, grades or votes that cannot be used, and for options that have no effect.
         """
         if self and (scorer != SCORER or kind != "evaluate"):
             requirement = "lumos evaluate" if kind != "evaluate" else f"--scorer {SCORER}"
-            raise SpecError(f"--{self.option_names[0]} is for {requirement}: leave it out, or give that.")
+            raise SpecError(f"--{self.option_names[0]} is only for {requirement}: leave it out, or use {requirement}.")
         if scorer != SCORER:
             return None
         return make_judge(self.rubric, self.grades or 2, self.votes or 1)
 
 
 def read_rubric(path: str | Path | None) -> str | None:
-    """Return the text of the file of `--rubric`; None where there is none. Raises SpecError."""
+    """Return the text of the file of `--rubric`, or None without a path. Raises SpecError if it cannot be read."""
     if path is None:
         return None
     try:
@@ -69,12 +69,12 @@ def read_rubric(path: str | Path | None) -> str | None:
 
 
 def judge_sampling(judge: JudgeDefinition) -> Sampling:
-    """Return how a judge is sampled where nothing else is stated: several greedy votes would all be equal."""
+    """Return a judge's default sampling. Several votes are sampled, because greedy votes would all be equal."""
     return Sampling(SAMPLED if judge.votes > 1 else 0.0, max_tokens=MAX_TOKENS, stop=())
 
 
 def check_judge(judge: JudgeDefinition | None, roles: Sequence[str]) -> None:
-    """Raises SpecError if answers are to be judged and no pair NAME=URL is the judge's."""
+    """Raises SpecError if a judge is defined and no pair NAME=URL in `roles` names its endpoint."""
     if judge and not any(pair.startswith(f"{JUDGE}=") for pair in roles):
         raise SpecError(f"The scorer {SCORER} asks a model, and none is named: give --judge URL.")
 

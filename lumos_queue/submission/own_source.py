@@ -1,4 +1,4 @@
-"""Checks of a person's own file for a conversion: it needs rationales, and a rule or a teacher for them."""
+"""Check a person's own file for a conversion, which needs rationales, and a rule or a teacher to convert them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lumos_queue.records import Task
 
 
 def check_own_source(source: FileBenchmark, by_rule: bool) -> None:
-    """Raises SpecError for a file without rationales, and for a domain that has no rule or no teacher's prompt."""
+    """Raises SpecError if the file has no rationales or answers, or its domain cannot be converted by this method."""
     fields = source.definition.fields
     if not fields.rationale:
         raise SpecError(f"'{source.name}' has no field with rationales to convert: name it with --rationale FIELD.")
     if not fields.answers:
         raise SpecError(f"'{source.name}' has no answers to check a conversion with: name their field with --answer.")
     if source.definition.scorer == "judge":
-        raise SpecError("The answers of a conversion are compared by rule: choose another --scorer than judge.")
+        raise SpecError("A conversion compares answers by rule: choose a --scorer other than judge.")
     if by_rule and not source.has_rule:
         raise SpecError(
             f"No rule converts rationales of the domain '{source.domain}': give --teacher URL, or --domain maths if "
@@ -34,20 +34,20 @@ def check_own_source(source: FileBenchmark, by_rule: bool) -> None:
 
 
 def own_split(source: Benchmark, path: Path | None, remark: Callable[[str], None]) -> str:
-    """Return the split of a file's rows where none is stated; '' for registered sources.
+    """Return the default split of a person's own file; '' for registered sources.
 
-    `remark` gets a line if the file's name marks its rows as a test split: they are stored as all others.
+    `remark` gets a line if the file's name suggests test or development rows, because the default split ignores it.
     """
     if not isinstance(source, FileBenchmark):
         return ""
     file_split = find_split_name(path.name) if path else None
     if file_split in ("test", "dev"):
-        remark(f"the rows are stored as the split '{OWN}', which is trained on: --split {file_split} states another")
+        remark(f"the rows are stored as the split '{OWN}', which is for training: give --split {file_split} otherwise")
     return OWN
 
 
 def require_marks(source: FileBenchmark, tasks: Sequence[Task]) -> None:
-    """Raises SpecError where no rationale of a file can be converted by rule."""
+    """Raises SpecError if no rationale of a file has the marks that the rule for maths reads."""
     if not any(map(source.has_marks, tasks)):
         raise SpecError(
             f"No rationale of '{source.name}' has GSM8K's marks <<48/2=24>>, which the rule for maths reads: give "

@@ -1,4 +1,4 @@
-"""Rows that a program gives: Tasks as they are, or rows as a benchmark's files have them."""
+"""Read rows that a program passes: Tasks, or mappings with the fields of a benchmark's files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ GivenRows = Iterable[Task | Mapping[str, Any]]
 
 @contextmanager
 def open_program_rows(rows: GivenRows) -> Iterator[Path | list[Task]]:
-    """Give the Tasks, or a file of JSON lines with the rows, for as long as the context lasts.
+    """Yield the Tasks, or the path of a temporary file that contains the rows as JSON lines.
 
-    Raises SpecError for no rows, for both kinds at once, and for a row that is not JSON.
+    Raises SpecError if there are no rows, if only some are Tasks, and for a row that is not JSON.
     """
     if not isinstance(rows, Iterable):
         raise SpecError(f"rows is {rows!r:.80}: expected a list of Tasks, or of rows as mappings.")
@@ -52,7 +52,7 @@ def _write_json(row: int, field: str, value: Any) -> str:
 
 
 class ProgramTasks(Benchmark):
-    """A benchmark whose rows are given Tasks; everything else is the original's."""
+    """A benchmark that reads its rows from a list of Tasks; name, domain, licence and splits are the original's."""
 
     needs_data = False
 

@@ -1,4 +1,4 @@
-"""The numbers that a request may have, for programs; the help of the command line states the same ones."""
+"""Check the ranges of numbers in a program's request. The help of the command line states the same ranges."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
 
 
 def check_ranges(arguments: Mapping[str, Any], may_be_none: Collection[str] = ("shots",)) -> None:
-    """Raises SpecError for the first of these arguments that is not a number of its kind, or is out of its range."""
+    """Raises SpecError if an argument that is listed in RANGES has another type or is out of its range."""
     for name in arguments.keys() & RANGES.keys():
         value: Any = arguments[name]
         least, largest = RANGES[name]

@@ -1,4 +1,4 @@
-"""A server whose model is still loading when a job is submitted: the person who submits waits for it."""
+"""Wait for a server whose model is still loading when a job is submitted."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PAUSE_SECONDS = 2.0  #: between two requests
 
 
 async def identify_when_ready(endpoint: Endpoint, remark: Callable[[str], None]) -> dict[str, Any]:
-    """Return the identity of an endpoint as soon as its server is ready. `remark` gets one line if it has to wait.
+    """Wait until an endpoint's server is ready, and return its identity. `remark` gets one line if there is a wait.
 
-    Raises SpecError for an endpoint that cannot be used, and when its server is not ready within WAIT_SECONDS.
+    Raises SpecError for an endpoint that cannot be used, and if its server is not ready within WAIT_SECONDS.
     """
     ends_at = time.monotonic() + WAIT_SECONDS
     is_remarked = False

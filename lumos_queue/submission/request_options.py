@@ -1,6 +1,4 @@
-"""Read `--stop`, `--system`, `--prompt` and `--request` into an agent's fields. Values that cannot be sent are
-refused.
-"""
+"""Read `--stop`, `--system`, `--prompt` and `--request` into an agent's fields; refuse invalid values."""
 
 from __future__ import annotations
 
@@ -27,12 +25,12 @@ _ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
 
 
 def unescape_stops(texts: Sequence[str]) -> tuple[str, ...] | None:
-    r"""Return the stop strings of `--stop`, with `\n`, `\t` and `\\` read; None if the option was not given."""
+    r"""Return the stop strings of `--stop`, with `\n`, `\t` and `\\` unescaped; None if there are none."""
     return tuple(_ESCAPE.sub(lambda match: _ESCAPED[match[1]], text) for text in texts) if texts else None
 
 
 def check_stops(stops: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the stop strings without repetition: () for `['']`, None for None. Raises SpecError for another ''."""
+    """Return the stop strings once each; () for `['']`, None for None. Raises SpecError for '' beside others."""
     if stops is None or list(stops) == [""]:
         return None if stops is None else ()
     for stop in stops:
@@ -45,19 +43,19 @@ def check_stops(stops: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def read_system(text: str | None) -> str | None:
-    """Return the text of `--system TEXT|@FILE`; None if the option was not given. Raises SpecError."""
+    """Return the text of `--system TEXT|@FILE`; None for None. Raises SpecError for a file that cannot be read."""
     return _read_file("--system", text[1:]) if text is not None and text.startswith("@") else text
 
 
 def read_template(path: str | Path | None) -> str | None:
-    """Return the text of the file of `--prompt` without a final line break; '' and None unchanged. Raises SpecError."""
+    """Return the file of `--prompt` without a final line break; '' and None unchanged. Raises SpecError if it fails."""
     if path is None or path == "":
         return None if path is None else ""
     return _read_file("--prompt", path).removesuffix("\n")
 
 
 def check_texts(formulation: Formulation, system: str | None, prompt: str, shots: int | None) -> None:
-    """Raises SpecError for a system message or a template that is not valid, or has no effect here."""
+    """Raises SpecError for a system message or a template that is invalid, or that the formulation does not use."""
     for option, text in (("--system", system), ("--prompt", prompt or None)):
         if text is None:
             continue
@@ -68,15 +66,15 @@ def check_texts(formulation: Formulation, system: str | None, prompt: str, shots
             )
         _check_text(option, text)
     if prompt and QUESTION not in prompt:
-        raise SpecError(f"The template of --prompt has no {QUESTION}: write it where the question is to be.")
+        raise SpecError(f"The template of --prompt has no {QUESTION}: write it at the position of the question.")
     if prompt and shots and EXAMPLES not in prompt:
-        raise SpecError(f"The template of --prompt has no {EXAMPLES}: write it, or leave out --shots.")
+        raise SpecError(f"The template of --prompt has no {EXAMPLES}: write it there, or leave out --shots.")
 
 
 def read_fields(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the values of `--request [ROLE.]NAME=JSON`: role ('': not named) to name to value. '' is ignored.
+    """Return the values of `--request [ROLE.]NAME=JSON` by role ('': no role named) and name. Empty pairs are ignored.
 
-    Raises SpecError for a malformed pair, for a value that is not JSON, and for a field that cannot be chosen.
+    Raises SpecError for a malformed pair, a value that is not JSON, and a field that lumos-queue sets itself.
     """
     fields: dict[str, dict[str, Any]] = {}
     for pair in filter(None, pairs):
@@ -96,7 +94,7 @@ def read_fields(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def write_fields(fields: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the fields as `--request` has them: [ROLE.]NAME=JSON. Raises SpecError for values that are not JSON."""
+    """Return the fields as texts [ROLE.]NAME=JSON for `--request`. Raises SpecError for values that are not JSON."""
     return [
         f"{role}{'.' if role else ''}{name}={_write_json(name, value)}"
         for role, values in fields.items()
@@ -105,7 +103,7 @@ def write_fields(fields: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def replace_fields(stored_fields: Mapping[str, Mapping[str, Any]], pairs: Sequence[str]) -> list[str]:
-    """Return the `--request` pairs of a stored agent, changed by `pairs`; an empty pair drops all stored ones."""
+    """Return a stored agent's `--request` pairs, changed by `pairs`; an empty pair drops all stored pairs."""
     changes = read_fields(pairs)
     common = changes.get("", {})
     if "" in pairs:
@@ -136,7 +134,7 @@ def _write_json(name: str, value: Any) -> str:
     except (TypeError, ValueError):
         raise SpecError(f"--request {name[:80]} has a value that cannot be written as JSON: {value!r:.80}.") from None
     if _is_deeper(value, MAX_DEPTH):
-        raise SpecError(f"--request {name[:80]} has more than {MAX_DEPTH} lists and objects in one another: use fewer.")
+        raise SpecError(f"--request {name[:80]} nests lists and objects more than {MAX_DEPTH} levels deep: use fewer.")
     if storable_json(value) != value:
         raise SpecError(f"--request {name[:80]} has a value that cannot be stored (NUL, NaN): leave it out.")
     return text
@@ -162,4 +160,4 @@ def _check_text(option: str, text: str) -> None:
     if len(text) > MAX_TEXT:
         raise SpecError(f"{option} has {len(text):,} characters: at most {MAX_TEXT:,} are sent.")
     if storable(text)[1]:
-        raise SpecError(f"{option} has a character that cannot be stored (NUL, or half of a pair): leave it out.")
+        raise SpecError(f"{option} has a character that cannot be stored (NUL or a lone surrogate): remove it.")

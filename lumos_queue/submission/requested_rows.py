@@ -1,4 +1,4 @@
-"""The rows of a request: of a file that it names, of a fetched file, or from a program."""
+"""Read the rows of a request from a file that it names, from a fetched file, or from a program."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def read_requested_rows(
     *,
     teaching: bool = False,
 ) -> Rows:
-    """Return all rows, or those that `sample` selects.
+    """Return all rows of the request, or the rows that `sample` selects; `teaching` reads rows for a conversion.
 
-    Raises SpecError as `find_data`, `open_program_rows`, `watch_file` and `read_rows` do.
+    Raises the errors of `find_data`, `open_program_rows`, `watch_file` and `read_rows`.
     """
     if program_rows is None:
         path = find_data(benchmark, data, split, settings, remark)
@@ -55,7 +55,7 @@ def read_requested_rows(
 
 
 def _find_published(benchmark: Benchmark, path: Path | None, sha256: str, settings: Settings) -> str:
-    """Return the published file that was read, or `generated`; '' for rows of plug-ins and of a person's own file."""
+    """Return the name of the published file that was read, or `generated`; '' for rows that are not known."""
     if not is_built_in(benchmark) or is_file_benchmark(benchmark.name):
         return ""
     if path is None:
@@ -64,9 +64,9 @@ def _find_published(benchmark: Benchmark, path: Path | None, sha256: str, settin
 
 
 def is_stated(is_published: bool, rows: Rows, data: Path | None) -> bool:
-    """Whether --published is to be stored: this is not necessary for rows that are known to be published.
+    """Return whether to store --published. It is not stored for rows that are known to be published.
 
-    Raises SpecError for a person's own rows, and for published rows of other splits.
+    Raises SpecError for a person's own rows, and for a published file without rows of the split.
     """
     if not is_published:
         return False

@@ -64,10 +64,10 @@ def make_rerun(
     scheduling: Scheduling,
     remark: Remark,
 ) -> Repeat:
-    """Return the job that runs `job` (its row) again, with these changes; `where`: only tasks whose episodes in it fit.
+    """Return the job that runs `job` (a row of the table) again, with the changes; `where` filters its episodes.
 
-    Without a broker, its endpoints are asked for their identity. Raises SpecError as `lumos evaluate` does, and if no
-    task fits.
+    With `where`, only tasks of matching episodes run again. Without a broker, request endpoints' identities here.
+    Raises SpecError for a request that `lumos evaluate` would refuse, and if no task matches.
     """
     check_kind(job, "rerun")
     other_addresses = parse_pairs("--role", changes.role_urls)
@@ -103,7 +103,7 @@ def _make_new(job: Job, parent: Any, settings: Settings, scheduling: Scheduling)
 
 
 def _repeat(kind: str, infer: Infer, changes: Changes, settings: Settings, remark: Remark) -> Evaluate | Infer:
-    """Return the request with its changes."""
+    """Return the request of the stored inference `infer` with the changes."""
     options = change_options(infer, changes)
     job = make_job_on(kind, options, check_options(kind, options, remark), infer.dataset, settings, remark)
     assert isinstance(job, Evaluate | Infer)
@@ -112,7 +112,7 @@ def _repeat(kind: str, infer: Infer, changes: Changes, settings: Settings, remar
 
 def _choose(connection: Connection, job: Any, condition: Filter) -> list[Part]:
     if not condition.terms:
-        raise SpecError("--where is empty. Expected a filter as in score=0, or leave it out to run all tasks.")
+        raise SpecError("--where is empty. Expected a filter such as score=0, or leave it out to run all tasks.")
     completed = progress(connection, job.id).get(ItemState.DONE, 0)
     if completed < job.items and not is_by_outcome(condition):
         raise SpecError(
@@ -133,5 +133,5 @@ def rows_of(connection: Connection, dataset: str) -> int:
 
 
 def _digest_of(new: NewJob, parts: Sequence[Part], by_outcome: bool) -> str:
-    """Return the digest of a request and its chosen tasks: the same request for the same tasks is the same job."""
+    """Return the digest of a request and its chosen tasks. Equal digests mean the same job."""
     return digest("chosen", new.digest, "by outcome" if by_outcome else "", json.dumps([part.number for part in parts]))

@@ -1,4 +1,4 @@
-"""Check a job before it is resumed in this process: has it items to run, and are its plug-ins installed?"""
+"""Check, before a job is resumed in this process, that the plug-ins that its items need are installed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lumos_queue.settings import Settings
 
 
 def check_resume(connection: Connection, settings: Settings, job: Any) -> None:
-    """Raises SpecError where this process would work on a job (its row) without the plug-ins that it needs.
+    """Raises SpecError if this process would run items of `job` (a row of the table) without the job's plug-ins.
 
-    The check is made before the job's state changes: a refused job stays as it is. In a deployment the workers check.
+    Call this before the job's state changes, so that a refused job stays as it is. In a deployment the workers check.
     """
     if settings.broker_url:
         return

@@ -28,7 +28,7 @@ _SEARCHED = {"decoding": "constrained", "schema": "fine-tuning"}
 
 @dataclass(frozen=True, slots=True)
 class RltfOptions:
-    """The options of `lumos train rltf`, beside those of the evaluation that its rollouts are."""
+    """The options of `lumos train rltf`, without the options of the evaluation that makes its rollouts."""
 
     start: Path
     folder: Path
@@ -43,9 +43,10 @@ class RltfOptions:
 def make_rltf_job(
     options: RltfOptions, evaluation: InferenceOptions, settings: Settings, remark: Callable[[str], None]
 ) -> tuple[Train, Rows]:
-    """Return the job and the rows that it learns from; `evaluation` names neither planner nor samplings.
+    """Return the job and the rows that it learns from. `evaluation` has no planner and no samplings; they are set here.
 
-    Raises SpecError for what cannot be evaluated, for a reward that no task has, and as the recipe does.
+    Raises SpecError for options that `lumos evaluate` would refuse, for a reward that no task has, and the errors of
+    `rltf`.
     """
     if options.preset not in PRESETS:
         raise unknown("preset", options.preset, PRESETS)
@@ -70,7 +71,7 @@ def make_rltf_job(
     if temperature > 0:
         samplings += [f"{trained_role}.temperature={temperature}"]
         if options.beams:
-            raise SpecError("--beams are of a search, which needs temperature 0: leave out --temperature, or --beams.")
+            raise SpecError("--beams is for a search, which needs temperature 0: leave out --temperature, or --beams.")
         if options.epsilon is not None:
             raise SpecError("--epsilon draws among the plans of a search: leave out --temperature, or --epsilon.")
     elif is_searched:
@@ -104,9 +105,12 @@ def make_rltf_job(
         remark(f"{excluded_count} of {len(tasks)} tasks are left out: they are test tasks")
     positions = [position for position, task in training_tasks.items() if metric(task)]
     if not positions:
-        raise SpecError(f"No task of '{evaluation.benchmark}' ({evaluation.split}) has the reward '{reward}'.")
+        raise SpecError(
+            f"No task of '{evaluation.benchmark}' ({evaluation.split}) has the reward '{reward}': choose another "
+            "with --reward."
+        )
     if excluded_count := len(training_tasks) - len(positions):
-        remark(f"{excluded_count} of {len(tasks)} tasks are left out: nothing gives them the reward '{reward}'")
+        remark(f"{excluded_count} of {len(tasks)} tasks are left out: no scorer or gold answer for '{reward}' exists")
     epsilon = 0.0 if temperature > 0 else preset.spec.epsilon if options.epsilon is None else options.epsilon
     spec = replace(preset.spec, **options.spec, epsilon=epsilon)
     infer = job.infer.as_json() | {"limit": 0}

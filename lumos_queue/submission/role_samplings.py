@@ -1,4 +1,4 @@
-"""How each role of an agent is sampled: by its address, its formulation, and a person's choices for all or one role."""
+"""Determine each role's sampling from its address, its formulation, and a person's choices for one role or all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_FIELDS: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class ChosenSampling:
-    """A person's choices beside the common sampling of an agent."""
+    """A person's choices that change the common sampling of an agent."""
 
     overrides: Mapping[str, Any] = field(default_factory=dict)  #: of COMMON, those given: they replace a formulation's
     stop: tuple[str, ...] | None = None  #: for all models that the formulation asks; None: not given
@@ -35,11 +35,11 @@ class ChosenSampling:
 def sample_roles(
     agent: Agent, formulation: str, choices: ChosenSampling | None = None, version: int = VERSION
 ) -> Agent:
-    """Return the agent with the sampling of each role; `agent.sampling` is what its roles have in common.
+    """Return the agent with the sampling of each role; `agent.sampling` is the common sampling of its roles.
 
-    Choices for all roles override the formulation's sampling of a role, and `--sampling` overrides both. Roles that
-    actions ask are sampled as in TOOL_ROLES, unless they are named. Raises SpecError for an unknown role and for a
-    value that cannot be read.
+    Choices for all roles override the formulation's sampling of a role, and `--sampling` overrides both. The roles of
+    models that actions call have the sampling in TOOL_ROLES, unless a choice names the role. Raises SpecError for
+    an unknown role and for a value that cannot be read.
     """
     choices = choices or ChosenSampling()
     own_samplings = FORMULATIONS.load(formulation).samplings
@@ -77,9 +77,9 @@ def sample_roles(
 
 
 def check_fields(roles: Mapping[str, str], formulation: str, choices: ChosenSampling) -> None:
-    """Raises SpecError for fields of requests for an unknown role, or for one whose endpoint does not take them.
+    """Raises SpecError for `--request` fields of an unknown role, or of a role whose endpoint takes no fields.
 
-    `roles`: role to address.
+    `roles` maps each role to its address.
     """
     if unknown_roles := [role for role in choices.fields if role and role not in roles]:
         raise unknown("role that --request can name here", unknown_roles[0][:80], tuple(roles))
@@ -95,17 +95,17 @@ def check_fields(roles: Mapping[str, str], formulation: str, choices: ChosenSamp
 
 
 def resolve_common(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields of InferenceOptions: each of COMMON with its default for None, and which of them were given."""
+    """Return fields of InferenceOptions: the values of COMMON, default for None, and `overrides`: those not None."""
     default = Sampling()
     values = {name: getattr(default, name) if value is None else value for name, value in arguments.items()}
     return {**values, "overrides": frozenset(name for name, value in arguments.items() if value is not None)}
 
 
 def stop_of(formulation: str, url: str, version: int = VERSION) -> tuple[str, ...]:
-    """Return the stop strings of a role at this address where neither a person nor the formulation has others.
+    """Return the default stop strings of a role at the address `url`.
 
-    The formulations of this project expect one line from models that were trained so. Replies for a plug-in's
-    formulation are not cut, because its form of replies is unknown.
+    Models that were trained for the formulations of this project reply in one line. Replies for a plug-in's formulation
+    have no stop strings, because their form is unknown.
     """
     if version < _BY_ADDRESS:
         return LINE_BREAK
@@ -113,7 +113,7 @@ def stop_of(formulation: str, url: str, version: int = VERSION) -> tuple[str, ..
 
 
 def find_stored_stop(agent: Agent, formulation: str, version: int) -> tuple[str, ...] | None:
-    """Return the stop strings that were given for a stored agent; None where each role has those of its address."""
+    """Return the stop strings that a person chose for a stored agent; None if all roles have their default."""
     own_samplings = FORMULATIONS.load(formulation).samplings
     for role, url in agent.roles.items():
         if role in TOOL_ROLES and role not in own_samplings:
@@ -125,7 +125,7 @@ def find_stored_stop(agent: Agent, formulation: str, version: int) -> tuple[str,
 
 
 def find_sampling(agent: Agent, role: str) -> Sampling:
-    """Return how a role of an agent is sampled."""
+    """Return the sampling of a role: its own, or else the agent's common sampling."""
     return choose_sampling(role, agent.samplings, agent.sampling)
 
 

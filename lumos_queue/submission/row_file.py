@@ -1,4 +1,4 @@
-"""The file that rows are read from: its sha256, and whether it stayed the same until its last row was read."""
+"""Compute the sha256 of a file of rows, and check that the file stays the same until its last row is read."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from lumos_queue.util.regular_file import open_regular
 
 @contextmanager
 def watch_file(path: Path | None) -> Iterator[str]:
-    """Give the sha256 of a file whose rows are read in this context; '' for a folder, a pipe and no file.
+    """Yield the sha256 of a file whose rows are read in this context; '' for a folder, a pipe and no file.
 
-    Raises SpecError if the file has changed at the end: the rows may then be others than those of the sha256. A file
-    that cannot be opened has no sha256: the reader of its rows reports why.
+    Raises SpecError at the end if the file has changed, because the sha256 may not match the rows. Yields '' for a file
+    that cannot be opened; the reader of its rows reports why.
     """
     before = None if path is None else _state_of(path)
     if path is None or before is None:
@@ -34,12 +34,12 @@ def watch_file(path: Path | None) -> Iterator[str]:
     yield sha256
     if _state_of(path) != before:
         raise SpecError(
-            f"'{path}' changed while it was read: nothing was stored. Submit again when nothing writes to it any more."
+            f"'{path}' changed while it was read: nothing was stored. Submit again when it no longer changes."
         )
 
 
 def _state_of(path: Path) -> tuple[int, ...] | None:
-    """Return what identifies a state of a regular file; None for anything else, which is not opened."""
+    """Return the state of a regular file (`_identity`); None for any other file. The file is not opened."""
     try:
         state = os.stat(path)
     except (OSError, ValueError):
@@ -48,5 +48,5 @@ def _state_of(path: Path) -> tuple[int, ...] | None:
 
 
 def _identity(state: os.stat_result) -> tuple[int, ...]:
-    """Return the file's numbers, its size, and when its content and its entry were changed, in nanoseconds."""
+    """Return device and inode numbers, size in bytes, and the times of the last changes in nanoseconds."""
     return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns

@@ -1,4 +1,4 @@
-"""`run:JOB` in place of a model's address: the model that a training job wrote, once it has written it."""
+"""Resolve `run:JOB` in place of a model's address: the model that the training job wrote."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def resolve_run(url: str, role: str, settings: Settings, say: Callable[[str], No
     """Return the `local:` address of the model for a role. In a deployment, wait for the job if it still runs.
 
     Raises SpecError if the job is unknown, is not a training job, ended without a model, or trained another role,
-    and if its files are missing or changed.
+    and if the model's files are missing or changed.
     """
     job = _wait_for_run(url.removeprefix(SCHEME), settings, say)
     module = job.spec.get("module", JOINT)
     if module not in (JOINT, role):
-        raise SpecError(f"{url}: the job trained the {module}; it cannot be the {role}.")
+        raise SpecError(f"{url}: the job trained the {module}; its model cannot be the {role}.")
     with database(settings) as job_database, job_database.engine.connect() as connection:
         models = [row for row in list_models(connection) if row.job == job.id]
     if not models:
@@ -47,7 +47,7 @@ def resolve_run(url: str, role: str, settings: Settings, say: Callable[[str], No
 
 
 def _wait_for_run(identifier: str, settings: Settings, say: Callable[[str], None]) -> Row[Any]:
-    """Return the row of the job when it is done."""
+    """Wait for the training job, and return its row. Raises SpecError if it will not finish."""
     is_announced = False
     while True:
         with database(settings) as job_database, job_database.engine.connect() as connection:

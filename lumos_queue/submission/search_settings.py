@@ -15,7 +15,7 @@ _OF_CONSTRAINTS = {"goal": "aware", "search": "together"}  #: settings that need
 
 
 def check_search(formulation: Formulation, agent: Agent, remark: Callable[[str], None]) -> None:
-    """Raises SpecError for a combination that makes no sense. `remark` gets a line if replies are only judged."""
+    """Raises SpecError for options that contradict each other. `remark` gets a warning of an unenforced constraint."""
     settings = formulation.read_settings(agent)
     n = settings.get("candidates", 1)
     searched_roles = [role for role in formulation.roles if role in agent.roles] if "candidates" in settings else []
@@ -35,7 +35,7 @@ def _check_role(role: str, url: str, sampling: Sampling, n: int) -> None:
         request = f"{n} candidates" if n > 1 else f"--sampling {role}.beams={beams}"
         raise SpecError(
             f"The {role} at {url} gives no candidates with log-probabilities ({request}): use local:DIR, or "
-            "leave it out."
+            "leave out candidates and beams."
         )
     if beams and n > beams:
         raise SpecError(
@@ -47,7 +47,7 @@ def _check_role(role: str, url: str, sampling: Sampling, n: int) -> None:
         raise SpecError(f"{request} needs --sampling {role}.temperature=0: a search samples no tokens.")
     if sampling.epsilon > 0 and n == 1:
         raise SpecError(
-            f"--sampling {role}.epsilon={sampling.epsilon:g} draws from several candidates, and there is one: give "
+            f"--sampling {role}.epsilon={sampling.epsilon:g} draws from several candidates, but there is one: give "
             "--setting candidates=N in a formulation that has it, or leave epsilon out."
         )
 
@@ -64,7 +64,7 @@ def _check_settings(settings: Mapping[str, Any], is_constrained: bool) -> None:
 def _describe_judging(url: str) -> str:
     """Return a warning about a constraint at this endpoint; '' if the endpoint enforces it."""
     if not takes_constraints(url):
-        return "cannot be held to a constraint: its replies are judged afterwards."
+        return "cannot enforce a constraint: its replies are judged afterwards."
     if url.partition(":")[0] in ("openai", "openais"):
-        return "is held to the constraint if it is vLLM; replies of other servers are judged afterwards."
+        return "enforces the constraint if it is vLLM; replies of other servers are judged afterwards."
     return ""

@@ -26,10 +26,9 @@ KEYS = (DATA, SPLIT, *(field.name for field in fields(FileOptions) if field.name
 
 
 def read_settings_file(path: Path, options: FileOptions, split: str) -> tuple[Path, FileOptions, str]:
-    """Return the data file that a settings file names, its options and its split; given ones come first.
+    """Return the data file, the options and the split of a settings file; arguments override the file's values.
 
-    Raises SpecError for a file that is not TOML, a key that is unknown, a value that is
-    not a text, and where no data are named.
+    Raises SpecError if the file is not TOML or names no data, for an unknown key, and for a value of a wrong type.
     """
     values = _read(path)
     for key in values:
@@ -64,7 +63,7 @@ def read_settings_file(path: Path, options: FileOptions, split: str) -> tuple[Pa
 
 
 def _override(file_options: Stated, options: Stated) -> Stated:
-    """Return the options of the file, replaced by those in `options` that are given."""
+    """Return the file's options, replaced by the options in `options` that have a value."""
     replacements = {field.name: value for field in fields(options) if (value := getattr(options, field.name))}
     return replace(file_options, **replacements)
 

@@ -40,7 +40,7 @@ MAX_LISTED = 5  #: bad rows named in one message
 
 
 class BadRows:
-    """The number of rows that could not be read, and the first of them: all rows of a file may be bad."""
+    """The number of rows that could not be read, and the first MAX_LISTED of them, because every row may be bad."""
 
     def __init__(self) -> None:
         self._first: list[BadRow] = []
@@ -65,7 +65,7 @@ class BadRows:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A benchmark's rows as read, and the rows that could not be read."""
+    """The rows of a benchmark that could be read, as tasks, and the rows that could not be read."""
 
     benchmark: Benchmark
     split: str
@@ -88,13 +88,13 @@ class Rows:
 
 
 def _rows_of_plugin(benchmark: Benchmark, read: Callable[[], Iterable[Any]]) -> Iterator[Task | BadRow]:
-    """Yield the rows of a plug-in's benchmark. Raises SpecError if it fails, or gives anything but rows."""
+    """Yield the rows of a plug-in's benchmark. Raises SpecError if `read` fails or yields anything but rows."""
     try:
         for number, row in enumerate(read(), start=1):
             if not isinstance(row, Task | BadRow):
                 raise SpecError(
                     f"The benchmark '{benchmark.name}' gives {row!r:.80} as row {number}: expected an lq.Task, or an "
-                    "lq.BadRow that says why it is none."
+                    "lq.BadRow with the reason why the row cannot be a task."
                 )
             yield row
     except (LumosError, OSError):
@@ -114,10 +114,10 @@ def read_rows(
     sample: Callable[[Sequence[Task]], Sequence[Task]] | None = None,
     teaching: bool = False,
 ) -> Rows:
-    """Return all rows of a benchmark, or those that `sample` selects; with `teaching`, its rows to teach with.
+    """Return all rows of a benchmark, or the rows that `sample` selects; `teaching` reads its rows for conversions.
 
-    Raises SpecError naming the bad rows, unless `skip_bad_rows` is set or they are always left out (BadRow.leave_out);
-    also for options that the benchmark does not have.
+    Raises SpecError, which names the bad rows, unless `skip_bad_rows` is set or they are always left out
+    (BadRow.leave_out). Also raises SpecError for options that the benchmark does not have.
     """
     reading = benchmark.teaching if teaching else benchmark
     for name in options or {}:
@@ -125,10 +125,10 @@ def read_rows(
             raise unknown(f"option of the benchmark '{benchmark.name}'", name, reading.options)
     if benchmark.needs_data and path is None:
         raise SpecError(
-            f"The benchmark '{benchmark.name}' has no data of its own: give its original file with --data PATH."
+            f"The rows of the benchmark '{benchmark.name}' are in a file: give its original file with --data PATH."
         )
     if not benchmark.needs_data and path is not None and not reading.options:  # options say how a file is read
-        raise SpecError(f"The benchmark '{benchmark.name}' is generated: it reads no --data.")
+        raise SpecError(f"The benchmark '{benchmark.name}' is generated and reads no file: leave out --data.")
     tasks, content = TaskFile(benchmark.name), Digest(benchmark.name)
     bad, fatal_rows = BadRows(), BadRows()
     read = partial(reading.read, path, split, **(options or {}))
@@ -168,9 +168,10 @@ def submit(
     scheduling: Scheduling = DEFAULT_SCHEDULING,
     again: bool = False,
 ) -> tuple[str, bool]:
-    """Store a job with its items; return its id and whether it is new (if not, the same request was made before).
+    """Store a job with its items; return its id, and whether it is new. An equal stored job is returned unless `again`.
 
-    With `windows` these are the items, and the rows are stored for the jobs that this job submits.
+    `windows` is the number of items of a training job, whose rows are stored for the jobs that it submits. 0: the rows
+    are the items.
     """
     if rows:
         _store_artifacts(database, rows)
@@ -201,9 +202,9 @@ def submit(
 
 
 def _keep_baselines(database: Database, job: str, rows: Rows, limit: int) -> None:
-    """Compute the baselines of a large job's rows, so that its report does not read the rows again.
+    """Store the baselines of a large job's rows, so that its report does not read the rows again.
 
-    If this fails, the job stays stored, and its report computes them.
+    If this fails, the job stays stored, and its report computes the baselines.
     """
     tasks = FirstTasks(rows.tasks, limit or len(rows.tasks))
     if len(tasks) <= IN_MEMORY:  # a report of so few rows reads them in less than a second
@@ -216,7 +217,7 @@ def _keep_baselines(database: Database, job: str, rows: Rows, limit: int) -> Non
 
 
 def _store_artifacts(database: Database, rows: Rows) -> None:
-    """Store the images that the tasks name: before the job, as an image without a job does no harm."""
+    """Store the images that the tasks name. Call this before the job is stored: an image without a job does no harm."""
     for sha256, source in rows.benchmark.artifacts.items():
         if isinstance(source, bytes):
             data, media_type = source, media_type_of(source)
@@ -230,7 +231,7 @@ def _store_artifacts(database: Database, rows: Rows) -> None:
 
 
 def _store_lost_artifacts(database: Database, rows: Rows) -> None:
-    """Store images again that were removed with the last job of these rows, before the new job was stored."""
+    """Store images again if another process removed them, with the rows' last job, before the new job was stored."""
     if not rows.benchmark.artifacts:
         return
     with database.engine.connect() as connection:
@@ -240,14 +241,14 @@ def _store_lost_artifacts(database: Database, rows: Rows) -> None:
 
 
 def _origin(job: Job, rows: Rows | None) -> str:
-    """The origin of the job's episodes: `derived` if its tasks carry given replies (execution/prefill.py)."""
+    """Return the origin of the job's episodes: `derived` if the tasks contain replies (execution/prefill.py)."""
     if job.kind == "convert":
         return "converted"
     return "derived" if rows and any("given" in task.inputs for task in rows.tasks[:1]) else "run"
 
 
 def _prepare(task: Task) -> tuple[Task, str]:
-    """Return the task as it can be stored, and its text for the dataset's digest."""
+    """Return the task without characters that cannot be stored, and its text for the dataset's digest."""
     if _is_flat(task.inputs) and _is_flat(task.gold):  # most tasks: no text of them has to be read
         canonical = _canonical(task)
         if canonical.isascii() and "\\u0000" not in canonical:
@@ -257,7 +258,7 @@ def _prepare(task: Task) -> tuple[Task, str]:
 
 
 def _is_flat(value: Any) -> bool:
-    """Whether the value is None, a text, or an object of texts."""
+    """Return whether the value is None, a text, or a mapping from texts to texts."""
     if type(value) is dict:
         return _TEXTS.issuperset(map(type, value)) and _TEXTS.issuperset(map(type, value.values()))
     return value is None or type(value) is str

@@ -30,7 +30,7 @@ _COMMANDS = {"convert": "lumos convert … --again", "train": "lumos train … -
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of a stored request by options; None, '' and () change nothing."""
+    """Changes of a stored request, from options. The values None, '' and () change nothing."""
 
     formulation: str = ""
     agent: str = ""  #: a built-in one, in place of all endpoints of the models that plan, ground and solve
@@ -52,7 +52,7 @@ class Changes:
 
 
 def check_kind(job: Any, command: str) -> None:
-    """Raises SpecError for a job (its row) that is no evaluation or inference of this database."""
+    """Raises SpecError unless `job` (a row of the table) is an evaluation or inference that was run, not imported."""
     if job.origin in STORED:
         raise SpecError(
             f"The episodes of job {job.id} are {job.origin}: lumos {command} is only for jobs that were run."
@@ -67,7 +67,7 @@ def check_kind(job: Any, command: str) -> None:
 
 
 def infer_of(job: Any) -> Infer:
-    """Return the inference of a job's row. Raises SpecError for a damaged row."""
+    """Return the inference request that a row of the table `job` stores. Raises SpecError for a damaged row."""
     request = read_job(job.kind, job.spec)
     inference = request.infer if isinstance(request, Evaluate) else request
     assert isinstance(inference, Infer)
@@ -75,11 +75,11 @@ def infer_of(job: Any) -> Infer:
 
 
 def change_options(infer: Infer, changes: Changes) -> InferenceOptions:
-    """Return the options of a stored inference with these changes, on its dataset (`data` is None).
+    """Return the options of a stored inference with the changes, on its stored dataset (`data` is None).
 
-    With another formulation, options that only the former one takes are dropped: its settings and limits, the endpoints
-    of its roles, the number of demonstrations, and a system message and template that the new one does not take. An
-    unchanged formulation keeps the version of the stored job.
+    If the formulation changes, options that the new formulation does not take are dropped: settings, limits, endpoints
+    of roles, system message and template; the number of demonstrations becomes the default. An unchanged formulation
+    keeps the version of the stored job.
     """
     former = FORMULATIONS.load(infer.formulation)
     formulation = FORMULATIONS.load(changes.formulation) if changes.formulation else former
@@ -169,21 +169,21 @@ def _tool_options(agent: Agent) -> dict[str, str]:
 
 
 def _retain_limits(agent: Agent, former: Formulation, formulation: Formulation) -> dict[str, str]:
-    """Return the values of `--setting` that are limits, unless they are the former formulation's own."""
+    """Return the values of `--setting` for limits that a person changed and the new formulation has."""
     possible, default = list_settings(formulation), asdict(former.limits)
     limits = {name: str(value) for name, value in asdict(agent.limits).items() if value != default[name]}
     return {name: value for name, value in limits.items() if name in possible and not is_own(formulation, name, value)}
 
 
 def _retain_settings(agent: Agent, formulation: Formulation) -> dict[str, str]:
-    """Return the values of `--setting` that are the formulation's own."""
+    """Return the values of `--setting` for the agent's settings that the formulation has."""
     return {name: value for name, value in agent.settings.items() if is_own(formulation, name, value)}
 
 
 def _retain_samplings(infer: Infer, roles: Collection[str], overrides: Collection[str]) -> dict[str, str]:
-    """Return `--sampling` pairs of these roles, as far as they differ from address, formulation and common sampling.
+    """Return the `--sampling` pairs of `roles` that address, formulation and common sampling do not imply.
 
-    Values for all models that are given again (`overrides`) are dropped.
+    `overrides` names the common values that are set anew for all models; pairs that only repeat them are dropped.
     """
     agent, pairs = infer.agent, {}
     implied_agent = sample_roles(replace(agent, samplings={}), infer.formulation, version=infer.formulation_version)

@@ -1,4 +1,4 @@
-"""Read names and tags of jobs: any text becomes one line that can be stored and displayed."""
+"""Read names and tags of jobs. Every text becomes one line that can be stored and displayed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 def read_name_and_tags(name: str, tags: Sequence[str]) -> NameAndTags:
-    """Read `--name TEXT` and each `--tag KEY=VALUE`. Raises SpecError for a text that is too long, or is no tag."""
+    """Read `--name TEXT` and each `--tag KEY=VALUE`. Raises SpecError for a text that is too long, or not a tag."""
     return NameAndTags(read_name(name), read_tags(tags))
 
 
 def read_name(text: str, label: str = "--name") -> str:
     """Return the text on one line, with replacement characters for control characters of a terminal.
 
-    Raises SpecError, which begins with `label`, if it is too long.
+    Raises SpecError if the text is too long; the message begins with `label`.
     """
     name = harmless(storable(" ".join(text.split()))[0])
     if len(name) > MAX_NAME:
@@ -32,7 +32,7 @@ def read_name(text: str, label: str = "--name") -> str:
 
 
 def read_tags(tags: Sequence[str]) -> dict[str, str]:
-    """Return key to value of texts `KEY=VALUE`. Raises SpecError for any other text, too many, or a repeated key."""
+    """Return a mapping from KEY to VALUE. Raises SpecError for other texts, a repeated key, or more than MAX_TAGS."""
     values: dict[str, str] = {}
     for tag in tags:
         key, equals, value = tag.partition("=")

@@ -1,4 +1,4 @@
-"""Tasks as they are read: few of them in memory, many in a file without a name, so that memory does not grow with them.
+"""Collect tasks as they are read: few tasks in memory, many in a file without a name, so that memory stays small.
 
 The file is in the folder for temporary files (TMPDIR) and about as large as the data. It disappears with its
 last reader, also after a kill. A benchmark's file is read once: it may be a pipe, and may change afterwards.

@@ -1,4 +1,4 @@
-"""What a teacher sees of rows with images: decided when a conversion is submitted, before anything is stored."""
+"""Choose what a teacher sees of rows with images, when a conversion is submitted and before anything is stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TRIAL = "Please answer in one word: is this an image?\n"
 
 
 def resolve_vision(source: Benchmark, teacher: str, choice: str) -> str:
-    """Return what the teacher at this address ('': none) sees of a row's image; '' if rows have none.
+    """Return what the teacher at this address ('': no teacher) sees of a row's image; '' if the rows have no images.
 
     Raises SpecError for an option that has no effect here, and for an endpoint that accepts only text.
     """
@@ -37,15 +37,16 @@ def resolve_vision(source: Benchmark, teacher: str, choice: str) -> str:
 
 
 def _has_images(source: Benchmark) -> bool:
-    """Whether rows may name images: they are given with an option, or a field of a person's own file names them."""
+    """Return whether rows can have images, by an option of the benchmark or a field of a person's own file."""
     has_own_images = isinstance(source, FileBenchmark) and bool(source.definition.fields.images)
     return has_own_images or "images" in source.teaching.options
 
 
 def check_vision(vision: str, teacher: str, rows: Rows, settings: Settings) -> None:
-    """Raises SpecError if no row has an image or caption to show, and if the server rejects a row's image.
+    """Raises SpecError if no row has an image or caption to show, and if the server rejects an image.
 
-    Without a broker the teacher is sent one image, in a call of one token; in a deployment only workers can reach it.
+    Without a broker, one image is sent to the teacher in a call of one token. In a deployment only workers can reach
+    the teacher, so no image is sent.
     """
     if vision not in ("image", "caption"):
         return

@@ -44,7 +44,7 @@ def planner(tmp_path_factory) -> Path:
         ("wordmath", {"--temperature": "0"}, f"'one-pass' have to be sampled: give --temperature 1. {SAMPLED}"),
         ("openagi", {"--setting": "candidates=1"}, "every try of a task would be the same. Ask for more."),
         ("openagi", {"--setting": "candidates=9"}, "candidates=9 is more than --sampling planner.beams=5"),
-        ("openagi", {"--temperature": "1", "--beams": "4"}, "--beams are of a search, which needs temperature 0"),
+        ("openagi", {"--temperature": "1", "--beams": "4"}, "--beams is for a search, which needs temperature 0"),
         (
             "openagi",
             {"--temperature": "1", "--epsilon": "0.5"},

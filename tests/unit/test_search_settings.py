@@ -91,9 +91,9 @@ def test_a_formulation_without_candidates_has_no_epsilon_to_use():
     [
         (LOCAL, ""),
         (TGI, ""),
-        (OPENAI, "The planner at openai://a:1 is held to the constraint if it is vLLM"),
-        (CHAT, "The planner at chat://a:1?model=m cannot be held to a constraint: its replies are judged afterwards."),
-        ("scripted:x", "The planner at scripted:x cannot be held to a constraint"),
+        (OPENAI, "The planner at openai://a:1 enforces the constraint if it is vLLM"),
+        (CHAT, "The planner at chat://a:1?model=m cannot enforce a constraint: its replies are judged afterwards."),
+        ("scripted:x", "The planner at scripted:x cannot enforce a constraint"),
     ],
 )
 def test_what_is_said_of_endpoints_that_are_only_judged(url, remark):

@@ -33,8 +33,8 @@ def request(folder, benchmark: str, formulation: str, **changes):
 @pytest.mark.parametrize(
     ("benchmark", "formulation", "brings", "fitting"),
     [
-        ("wordmath", "react", "no functions, but actions, which", {"iterative", "one-pass"}),
-        ("wordmath", "model-synthesis", "no functions, but actions, which", {"iterative", "one-pass"}),
+        ("wordmath", "react", "no functions but has actions, which", {"iterative", "one-pass"}),
+        ("wordmath", "model-synthesis", "no functions but has actions, which", {"iterative", "one-pass"}),
         ("toolbench", "iterative", "functions, which", {"dfsdt", "react", "rewoo", "sum2act"}),
         ("toolbench", "model-synthesis", "functions, which", {"dfsdt", "react", "rewoo", "sum2act"}),
         ("openagi", "iterative", "inputs for expert models, which", {"model-synthesis"}),
