@@ -35,5 +35,5 @@ class Expert:
 
     @property
     def option(self) -> str:
-        """Its name as options write it (`--tool image-denoising=URL`)."""
+        """The expert's name as options write it, such as image-denoising in `--tool image-denoising=URL`."""
         return self.name.lower().replace(" ", "-")

@@ -1,7 +1,7 @@
 """Assigns the steps of a list to the branches of a plan, for tasks with several inputs.
 
-Models that are prompted write one list of steps, although a task with two inputs has a branch for each. The rules, for
-one step after the other:
+Prompted models write one list of steps, although a task with two inputs has a branch for each input. These rules apply
+to the steps in order:
 
 1. The first expert that takes as many inputs as the task has is the join. The join and all later steps are the tail.
 2. A step before the join goes to a branch whose type it takes. If there are several such branches, it goes to the
@@ -22,14 +22,14 @@ from lumos_queue.experts.plans import Plan, Signature
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """A step of a list: the expert that it names, and its words."""
+    """A step of a model's list: the name of its expert, and its text."""
 
     name: str
     text: str = ""
 
 
 def assign_branches(steps: Sequence[PlanStep], signature: Signature) -> Plan:
-    """Return the plan with a branch for each input of the task. Never raises."""
+    """Return the plan of these steps, with a branch for each input of the task. Never raises."""
     input_count = len(signature.inputs)
     joins = (index for index, step in enumerate(steps) if len(EXPERTS[step.name].slots) == input_count)
     join = next(joins, len(steps))

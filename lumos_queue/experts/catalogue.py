@@ -1,4 +1,4 @@
-"""The experts by name: the 14 of OpenAGI, its Text Generation, which no task needs, and the visual APIs of Sum2Act.
+"""The experts by name: OpenAGI's 14, its Text Generation, which no task needs, and the visual APIs of Sum2Act.
 
 Names and checkpoints are those of OpenAGI's paper (arXiv:2304.04370, table 1); descriptions were written here.
 """

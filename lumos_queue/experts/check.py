@@ -1,4 +1,4 @@
-"""Checks the type of an expert's output. Nothing is decoded here: the next expert does that, in its own process."""
+"""Check the type of an expert's output. The next expert decodes the output, in its own process; nothing does here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _END = b"IEND\xaeB`\x82"
 
 
 def check_value(kind: Kind, data: bytes) -> bytes | Problem:
-    """Return the value, or the problem with it."""
+    """Return `data` if it can be a value of this kind, else the problem with it."""
     if problem := (_problem_of_image if kind is Kind.IMAGE else _problem_of_text)(data):
         return Problem(BAD_OUTPUT, problem)
     return data

@@ -1,6 +1,7 @@
 """The main program of an expert's process: it loads the model that the first frame names, then answers each frame.
 
-A frame is a sample. The process has no network (if the kernel allows that), and no variables, so no database either.
+A frame is a sample. The process has no network, if the kernel allows it, and no environment variables of the worker, so
+it cannot reach the database.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _kind(error: BaseException) -> str:
 def _leave_network() -> None:
     """Move to a network namespace without interfaces.
 
-    Some kernels allow this only to root. There the process keeps the network: the weights are local.
+    If the kernel refuses, the process keeps the network, which it does not need, because the weights are local.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)

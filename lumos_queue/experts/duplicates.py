@@ -12,7 +12,7 @@ DUPLICATES = {
 
 
 def apply_policy(plan: Plan, policy: str) -> tuple[Plan, str]:
-    """Return the plan under a policy, and the reason why it is rejected, or ''."""
+    """Return the plan after the policy (a key of DUPLICATES), and why the plan is rejected, or ''."""
     segments = (*plan.branches, plan.tail)
     if policy == "dedupe_first":
         *branches, tail = (tuple(dict.fromkeys(segment)) for segment in segments)

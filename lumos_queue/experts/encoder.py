@@ -1,4 +1,4 @@
-"""Maps steps to the nearest name of an expert by a sentence encoder, like OpenAGI's code, but with a least cosine.
+"""Map steps to the nearest name of an expert by a sentence encoder, like OpenAGI's code, but with a threshold.
 
 The original uses all-MiniLM-L6-v2 and always takes the nearest name, so nonsense becomes a model. Here a step names no
 expert if the cosine of its nearest name is below the threshold. The weights come from a local folder as their authors
@@ -39,9 +39,9 @@ class ParserChoice:
 
 
 def read_parser(name: str, value: str) -> ParserChoice:
-    """Read 'names', 'encoder:FOLDER' or 'encoder:FOLDER@COSINE'.
+    """Read the value of the setting `name`: 'names', 'encoder:FOLDER' or 'encoder:FOLDER@COSINE'.
 
-    Raises SpecError for anything else, and for missing files or modules.
+    Raises SpecError for any other value, and for missing files or modules.
     """
     if value == NAMES:
         return ParserChoice()
@@ -61,7 +61,7 @@ def read_parser(name: str, value: str) -> ParserChoice:
 
 
 def open_parser(choice: ParserChoice) -> FindName:
-    """Return the function that finds the expert of a step.
+    """Return the function that maps the text of a step to the name of its expert.
 
     Raises InfrastructureError if the encoder cannot be loaded.
     """
@@ -80,9 +80,9 @@ def _read_cosine(text: str) -> float | None:
 
 
 class SentenceEncoder:
-    """Encodes texts by the mean of the last layer's vectors over the tokens, like sentence-transformers.
+    """Finds the expert whose name is nearest to a text, by vectors that are encoded like in sentence-transformers.
 
-    The names of experts are encoded once.
+    The names of experts are encoded once, when the encoder is loaded.
     """
 
     def __init__(self, folder: Path):
@@ -102,7 +102,7 @@ class SentenceEncoder:
             raise InfrastructureError(f"the sentence encoder in '{folder}' cannot be loaded: {error}"[:300]) from None
 
     def nearest(self, text: str, threshold: float) -> str:
-        """Return the nearest name; '' if its cosine is below the threshold, or not a number."""
+        """Return the expert whose name is nearest to the text; '' if the cosine is below the threshold or NaN."""
         if not any(map(str.isalnum, text)):
             return ""
         cosines = (self._names @ self._encode([text])[0]).tolist()
@@ -110,7 +110,7 @@ class SentenceEncoder:
         return PLANNABLE[best] if cosines[best] >= threshold else ""
 
     def _encode(self, texts: Sequence[str]) -> Any:
-        """Return vectors of length 1, a row for each text."""
+        """Return a matrix with a row of length 1 for each text: the mean of the last layer over the text's tokens."""
         rows = self._tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
         with self._torch.inference_mode():
             vectors = self._model(**rows).last_hidden_state

@@ -1,6 +1,6 @@
 """Checks whether a plan can run on a task: known names, matching types, no repetition, the output of the task.
 
-The rules follow from the task's signature; in OpenAGI's code they follow from its position in a list.
+The rules follow from the task's signature. In OpenAGI's code, they follow from the task's position in a list.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def infeasible_because(plan: Plan, signature: Signature, registry: Mapping[str, 
 
 
 def assign_slots(join: Expert, inputs: Sequence[Slot]) -> tuple[int, ...] | None:
-    """Return for each slot of the join the index of its input; None if the inputs do not fit.
+    """Return the index of the input for each slot of the join; None if the inputs do not fit.
 
-    `inputs`: the outputs of the branches, each with the name of its channel. Types decide which input fits a slot. If
-    two inputs have the same type (a document and a question), the input from the channel with the slot's name fits.
+    `inputs` are the outputs of the branches, each with its channel's name. An input fits a slot of its type. If two
+    inputs have the same type (a document and a question), the input whose channel has the slot's name fits.
     """
     assignment: list[int] = []
     for slot in join.slots:
@@ -85,7 +85,7 @@ def _problem_of_branches(plan: Plan, signature: Signature, registry: Mapping[str
 
 
 def _problem_of_sequence(plan: Plan, signature: Signature, registry: Mapping[str, Expert]) -> str:
-    """Return the problem of the steps after the join, or of a plan that is a sequence, or ''."""
+    """Return the problem of the steps after the join, or of all steps of a plan without branches; '' if none."""
     kind, rest = signature.inputs[0].kind, plan.tail
     if plan.branches:
         kind, rest = registry[rest[0]].output, rest[1:]
@@ -96,7 +96,7 @@ def _problem_of_sequence(plan: Plan, signature: Signature, registry: Mapping[str
 
 
 def _follow(names: Sequence[str], kind: Kind, registry: Mapping[str, Expert]) -> tuple[Kind, str]:
-    """Return the kind of the output of these experts for an input of a kind, and the problem, or ''."""
+    """Return the kind of the output after these experts ran in order on an input, and the problem, or ''."""
     for name in names:
         expert = registry[name]
         if len(expert.slots) != 1:

@@ -1,7 +1,7 @@
-"""Frames between a host and its children: a length of four bytes, big-endian, then as many bytes. No pickle.
+"""Read and write frames between a host and its child processes: four bytes of length, big-endian, then the content.
 
 A request is a frame that contains a frame for each slot of the expert. A reply is a frame: a byte for its type (VALUE,
-PROBLEM), then its content. The length is checked before the content is read.
+PROBLEM), then its content. The length is checked before the content is read. No pickle is used.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _LENGTH = struct.Struct(">I")
 
 
 class PipeClosed(Exception):
-    """Raised when the other side has closed its end."""
+    """Raised when the other process has closed its end of the pipe."""
 
 
 class DeadlinePassed(Exception):
-    """Raised when the other side has not answered in time."""
+    """Raised when the other process has not read or written a frame in time."""
 
 
 class BadFrame(Exception):
@@ -29,12 +29,12 @@ class BadFrame(Exception):
 
 
 def pack(parts: list[bytes]) -> bytes:
-    """Return the parts as bytes, each after its length."""
+    """Return the parts as one byte string, in which each part follows its length."""
     return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
 
 
 def unpack(data: bytes) -> list[bytes]:
-    """Return the parts of bytes that `pack` made. Raises BadFrame for other bytes."""
+    """Return the parts that `pack` joined. Raises BadFrame for bytes that `pack` did not make."""
     parts, position = [], 0
     while position < len(data):
         if position + 4 > len(data):
@@ -48,8 +48,9 @@ def unpack(data: bytes) -> list[bytes]:
 
 
 def write_frame(pipe: int, data: bytes, deadline: float | None = None) -> None:
-    """Write a frame. Raises PipeClosed, and DeadlinePassed if the reader has not read it by `deadline`
-    (time.monotonic()).
+    """Write a frame. `deadline` is in seconds of time.monotonic(); None: no limit.
+
+    Raises PipeClosed, and DeadlinePassed if the pipe has not taken the whole frame by the deadline.
     """
     rest = memoryview(pack([data]))
     poll = select.poll()
@@ -63,10 +64,10 @@ def write_frame(pipe: int, data: bytes, deadline: float | None = None) -> None:
 
 
 def read_frame(pipe: int, deadline: float | None = None) -> bytes:
-    """Return the content of a frame.
+    """Read a frame and return its content. `deadline` is in seconds of time.monotonic(); None: no limit.
 
-    Raises PipeClosed, DeadlinePassed if it has not arrived completely by `deadline` (time.monotonic()), and BadFrame
-    for a frame of more than MAX_FRAME bytes.
+    Raises PipeClosed, DeadlinePassed if the frame has not arrived completely by the deadline, and BadFrame for a frame
+    of more than MAX_FRAME bytes.
     """
     (length,) = _LENGTH.unpack(_read(pipe, 4, deadline))
     if length > MAX_FRAME:

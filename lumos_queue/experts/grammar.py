@@ -1,7 +1,7 @@
-"""Finds the experts that may come next in a plan, from its prefix, the task's signature and the registry.
+"""Find the experts that may come next in a plan, from its prefix, the task's signature and the registry.
 
-Every choice leads to a plan. The check is exact: a shortest way from one kind to another needs no kind twice, so it
-never needs an expert twice, and a search over kinds with the unused experts finds it.
+Every choice can be completed to a plan. The check is exact: a shortest way between two kinds passes no kind twice, so
+it uses no expert twice, and a search over kinds with the unused experts finds it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lumos_queue.experts.plans import Signature
 
 
 class PlanPrefix(NamedTuple):
-    """The prefix of a plan, as far as it decides what may follow."""
+    """The facts about a plan's prefix that determine which experts may follow."""
 
     outputs: tuple[Kind, ...] = ()  #: of the closed branches
     longest: int = 0  #: number of experts of the longest closed branch
@@ -26,12 +26,11 @@ class PlanPrefix(NamedTuple):
 
 
 class PlanGrammar:
-    """The plans for one signature.
+    """The allowed plans for tasks of one signature.
 
-    With `goal_aware`, these are exactly the feasible plans (`infeasible_because`) of at most `max_modules` experts one
-    after another. Without it, three rules are those of OpenAGI's decoder: the first model of a branch, or of a
-    sequence, may take any kind; no branch is empty; the plan may end after any name of the tail.
-    `branches`: the required first branches.
+    With `goal_aware`, the feasible plans (`infeasible_because`) with at most `max_modules` experts one after another
+    are allowed. Otherwise three rules are as in OpenAGI's decoder: the first model of a branch or sequence may take any
+    kind, no branch is empty, and a plan may end after any name of the tail. Every plan begins with `branches`.
     """
 
     def __init__(
@@ -81,16 +80,16 @@ class PlanGrammar:
         return is_complete and (not self.goal_aware or prefix.kind == self.signature.output)
 
     def in_tail(self, prefix: PlanPrefix) -> bool:
-        """Return whether no branch is missing: the plan is a sequence, or all its branches are closed."""
+        """Return whether the prefix needs no further branch: all branches are closed, or the plan is a sequence."""
         return len(prefix.outputs) == self.branch_count
 
     def joins(self, outputs: Sequence[Kind]) -> list[Expert]:
-        """Return the experts that take the outputs of the branches."""
+        """Return the experts that can join branches with these kinds of outputs."""
         slots = [Slot(channel.name, kind) for channel, kind in zip(self.signature.inputs, outputs, strict=True)]
         return [join for join in self._joins if assign_slots(join, slots) is not None]
 
     def _input_kind(self, number: int) -> Kind | None:
-        """Return the input kind of the first model of a branch, or of the sequence; None: any kind."""
+        """Return the kind that the first model of branch `number`, or of the sequence, must take; None: any kind."""
         within = number < max(self.branch_count, 1)
         return self.signature.inputs[number].kind if self.goal_aware and within else None
 
@@ -126,7 +125,7 @@ class PlanGrammar:
         return False
 
     def _tail(self, outputs: tuple[Kind, ...]) -> float:
-        """Return the least number of experts of a tail that takes these outputs; inf if there is no tail."""
+        """Return the smallest number of experts in a tail that joins these outputs; inf if there is no such tail."""
         if outputs not in self._tails:
             lengths = (1 + self._to_goal(join.output, frozenset()) for join in self.joins(outputs))
             self._tails[outputs] = min(lengths, default=inf)
@@ -136,7 +135,7 @@ class PlanGrammar:
         return self._distances(kind, used_names).get(self.signature.output, inf) if self.goal_aware else 0
 
     def _distances(self, kind: Kind | None, used_names: frozenset[str]) -> dict[Kind, int]:
-        """Return the kinds that unused experts can make of a kind, each with the least number of experts."""
+        """Return the kinds that unused experts can make from `kind`, each with the smallest number of experts."""
         unused_experts = [expert for expert in self.steps if expert.name not in used_names]
         if kind is None:
             return {expert.output: 1 for expert in unused_experts}

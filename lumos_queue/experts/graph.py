@@ -1,4 +1,4 @@
-"""A feasible plan as a graph: the inputs of each expert, and the experts that can run at the same time."""
+"""Convert feasible plans to graphs and back. A graph shows each expert's inputs and which experts can run together."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ready_sets(plan: Plan, signature: Signature) -> list[list[PlanNode]]:
 
 
 def read_graph(nodes: Sequence[PlanNode], signature: Signature) -> Plan:
-    """Return the plan of these nodes, which are in the order of their runs. Raises ValueError if there is none."""
+    """Return the plan of these nodes, which are in the order of their runs. Raises ValueError if they form none."""
     branches: dict[str, list[str]] = {slot.name: [] for slot in signature.inputs}
     lane = {
         slot.name: slot.name for slot in signature.inputs
@@ -48,7 +48,7 @@ def read_graph(nodes: Sequence[PlanNode], signature: Signature) -> Plan:
 
 
 def _nodes(plan: Plan, signature: Signature) -> Iterator[tuple[int, PlanNode]]:
-    """Yield each node with its level, in the order of the plan's text."""
+    """Yield (level, node) for each expert, in the order of the plan's text. Nodes of a level are independent."""
     number = level = 0
     ends: list[str] = [slot.name for slot in signature.inputs]
     kinds = [slot.kind for slot in signature.inputs]
@@ -71,7 +71,7 @@ def _nodes(plan: Plan, signature: Signature) -> Iterator[tuple[int, PlanNode]]:
 
 
 def read_signature(inputs: Mapping[str, object]) -> Signature:
-    """Return the signature of a task from its inputs `channels` and `output`. Raises ValueError if they are wrong."""
+    """Return the signature of a task from its inputs `channels` and `output`. Raises ValueError for bad inputs."""
     channels = inputs.get("channels")
     if not isinstance(channels, list) or not channels:
         raise ValueError("the task has no channels")

@@ -1,8 +1,8 @@
-"""Runs experts, each in its own process, which starts at the first call and ends when other experts need its memory.
+"""Run experts, each in its own process, which starts at the first call and ends when other experts need its memory.
 
 A request is one sample. A sample gets a Problem if its process dies, hangs, takes too much memory or returns a wrong
-answer. The process is started again, and the other samples continue. Earlier samples may have caused any problem except
-a timeout: such a sample is tried once more in a new process first.
+answer. The process is started again, and the other samples continue. If the process had served other samples, they may
+have caused its end, so the sample is tried once more in a new process, except after a timeout.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Result = bytes | Problem
 
 
 class ExpertHost:
-    """The experts of one process. All event loops and threads can use it.
+    """Runs all experts for one process. All event loops and threads of the process may use it.
 
     `close` ends the processes of experts; the next call starts new processes.
     """
@@ -40,9 +40,9 @@ class ExpertHost:
         self._lines: dict[str, _Line] = {}
 
     async def run(self, facts: BackendFacts, inputs: Sequence[Sequence[bytes]]) -> list[Result]:
-        """Return a result for each sample. `inputs`: for each slot of the expert a list over the samples.
+        """Return a result for each sample. `inputs` has a list of samples for each slot of the expert.
 
-        A caller that is cancelled returns at once, while the current sample is finished.
+        If the caller is cancelled, this returns at once; the current sample is still finished.
         Raises ActionError of kind `expert` if the expert cannot be loaded.
         """
         samples = [list(sample) for sample in zip(*inputs, strict=True)]
@@ -55,14 +55,14 @@ class ExpertHost:
             raise
 
     async def close(self) -> None:
-        """End the processes and wait for their exit."""
+        """End the processes of all experts, and wait until they have exited."""
         with self._lock:
             lines, self._lines = self._lines, {}
         if self._owner == os.getpid():
             await asyncio.gather(*(asyncio.to_thread(line.close) for line in lines.values()))
 
     def _line_of(self, facts: BackendFacts) -> _Line:
-        """Return the expert's queue. After a fork, the child does not use the processes of its parent."""
+        """Return the expert's queue of calls. After a fork, the child makes new queues and processes."""
         assert facts.loading is not None, "oracles run where their inputs are known"
         if facts.loading.memory > self.memory:
             raise ActionError(
@@ -128,7 +128,7 @@ class _Line:
 def experts_of_this_process() -> ExpertHost:
     """Return the host that all callers in this process share, so that the memory limit holds for all of them.
 
-    Raises SpecError if the setting is not a number of bytes.
+    Raises SpecError if LUMOS_EXPERT_MEMORY is not a number of bytes.
     """
     text = os.environ.get(MEMORY_VARIABLE, str(DEFAULT_MEMORY))
     if not text.isdecimal() or int(text) < 64 * MIB:

@@ -1,7 +1,7 @@
-"""Limits the memory of all loaded experts: the sum of the memory limits of their processes stays below a cap.
+"""Limit the memory of all loaded experts: the sum of the memory limits of their processes is at most a cap.
 
-The kernel enforces the limit of each process. A caller that needs memory ends the idle process that was used least
-recently. If all processes are busy, the caller waits for its turn.
+The kernel enforces the limit of each process. A caller that needs memory ends idle processes, least recently used
+first. If busy processes fill the cap, the caller waits for its turn.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class LoadedProcess(Protocol):
 
 
 class MemoryBudget:
-    """The memory budget of all experts. Each expert calls it from its own thread."""
+    """The memory budget of all experts. The thread of each expert calls `acquire` and `release`."""
 
     def __init__(self, cap: int):
         self.cap = cap  #: bytes
@@ -40,13 +40,13 @@ class MemoryBudget:
             self._busy.add(process)
 
     def release(self, process: LoadedProcess) -> None:
-        """Mark a process as idle: it can be ended when others need its memory."""
+        """Mark a process as idle. An idle process is ended when another process needs its memory."""
         with self._condition:
             self._busy.discard(process)
             self._condition.notify_all()
 
     def forget(self, process: LoadedProcess) -> None:
-        """Remove a process that is closed."""
+        """Remove a process that has ended from the budget."""
         with self._condition:
             self._busy.discard(process)
             self._processes.pop(process, None)

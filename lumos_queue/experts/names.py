@@ -1,4 +1,4 @@
-"""Finds the expert that a text names, by names and aliases in any case, with or without hyphens.
+"""Find the expert that a text names, by names and aliases in any case, with or without hyphens.
 
 Of the aliases that begin first, the longest counts: 'Visual Question Answering' is not 'Question Answering'.
 """
@@ -25,9 +25,9 @@ def exact_name(text: str) -> str:
 
 
 def _normal(text: str) -> str:
-    """Return the text in lower case, with one space for spaces, line breaks, hyphens and underscores.
+    """Return the text in lower case; runs of spaces, line breaks, hyphens and underscores become one space.
 
-    Takes time in proportion to the text.
+    The time is proportional to the length of the text.
     """
     return _GAP.sub(" ", text.lower())
 
@@ -41,6 +41,6 @@ def _aliases() -> dict[str, str]:
 
 @lru_cache(1)
 def _pattern() -> re.Pattern[str]:
-    """Return a pattern of all aliases, the longest first: of several that begin at a position, it matches."""
+    """Return a pattern of all aliases, longest first, so that the longest alias at a position matches."""
     longest_first = sorted(_aliases(), key=len, reverse=True)
     return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(map(re.escape, longest_first))})(?![a-z0-9])")

@@ -1,7 +1,7 @@
-"""The originals of generated inputs, before augmentation. `oracle:` experts return them.
+"""Find the originals of generated inputs, before augmentation. `oracle:` experts return them.
 
-A benchmark that generates its data registers its originals here by its name. Actions know the benchmark's name from the
-task, so they do not import the benchmark.
+A benchmark that generates its data registers its originals here under its name. A task contains the name of its
+benchmark, so actions find the originals without importing the benchmark.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Originals(Protocol):
     """The originals of one benchmark."""
 
     def load(self, origin: Origin) -> bytes:
-        """Return the sample with the augmentations of the origin, whose `experts` are (): PNG or UTF-8.
+        """Return the sample with the origin's augmentations, as PNG or UTF-8. The origin's `experts` must be ().
 
         Raises LookupError or ValueError for an unknown sample.
         """
@@ -46,7 +46,7 @@ class Originals(Protocol):
     def answer(self, origin: Origin) -> bytes | None:
         """Return the reference output of the origin's experts, run one after the other on the clean sample.
 
-        None if there is no reference.
+        Return None if there is no reference.
         """
         ...
 
@@ -67,7 +67,7 @@ def read_origin(value: object) -> Origin | None:
 
 
 def origins_of_channel(sources: object, channel: str, samples: int) -> tuple[Origin | None, ...]:
-    """Return the origins of a channel's values, from the task's input `sources`; None for each unknown origin."""
+    """Return the origin of each value of a channel, from the task's input `sources`; None for an unknown origin."""
     for source in sources if isinstance(sources, list) else ():
         if isinstance(source, Mapping) and source.get("channel") == channel:
             numbers = sample_numbers if isinstance(sample_numbers := source.get("samples"), list) else []
@@ -81,10 +81,10 @@ def origins_of_channel(sources: object, channel: str, samples: int) -> tuple[Ori
 
 
 def follow(expert: Expert, origins: Sequence[Origin | None], originals: Originals) -> Origin | None:
-    """Return the origin of the output of an expert that works perfectly; None if there is no original for it.
+    """Return the origin of the output that a perfect expert has for these inputs; None if the output has no original.
 
-    An expert that undoes an augmentation leaves other augmentations as they are. The inputs of a head must be clean and
-    of the same sample.
+    An expert that undoes an augmentation keeps the other augmentations. The inputs of any other expert must have no
+    augmentations left and belong to the same sample.
     """
     first = origins[0]
     if first is None:

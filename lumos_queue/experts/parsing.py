@@ -1,11 +1,11 @@
-"""Reads a plan from a model's reply. Every reply can be read: steps that name no expert are kept, never guessed.
+"""Read a plan from a model's reply. Every reply can be read. Steps that name no expert are listed, not guessed.
 
 A reply in wire form, `(A,B,)(C,)J,D,`, is read as such. Any other reply is a list of steps. A step is the text after a
 mark such as `Step 2:`, `2.` or `-`. Without marks, each line is a step; a single line is split at commas, semicolons,
 arrows and brackets. Each step gives one expert, the first that it mentions. Steps of a task with several inputs are
 assigned to branches by rule (branches.py).
 
-Reading takes time in proportion to the reply.
+The time is proportional to the length of the reply.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FindName = Callable[[str], str]  #: text of a step → name of the expert; '': n
 
 @dataclass(frozen=True, slots=True)
 class ParsedPlan:
-    """The plan of a reply, with its problems."""
+    """The plan that a reply contains, and problems of the reply."""
 
     plan: Plan
     unresolved: tuple[str, ...] = ()  #: steps that name no expert
@@ -42,9 +42,9 @@ class ParsedPlan:
 
 
 def parse_plan(text: str, signature: Signature | None = None, find: FindName = find_name) -> ParsedPlan:
-    """Return the plan of a reply. Never raises. `find` returns the expert of a step.
+    """Return the plan of a reply. Never raises. `find` maps the text of a step to the name of its expert.
 
-    Without a signature, and for tasks of one input, a list of steps is a sequence.
+    A list of steps becomes a sequence, or branches if the signature has several inputs.
     """
     if (wire := _read_wire(text, find)) is not None:
         return wire
@@ -61,7 +61,7 @@ def parse_plan(text: str, signature: Signature | None = None, find: FindName = f
 
 
 def _read_wire(text: str, find: FindName) -> ParsedPlan | None:
-    """Return the plan of a reply in wire form, if one of its branches is empty or names an expert; else None."""
+    """Return the plan of a reply in wire form; None unless a branch of it is empty or names an expert."""
     if not _WIRE.fullmatch(text.strip()):
         return None
     wire_plan = read_wire(text)

@@ -1,4 +1,4 @@
-"""Constrains a planner's reply to plans for a task, piece by piece.
+"""Constrain a planner's reply to plans for a task, piece by piece.
 
 A name is a piece, and all the marks up to the next name or the end are another piece: `(Fill Mask,)()Question
 Answering,` is `(`, `Fill Mask`, `,)()`, `Question Answering`, `,`. Tokenizers read neighbouring marks as one token, and
@@ -26,7 +26,7 @@ NAME, MARK, NOTHING = "name", "mark", "nothing"
 
 
 class PlanState(NamedTuple):
-    """A position between two pieces."""
+    """The state of a reply between two pieces."""
 
     written: PlanPrefix
     expects: str  #: NAME, MARK (the marks between names) or NOTHING
@@ -34,9 +34,9 @@ class PlanState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlanConstraint:
-    """A commands.Constraint: the plans for tasks of one signature, in their wire form (plans.py).
+    """Allows only plans for tasks of one signature as replies, in their wire form (plans.py).
 
-    `goal_aware` is that of PlanGrammar.
+    This implements commands.Constraint. PlanGrammar explains `goal_aware`.
     """
 
     signature: Signature
@@ -53,11 +53,11 @@ class PlanConstraint:
 
     @classmethod
     def from_json(cls, value: object) -> PlanConstraint:
-        """Return the constraint that `as_json` wrote. Raises SpecError for anything else."""
+        """Return the constraint that `as_json` wrote. Raises SpecError for any other value."""
         return cls(**read_plan_constraint(value))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the constraint as JSON, with its experts: another process may know other experts."""
+        """Return the constraint as JSON. It contains the experts, because another process may know other experts."""
         return write_plan_constraint(
             self.signature, self.registry, self.goal_aware, self.max_modules, self.branches, self.until_branch
         )
@@ -77,7 +77,10 @@ class PlanConstraint:
         return PlanState(self._grammar.start(), MARK if self._grammar.branch_count else NAME)
 
     def pieces(self, state: Hashable, /) -> Mapping[str, PlanState]:
-        """Return the pieces that may come next. Each of them leads to an end. Raises TypeError for other objects."""
+        """Return the pieces that may come next, each with the state after it. Each piece can be completed to a reply.
+
+        Raises TypeError for an object that is not a PlanState.
+        """
         return _find_pieces(self._grammar, self.until_branch, _check_state(state))
 
     def may_end(self, state: Hashable, /) -> bool:
@@ -87,7 +90,7 @@ class PlanConstraint:
         return plan_state.expects == NOTHING
 
     def accepts(self, text: str, /) -> bool:
-        """Return whether a text is a plan. The check is exact: no repetition, and at most `max_modules` experts."""
+        """Return whether a text is an allowed reply. Unlike `regex`, this also checks repetition and `max_modules`."""
         queue = [(0, self.start())]
         while queue:
             position, state = queue.pop()
@@ -101,9 +104,9 @@ class PlanConstraint:
         return False
 
     def regex(self) -> str:
-        """Return a regular expression for the plans, which also matches longer plans and repeated experts.
+        """Return a regular expression for the replies. It also matches longer plans and repeated experts.
 
-        The types match as in the plans. Raises SpecError like `check`.
+        Types match in all plans that it matches. Raises the errors of `check`.
         """
         self.check()
         return write_regex(self._grammar, self.until_branch)
@@ -147,7 +150,7 @@ def _check_state(state: Hashable) -> PlanState:
 
 @lru_cache(1 << 14)
 def _find_pieces(grammar: PlanGrammar, until_branch: bool, state: PlanState) -> Mapping[str, PlanState]:
-    """Return the pieces of PlanConstraint.pieces. Callers must not change the mapping, which is cached."""
+    """Return the result of PlanConstraint.pieces. Callers must not change the mapping, because it is cached."""
     prefix = state.written
     if state.expects == NAME and not (until_branch and grammar.in_tail(prefix)):
         return {name: PlanState(after, MARK) for name, after in grammar.names(prefix).items()}
@@ -164,7 +167,7 @@ def _find_pieces(grammar: PlanGrammar, until_branch: bool, state: PlanState) -> 
 
 
 def _open_branch(grammar: PlanGrammar, until_branch: bool, marks: str, prefix: PlanPrefix) -> dict[str, PlanState]:
-    """Return the pieces that open a branch after these marks, and then end before a name, close it, or continue."""
+    """Return the pieces that open a branch after `marks`. They end before a name, or close the empty branch."""
     pieces = {}
     if grammar.names(prefix):
         pieces[f"{marks}("] = PlanState(prefix, NAME)
@@ -174,7 +177,7 @@ def _open_branch(grammar: PlanGrammar, until_branch: bool, marks: str, prefix: P
 
 
 def _continue_plan(grammar: PlanGrammar, until_branch: bool, marks: str, prefix: PlanPrefix) -> dict[str, PlanState]:
-    """Return the pieces that begin with these marks. The last of the marks closes a branch."""
+    """Return the pieces that begin with `marks`, whose last mark closes a branch."""
     if until_branch and len(prefix.outputs) > len(grammar.branches):
         return {marks: PlanState(prefix, NOTHING)}
     if grammar.in_tail(prefix):

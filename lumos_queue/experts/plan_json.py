@@ -1,4 +1,4 @@
-"""Constraints on plans as JSON: the task's signature, and the parts of experts that decide which plans are allowed."""
+"""Write and read constraints on plans as JSON: the signature, and the parts of experts that affect allowed plans."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _read_slots(value: object) -> tuple[Slot, ...]:
 
 
 def _read_expert(value: Any) -> Expert:
-    """Return an expert: that of the catalogue if it has the same slots and output, else a new one."""
+    """Return the catalogue's expert if it has the same name, slots and output, else a new expert."""
     name, slots, output = _check(value["name"], str), _read_slots(value["slots"]), Kind(value["output"])
     catalogue_expert = EXPERTS.get(name)
     return (

@@ -1,7 +1,7 @@
-"""A regular expression for the plans of a grammar. Types match, but experts may repeat, and plans may be longer.
+"""Write a regular expression for a grammar's plans. Types match, but experts may repeat, and plans may be longer.
 
-Each segment is an automaton whose states are the kinds. State elimination makes the expression (Brzozowski and
-McCluskey 1963).
+Each segment is an automaton whose states are the kinds. State elimination converts it to an expression
+(Brzozowski and McCluskey 1963).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Edges = dict[tuple[str, str], list[str]]
 
 
 def write_regex(grammar: PlanGrammar, until_branch: bool) -> str:
-    """Return the expression, in a syntax that all engines share: `(?:…)`, `|`, `*`, `?` and escaped marks.
+    """Return the expression in a syntax that all engines share: `(?:…)`, `|`, `*`, `?` and escaped marks.
 
-    With `until_branch`, it matches the required branches and one more, not whole plans. Raises ValueError if no plan is
-    feasible.
+    With `until_branch`, the expression matches the required branches and one further branch, not whole plans. Raises
+    ValueError if no plan is feasible.
     """
     if not grammar.branch_count:
         return _some(_sequence(grammar))
@@ -69,7 +69,7 @@ def _tail(grammar: PlanGrammar, outputs: tuple[Kind, ...]) -> str:
 
 
 def _group_by_output(experts: Iterable[Expert]) -> dict[Kind, list[str]]:
-    """Return the experts by output kind, as one alternative each."""
+    """Return one alternative, of all names, for each kind of output of these experts."""
     names: dict[Kind, list[str]] = defaultdict(list)
     for expert in experts:
         names[expert.output].append(_escape(expert.name))
@@ -77,7 +77,7 @@ def _group_by_output(experts: Iterable[Expert]) -> dict[Kind, list[str]]:
 
 
 def _ways(grammar: PlanGrammar, first: dict[Kind, list[str]], output: Kind | None) -> list[str]:
-    """Return the alternatives from the first expert to an output kind; None: to any kind in which a plan may end."""
+    """Return the alternatives from `first` to the kind `output`; None: to any kind in which a plan may end."""
     edges: Edges = {(_START, kind): alternatives for kind, alternatives in first.items()}
     for input_kind in Kind:
         experts = [expert for expert in grammar.steps if expert.slots[0].kind == input_kind]
@@ -89,7 +89,7 @@ def _ways(grammar: PlanGrammar, first: dict[Kind, list[str]], output: Kind | Non
 
 
 def _eliminate(edges: Edges, states: Iterable[str]) -> list[str]:
-    """Eliminate these states in this order, and return the alternatives from the start to the end."""
+    """Eliminate `states` in order, and return the alternatives of the edge from the start to the end."""
     for state in states:
         into = {source: alternatives for (source, to), alternatives in edges.items() if to == state != source}
         out = {to: alternatives for (source, to), alternatives in edges.items() if source == state != to}
@@ -102,7 +102,7 @@ def _eliminate(edges: Edges, states: Iterable[str]) -> list[str]:
 
 
 def _group(alternatives: list[str]) -> str:
-    """Return the alternatives as a part of a longer expression."""
+    """Return the alternatives as one expression, in a group where a longer expression needs it."""
     nonempty = [alternative for alternative in dict.fromkeys(alternatives) if alternative]
     if len(nonempty) < len(set(alternatives)):  # one of them is empty
         return f"(?:{'|'.join(nonempty)})?" if nonempty else ""

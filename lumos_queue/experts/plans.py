@@ -23,12 +23,12 @@ class Plan:
     tail: tuple[str, ...] = ()  #: with branches: the join and the names after it; without: the whole sequence
 
     def write(self) -> str:
-        """Return the wire form."""
+        """Return the plan in wire form, such as `(A,B,)(C,)J,D,`."""
         return "".join(f"({_write(branch)})" for branch in self.branches) + _write(self.tail)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names in the order of the wire form."""
+        """All names of experts, in the order of the wire form."""
         return (*(name for branch in self.branches for name in branch), *self.tail)
 
 
@@ -41,7 +41,7 @@ class Signature:
 
 
 def read_wire(text: str) -> Plan:
-    """Return the plan that `Plan.write` wrote. Names are not checked. Raises ValueError for other texts."""
+    """Return the plan of a text in wire form. Names are not checked. Raises ValueError for any other text."""
     text = text.strip()
     if not _WIRE.fullmatch(text):
         raise ValueError(f"not the wire form of a plan, such as '(A,B,)(C,)J,': '{text[:80]}'")

@@ -22,7 +22,7 @@ MEMORY = "memory"
 
 
 class SampleError(Exception):
-    """Raised by a model for a sample that it cannot process. It becomes a Problem of that kind."""
+    """Raised by a model for a sample that it cannot process. It becomes a Problem of the kind `kind`."""
 
     def __init__(self, kind: str, message: str):
         self.kind = kind

@@ -1,4 +1,4 @@
-"""Converts runs of experts: a run to an action of an episode, the runs of a plan to an annotation, and back."""
+"""Convert runs of experts: a run to an action of an episode, the runs of a plan to an annotation, and back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_node(action: Action) -> PlanNode:
 
 
 def annotate_runs(runs: Iterable[tuple[Action, str]], answer: str) -> Annotation:
-    """Return runs and their results as an annotation. Each run is a subgoal; the order is that of the runs."""
+    """Return an annotation with a subgoal for each (action, result) of `runs`, in the same order."""
     steps = [
         AnnotatedSubgoal(Subgoal(number, f"Subgoal {number}: {action.name}"), (action,), (result,))
         for number, (action, result) in enumerate(runs, start=1)

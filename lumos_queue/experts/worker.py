@@ -1,4 +1,4 @@
-"""The host's side of an expert's process: it starts the process, sends it one sample at a time, and ends it."""
+"""Control an expert's process from the host: start it, send it one sample at a time, and end it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _VARIABLES = {
 
 
 class ProcessStopped(Exception):
-    """Raised when the process has ended without an answer. `kind` is that of a Problem."""
+    """Raised when the process has ended without an answer. `kind` is the kind of the Problem that it becomes."""
 
     def __init__(self, kind: str, message: str):
         self.kind = kind
@@ -59,7 +59,7 @@ class ExpertProcess:
         return self._child and self._child.pid
 
     def ask(self, sample: list[bytes]) -> bytes | Problem:
-        """Return the answer for a sample, which has a value for each slot.
+        """Return the answer for a sample, which has a value for each slot; start the process first if necessary.
 
         Raises ProcessStopped, ActionError of kind `expert` if the model cannot be loaded, and InfrastructureError if
         the process cannot be started.
@@ -119,7 +119,7 @@ class ExpertProcess:
 
 
 def _read_answer(answer: bytes) -> bytes | Problem:
-    """Return the value or the problem of a frame. Raises BadFrame for other frames."""
+    """Return the value or the problem that a frame contains. Raises BadFrame for other frames."""
     if answer[:1] == VALUE:
         return answer[1:]
     if answer[:1] == PROBLEM:

@@ -1,1 +1,1 @@
-"""Backends of experts: rules, packages that contain weights, checkpoints from a local folder, oracles, servers."""
+"""Backends run experts: rules, packages with weights, checkpoints from a local folder, oracles, and servers."""

@@ -1,4 +1,4 @@
-"""The interface of a backend: facts for the submission of a job, and a model for the process that runs it."""
+"""The interface of a backend: facts, for the submission of a job, and a model, which its own process runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 class Fidelity(StrEnum):
-    """How far the results of a backend can be compared with the paper's."""
+    """How comparable the results of a backend are with the results in the paper."""
 
     REFERENCE = "reference"  #: the paper's checkpoint
     SUBSTITUTE = "substitute"  #: another real model or rule: its scores are not comparable
@@ -21,19 +21,19 @@ class Fidelity(StrEnum):
 
 
 class Model(Protocol):
-    """A model, which is loaded in its own process and processes one sample at a time."""
+    """A model that is loaded in its own process and processes one sample at a time."""
 
     def run(self, *inputs: bytes) -> bytes:
-        """Return the result for one sample, from a value for each slot: PNG or UTF-8.
+        """Return the result for one sample, as PNG or UTF-8. `inputs` has one value for each slot of the expert.
 
-        Inputs may have any image format. Raises SampleError for a sample that it cannot process.
+        Inputs may have any image format. Raises SampleError for a sample that the model cannot process.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """How a process loads its model. It is neither part of the digest nor of records."""
+    """How a process loads its model. Neither the backend's digest nor stored records contain these settings."""
 
     model: str  #: `package.module:Class`
     options: Mapping[str, str] = field(default_factory=dict)  #: arguments of the class
@@ -44,7 +44,7 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class BackendFacts:
-    """The backend of one expert. `digest` changes whenever its answers may change."""
+    """Facts about the backend of one expert. `digest` changes whenever the expert's answers may change."""
 
     expert: str
     url: str

@@ -1,4 +1,4 @@
-"""`hf:ID_OR_PATH`: checkpoints of the paper or of the same kind, which transformers runs from a local folder."""
+"""Find experts of `hf:ID_OR_PATH`: the paper's or similar checkpoints, which transformers runs from a local folder."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def find(expert: str, url: str) -> BackendFacts:
     """Return the facts of a checkpoint for an expert. Raises SpecError ('not run: needs …') if it cannot run."""
     name = url.removeprefix("hf:")
     if not name:
-        raise SpecError(f"not run: needs weights: the paper names none for {expert}; name some: hf:ID_OR_PATH.")
+        raise SpecError(f"not run: needs weights: the paper names none for {expert}; name them with hf:ID_OR_PATH.")
     if expert not in MODELS:
         raise SpecError(f"not run: needs code of {name[:80]}, which transformers does not have; choose own:.")
     draws = MODELS[expert].startswith(_DIFFUSION)

@@ -9,7 +9,7 @@ from lumos_queue.errors import SpecError
 
 
 def need_modules(modules: Sequence[str], remedy: str) -> None:
-    """Raises SpecError if a module is not installed. Nothing is imported."""
+    """Raises SpecError, which ends with `remedy`, if a module is not installed. Nothing is imported."""
     missing_modules = [name for name in modules if util.find_spec(name) is None]
     if missing_modules:
         raise SpecError(f"not run: needs {', '.join(missing_modules)}: {remedy}")

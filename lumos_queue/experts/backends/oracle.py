@@ -1,6 +1,6 @@
-"""`oracle:`: experts that know the answer. They measure planning alone; their results are not scores of models.
+"""Run experts of `oracle:`, which know the answer. They measure only planning; their scores are not a model's.
 
-An expert that undoes an augmentation returns the sample without it, from the clean original, in any order. A head
+An expert that undoes an augmentation starts from the clean original, so the order of such experts is free. A head
 returns the reference if no augmentation is left, else a fixed wrong output. So a plan recovers the reference exactly if
 it undoes all augmentations and then runs the right heads.
 
@@ -43,7 +43,7 @@ def oracle_facts(expert: Expert) -> BackendFacts:
 def run_oracle(
     expert: Expert, inputs: Sequence[Sequence[bytes]], origins: Sequence[Sequence[Origin | None]], originals: Originals
 ) -> list[bytes | Problem]:
-    """Return a result for each sample. `inputs` and `origins`: for each slot of the expert a list over the samples."""
+    """Return a result for each sample. `inputs` and `origins` have a list of samples for each slot of the expert."""
     return [
         _run(
             expert,

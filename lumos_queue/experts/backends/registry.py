@@ -1,4 +1,4 @@
-"""Resolves the URL of a backend to its facts, when a job is submitted and again when it runs."""
+"""Resolve the URL of a backend to its facts, when a job is submitted and again when the job runs."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def resolve(expert: str, url: str) -> BackendFacts:
 
 @lru_cache(maxsize=256)
 def _find_here(scheme: str, expert: str, url: str) -> BackendFacts:
-    """Return the facts, cached in this process because weights are hashed for them."""
+    """Return the facts. They are cached in this process, because their digest hashes the weights."""
     return _SCHEMES[scheme](expert, url)

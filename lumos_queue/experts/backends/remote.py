@@ -1,4 +1,4 @@
-"""`http://HOST:PORT`: experts that another machine serves, for example a machine with a GPU (remote_server.py)."""
+"""Find experts of `http://HOST:PORT`, which another machine serves, such as a machine with a GPU."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _lock = threading.Lock()
 
 
 def find(expert: str, url: str) -> BackendFacts:
-    """Return the facts of an expert of a server.
+    """Return the facts of an expert that a server provides.
 
-    Raises SpecError for a wrong address, for a server that does not answer, and ('not run: needs …') if it does not
-    serve the expert.
+    Raises SpecError for an invalid address, for a server that does not answer, and ('not run: needs …') if the server
+    does not serve the expert.
     """
     base = check_url(url)
     with _lock:
@@ -39,7 +39,7 @@ def find(expert: str, url: str) -> BackendFacts:
 
 
 def _ask(url: str) -> Mapping[str, Any] | SpecError:
-    """Request a description in a separate thread, because this thread may run an event loop."""
+    """Return a server's description, or the error. A separate thread requests it: this thread may run an event loop."""
     with ThreadPoolExecutor(1) as thread:
         try:
             return thread.submit(lambda: asyncio.run(describe_server(url, read_settings()))).result()

@@ -5,7 +5,7 @@
                    ->  {"value": base64}  or  {"problem": {"kind", "message"}}
 
 A request is one sample. A server refuses a request with a digest that its expert does not have (409), so that no job
-mixes versions. A control (endpoints/client.py) is {"control": true}; its answer is {"value": ""}.
+mixes versions. The control request of endpoints/client.py is {"control": true}; its answer is {"value": ""}.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _MAX_DESCRIPTION = 200  #: characters of each text by which a server describes i
 
 
 class RemoteExperts:
-    """The servers that one event loop uses. A failed request is retried; after that its job waits (EndpointDown)."""
+    """Calls servers of experts in one event loop. Failed requests are retried; then EndpointDown makes the job wait."""
 
     def __init__(self, settings: EndpointSettings, first_backoff: float = 0.5):
         self._settings, self._first_backoff = settings, first_backoff
         self._clients: dict[str, Client] = {}
 
     async def run(self, facts: BackendFacts, inputs: Sequence[Sequence[bytes]]) -> list[bytes | Problem]:
-        """Return a result for each sample. `inputs`: for each slot of the expert a list over the samples.
+        """Return a result for each sample. `inputs` has a list of samples for each slot of the expert.
 
-        Raises the same errors as Client.post.
+        Raises the errors of Client.post.
         """
         client = self._client_of(facts.url)
         return await asyncio.gather(
@@ -94,7 +94,7 @@ def _read_result(reply: Mapping[str, Any], _headers: Mapping[str, str]) -> bytes
 async def describe_server(url: str, settings: EndpointSettings) -> Mapping[str, Any]:
     """Return a server's descriptions of its experts by name, unchecked.
 
-    Raises SpecError if it serves no experts, and InfrastructureError if it does not answer.
+    Raises SpecError if the server serves no experts, and InfrastructureError if it does not answer.
     """
     server = Http(url, settings)
     try:
@@ -108,7 +108,7 @@ async def describe_server(url: str, settings: EndpointSettings) -> Mapping[str, 
 
 
 def check_url(url: str) -> str:
-    """Return the address without its last slash. Raises SpecError; its message contains no credentials."""
+    """Return the address without its last slash. Raises SpecError, without credentials in it, for another address."""
     try:
         fits = url.isprintable() and " " not in url and not set("?#@,\\") & set(url)
         origin = Origin.of(url) if fits else None
@@ -116,13 +116,13 @@ def check_url(url: str) -> str:
         origin = None
     if origin is None:
         raise SpecError(
-            f"The address of experts cannot be read: expected {FORM}; a key belongs into the file of LUMOS_API_KEYS."
+            f"The address of experts cannot be read: expected {FORM}; write a key into the file of LUMOS_API_KEYS."
         )
     return url.rstrip("/")
 
 
 def read_facts(expert: Expert, url: str, descriptions: Mapping[str, Any]) -> BackendFacts:
-    """Return the facts of an expert from its server's descriptions. Raises SpecError: 'not run: needs …'."""
+    """Return an expert's facts from its server's descriptions. Raises SpecError if it is missing or has no digest."""
     description = descriptions.get(expert.name)
     if not isinstance(description, dict):
         raise SpecError(f"not run: needs {expert.name}, which {url} does not serve.")
@@ -131,6 +131,6 @@ def read_facts(expert: Expert, url: str, descriptions: Mapping[str, Any]) -> Bac
         for name in ("digest", "licence", "fidelity", "note")
     }
     if len(texts["digest"]) != 64 or not set(texts["digest"]) <= set("0123456789abcdef"):
-        raise SpecError(f"{url} serves {expert.name} without a digest: it is no server of this program.")
+        raise SpecError(f"{url} serves {expert.name} without a digest: expected a server of `lumos serve experts`.")
     fidelity = Fidelity.REFERENCE if texts["fidelity"] == Fidelity.REFERENCE else Fidelity.SUBSTITUTE
     return BackendFacts(expert.name, url, texts["digest"], texts["licence"], fidelity, expert.output, texts["note"])

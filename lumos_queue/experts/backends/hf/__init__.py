@@ -1,1 +1,1 @@
-"""Models of transformers, in the process of an expert."""
+"""Models of transformers and diffusers that run in the process of an expert."""

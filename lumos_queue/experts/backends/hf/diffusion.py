@@ -1,4 +1,4 @@
-"""Experts by diffusers that draw: Stable Diffusion, and InstructPix2Pix, which edits an image by an instruction."""
+"""Experts that draw with diffusers: Stable Diffusion, and InstructPix2Pix, which edits an image by an instruction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Diffusion:
         self.made.set_progress_bar_config(disable=True)
 
     def draw(self, text: str, **options: Any) -> bytes:
-        """Return the image of a text. The text is the seed of the noise, so equal runs give the same image."""
+        """Return an image of the text, as PNG. The text determines the noise, so equal calls give the same image."""
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
         image = self.made(text, generator=torch.Generator().manual_seed(seed), **options).images[0]
         return write_picture(image)

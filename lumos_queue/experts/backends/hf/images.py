@@ -1,4 +1,4 @@
-"""Experts by transformers that take images."""
+"""Experts that process images with transformers."""
 
 from __future__ import annotations
 

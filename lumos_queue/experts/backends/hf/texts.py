@@ -1,4 +1,4 @@
-"""Experts by transformers that take texts. Special tokens are skipped as tokens, never removed as characters."""
+"""Experts that process texts with transformers. Special tokens are skipped by id, not by their characters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ClassifyText(_Text):
     auto = AutoModelForSequenceClassification
 
     def run(self, *inputs: bytes) -> bytes:
-        """Return the label in lower case, like references."""
+        """Return the label in lower case, because references are in lower case."""
         with torch.inference_mode():
             scores = self.model(**self.encode(read_text(inputs[0]))).logits
         return str(self.model.config.id2label[int(scores.argmax())]).lower().encode()
@@ -92,7 +92,7 @@ class AnswerFromText(_Text):
     auto = AutoModelForQuestionAnswering
 
     def run(self, *inputs: bytes) -> bytes:
-        """Return the likeliest span of the document, over overlapping windows. Its start is never after its end."""
+        """Return the likeliest span of the document, which is read in overlapping windows."""
         document, question = read_text(inputs[0]), read_text(inputs[1])
         limit = min(_WINDOW, getattr(self.model.config, "max_position_embeddings", _WINDOW))
         encoding = self.tokenizer(

@@ -55,7 +55,7 @@ RULES: Mapping[str, OwnRule] = MappingProxyType(
 
 
 def find(expert: str, url: str) -> BackendFacts:
-    """Return the facts of the network in the folder after `own:`, or else of the rule. The note names which.
+    """Return the facts of the expert's network in the folder after `own:`, or else of its rule; the note names it.
 
     Raises SpecError for a folder that cannot be used.
     """
@@ -76,7 +76,7 @@ def find(expert: str, url: str) -> BackendFacts:
 
 @cache
 def _digest_of_code() -> str:
-    """Return the digest of the rules, of the data that they use, and of the libraries that compute."""
+    """Return the digest of the rules' code, the data that they use, and the versions of numpy and Pillow."""
     parts = [f"{name} {metadata.version(name)}" for name in ("numpy", "pillow")]
     for name in _CODE:
         for path in sorted(_PACKAGE.glob(name)):

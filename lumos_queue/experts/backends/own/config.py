@@ -1,4 +1,4 @@
-"""The folder that `lumos train experts` writes for each expert: weights and their description."""
+"""Read the folder that `lumos train experts` writes for each expert: weights and their description."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MODELS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ExpertConfig:
-    """The content of config.json. Only `training` is not needed to run the network."""
+    """The content of config.json. `training` describes the training; running the network does not need it."""
 
     expert: str
     shape: Mapping[str, Any]  #: arguments of the network
@@ -69,7 +69,7 @@ def read_config(path: Path, expert: str) -> ExpertConfig:
         fields = read_json(read_regular(path, path.parent))
         if fields["format"] != FORMAT:
             raise SpecError(
-                f"'{path}' has format {str(fields['format'])[:20]}: this version reads {FORMAT}. Train anew."
+                f"'{path}' has format {str(fields['format'])[:20]}: this version reads {FORMAT}. Train it again."
             )
         config = ExpertConfig(
             str(fields["expert"]),
@@ -79,7 +79,7 @@ def read_config(path: Path, expert: str) -> ExpertConfig:
             str(fields["licence"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
-        raise SpecError(f"'{path}' cannot be read: expected what `lumos train experts` wrote.") from None
+        raise SpecError(f"'{path}' cannot be read: expected a file that `lumos train experts` wrote.") from None
     if config.expert != expert:
         raise SpecError(f"'{path}' is of {config.expert[:80]}, not of {expert}.")
     return config

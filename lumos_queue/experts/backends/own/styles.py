@@ -1,4 +1,4 @@
-"""Style transfer by name: a filter for each style, for any picture, without a model."""
+"""Change the style of any picture with a filter for each named style, without a model."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _BLOCKS = 24  #: squares to a side, of pixel art
 
 
 class ChangeStyle:
-    """Changes a picture to the style that a text names: `sepia`, `as a pencil sketch`.
+    """Changes a picture to the style that a text names, such as `sepia` or `as a pencil sketch`.
 
-    Raises SampleError if the text names no style, or two.
+    Raises SampleError unless the text names exactly one style.
     """
 
     def run(self, *inputs: bytes) -> bytes:
@@ -30,13 +30,13 @@ class ChangeStyle:
 
 
 def tone_sepia(image: Image.Image) -> Image.Image:
-    """Return the image in brown tones, by the common matrix."""
+    """Return the image in brown tones, by the usual sepia matrix."""
     pixels = np.asarray(image, np.float32) @ _SEPIA.T
     return Image.fromarray(pixels.clip(0, 255).round().astype(np.uint8))
 
 
 def sketch(image: Image.Image) -> Image.Image:
-    """Return lines where lightness changes: the picture divided by its blurred copy (a colour dodge)."""
+    """Return a pencil sketch: dark lines where lightness changes (the picture divided by its blurred copy)."""
     light = ImageOps.grayscale(image)
     blurred_light = light.filter(ImageFilter.GaussianBlur(max(1.0, min(image.size) / 32)))
     ratio = np.asarray(light, np.float32) / np.maximum(np.asarray(blurred_light, np.float32), 1.0)

@@ -1,4 +1,4 @@
-"""`own:PATH`: the networks of a folder that `lumos train experts` wrote."""
+"""Find experts of `own:PATH`: networks in a folder that `lumos train experts` wrote."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _digest_of_network(folder: Path, config: ExpertConfig) -> str:
 
 
 def _check_header(path: Path) -> None:
-    """Raises SpecError for a file that is truncated or no safetensors. The numbers are not read."""
+    """Raises SpecError for a file that is truncated or not in the safetensors format. The weights are not read."""
     from safetensors import SafetensorError, safe_open
 
     try:

@@ -85,7 +85,7 @@ PACKAGES: Mapping[str, Package] = MappingProxyType(
 
 
 def find(expert: str, url: str) -> BackendFacts:
-    """Return the facts of an expert of a package.
+    """Return the facts of an expert that a package provides.
 
     Raises SpecError if the package is unknown, does not have the expert, or is not installed.
     """

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 on ImageNet-1K. Its weights are a .pth, from which only tensors are read (`weights_only`)."""
+"""Classify images with EfficientNet-Lite0. Only tensors are read from its .pth file (`weights_only`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Denoising by OpenCV."""
+"""Remove noise from images with OpenCV."""
 
 from __future__ import annotations
 

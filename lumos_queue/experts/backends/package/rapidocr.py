@@ -1,4 +1,4 @@
-"""Reads the writing in a picture. It answers only questions about writing."""
+"""Answer questions about the text in a picture. Every answer is a text from the picture."""
 
 from __future__ import annotations
 

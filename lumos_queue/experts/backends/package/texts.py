@@ -1,4 +1,4 @@
-"""Sentiment, summary and masks by packages. Each package is imported at its use: a process runs one of them."""
+"""Experts for sentiment, summaries and masks by packages. Each package is imported only by the expert that uses it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TextRank:
 
 
 class FillByBigrams:
-    """Fills a mask with the word whose two bigrams have the largest product of counts, in texts of the web."""
+    """Fills a mask with the word whose bigrams with both neighbours have the largest product of counts in web texts."""
 
     def __init__(self) -> None:
         import wordsegment  # pyright: ignore[reportMissingImports]

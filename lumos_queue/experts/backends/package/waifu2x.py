@@ -1,7 +1,7 @@
-"""waifu2x's networks for photographs, run by ncnn on the processor.
+"""Run waifu2x's network for photographs with ncnn on the CPU.
 
-The networks double the size; the output is halved to the size of the input. They remove 7 pixels at each side, so
-pictures are padded by as many.
+The network doubles the size; the output is halved to the size of the input. The network removes 7 pixels at each
+side, so pictures are padded by 7 pixels first.
 """
 
 from __future__ import annotations
