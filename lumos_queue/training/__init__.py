@@ -1,1 +1,1 @@
-"""Fitting small planners and grounders: conversations in, a `transformers` folder out."""
+"""Fit small planners and grounders: read conversations and write a `transformers` folder."""

@@ -18,8 +18,8 @@ INDEX = "model.safetensors.index.json"
 def check_base(folder: Path) -> None:
     """Check that the folder holds a complete language model in safetensors and its tokenizer.
 
-    The model is causal or an encoder-decoder (T5). The names and shapes of the tensors are compared with those of the
-    architecture; the values are not read. Raises SpecError when the check fails.
+    The model is causal or an encoder-decoder (T5). The names and shapes of the tensors are compared with the
+    tensors of the architecture; the values are not read. Raises SpecError when the check fails.
     """
     config = _read_config(folder)
     check_entries(folder)
@@ -48,12 +48,12 @@ def _read_config(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise SpecError(f"'{folder}' is not a model folder: config.json cannot be read ({error}).") from None
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
-        raise SpecError(f"'{folder / 'config.json'}' has no model_type: expected that of a causal language model.")
+        raise SpecError(f"'{folder / 'config.json'}' has no model_type: expected the type of a causal language model.")
     return config
 
 
 def _read_shapes(folder: Path) -> dict[str, list[int]]:
-    """Return the shape of every tensor by name. Raises SpecError for missing, truncated or other files."""
+    """Return the shape of every tensor by name. Raises SpecError for missing or damaged safetensors files."""
     from safetensors import SafetensorError, safe_open
 
     files = sorted(folder.glob("*.safetensors"))
@@ -78,7 +78,7 @@ def _read_shapes(folder: Path) -> dict[str, list[int]]:
 
 
 def _compute_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int]]:
-    """Return the shape of every tensor of a model with this configuration; the model is built without storage."""
+    """Return the shape of every tensor of a model with this configuration, by name. No memory is used for weights."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
@@ -93,7 +93,7 @@ def _compute_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int]
 
 
 def _is_derived(name: str, config: dict[str, Any]) -> bool:
-    """Whether a tensor need not be stored: a head that shares the embeddings, or a buffer."""
+    """Return whether a folder may lack the tensor, because it is a head that shares the embeddings, or a buffer."""
     if name in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"):  # T5 stores them as `shared`
         return True
     return (name == "lm_head.weight" and config.get("tie_word_embeddings", False)) or name.endswith("inv_freq")

@@ -1,7 +1,7 @@
-"""Find the fixed phrases of texts that were written from templates, by how often they occur.
+"""Find fixed phrases, which occur often, in texts that were written from templates.
 
-A document has the phrase `: string): A function of the tool '` once for each function. As one token the phrase costs a
-small model one position instead of ten, and the different parts of the documents are close together.
+A document has the phrase `: string): A function of the tool '` once for each function. As one token the phrase takes
+one position of a small model instead of ten, so the parts that differ between functions are closer together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FIRST = 0xF0000  #: of a private plane of Unicode: a character for each piece
 
 
 def find_phrases(texts: Callable[[], Iterable[str]], fixed_phrases: Sequence[str]) -> list[str]:
-    """Return the phrases of two or more pieces that occur at least `SHARE` times for each of some 2,000 texts.
+    """Return the phrases of two or more pieces that occur at least SHARE times per text, in about 2,000 of the texts.
 
     Pieces are words, marks and spaces; they are joined as byte-pair encoding joins characters (Sennrich et al., 2016).
     No phrase contains a digit or a part of one of the `fixed_phrases`.

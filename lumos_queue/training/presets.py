@@ -1,4 +1,4 @@
-"""Presets of a fit, by name. Options of the command line replace their values."""
+"""Presets of a fit, by name. Options of the command line override the values of a preset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts of one window for the report of a training job, and the reason to pause the job after it."""
+"""Return the facts of one window for the report of a training job, and a reason to pause the job after the window."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def window_report(fit: str, window: FitWindow) -> dict[str, Any]:
 
 
 def pause_reason(window: FitWindow) -> str:
-    """Return why the job should pause after this window; '' when it should not."""
+    """Return why the job should pause after this window; '' if it should continue."""
     now, best = window.dev_loss, window.best_dev_loss
     if now is None or best is None or now <= RELAPSE_FACTOR * best or now <= best + RELAPSE_NATS:
         return ""

@@ -1,4 +1,4 @@
-"""Presets of learning from feedback, by name: those of OpenAGI's three planners are in its paper.
+"""Presets of learning from feedback, by name. OpenAGI's paper has the presets of its three planners.
 
 See arXiv:2304.04370, table A.5.
 """
@@ -13,7 +13,7 @@ from lumos_queue.training.recipes.rltf import RltfSpec
 
 @dataclass(frozen=True, slots=True)
 class RltfPreset:
-    """The settings of a fit, and the number of beams and candidates of its rollouts."""
+    """The settings of a fit, and the number of beams of its rollouts, which is also their number of candidates."""
 
     spec: RltfSpec
     beams: int = 5

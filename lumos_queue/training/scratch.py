@@ -22,7 +22,7 @@ TOOL_AGENT_PHRASES = (*(f"{SYSTEM}{head}" for head in HEADS), FINISH.describe())
 
 
 def phrases(*domains: str) -> tuple[str, ...]:
-    """Return the fixed texts in every conversation of the domains."""
+    """Return the fixed texts that occur in every conversation of these domains."""
     return (
         USER,
         "\n" + ASSISTANT,
@@ -39,14 +39,14 @@ def phrases(*domains: str) -> tuple[str, ...]:
 
 
 def symbols(formulation: str) -> tuple[str, ...]:
-    """Return the symbols of a formulation's replies, also those that the texts lack: names of experts and marks."""
+    """Return all symbols of a formulation's replies: names of experts and marks, also if no text contains them."""
     generator = FORMULATIONS.find(formulation)
     experts = generator is not None and generator.experts
     return (*PLANNABLE, "(", ")", ",") if experts else ()
 
 
 def has_templates(formulation: str) -> bool:
-    """Whether the prompts of the formulation are filled-in templates, such as the documents of functions."""
+    """Return whether the prompts of the formulation are filled-in templates, such as the documents of functions."""
     generator = FORMULATIONS.find(formulation)
     return generator is not None and generator.functions
 

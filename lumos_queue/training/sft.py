@@ -1,4 +1,4 @@
-"""The work of the recipe `sft`: the conversations that the model can learn, the fit, and the model at the end."""
+"""The work of the recipe `sft`: encode the conversations, fit the model, and export it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOKENIZER, ENCODED, FIT, EXPORT = "tokenizer", "encoded", "fit", "export"
 
 
 def run_item(recipe: Sft, window: Window) -> WindowResult:
-    """Carry out one item of the job (recipes/registry.py)."""
+    """Carry out one item of the job, and return its result; `recipes/registry.py` calls this."""
     if window["do"] == "prepare":
         return WindowResult({"counts": prepare(recipe)})
     if window["do"] == "fit":
@@ -37,7 +37,7 @@ def run_item(recipe: Sft, window: Window) -> WindowResult:
 
 
 def prepare(recipe: Sft) -> dict[str, int]:
-    """Write the tokenizer and the encoded conversations; return counts of those used, cut off and left out.
+    """Write the tokenizer and the encoded conversations; return counts of conversations used, cut off and left out.
 
     Raises SpecError when builds, model or folder do not match the request, or when there is nothing to learn.
     """
@@ -63,7 +63,7 @@ def prepare(recipe: Sft) -> dict[str, int]:
 
 
 def fit(recipe: Sft, start: int, stop: int) -> WindowResult:
-    """Do one window of the fit. Its report has the loss of the development conversations, if there are any."""
+    """Do one window of the fit. Its report has the loss on development conversations if the builds have some."""
     spec = spec_of(recipe)
     steps = spec.steps_of(_count_prepared_rows(Path(spec.data)))
     if start >= steps:
@@ -88,7 +88,7 @@ def export(recipe: Sft) -> WindowResult:
 
 
 def spec_of(recipe: Sft) -> FitSpec:
-    """Return the fit with the folders of this machine."""
+    """Return the specification of the fit, with the paths of folders on this machine."""
     folder = from_launch(recipe.folder)
     return replace(
         recipe.fit,
@@ -103,7 +103,7 @@ def _count_prepared_rows(folder: Path) -> int:
 
 
 def _conversations(recipe: Sft, part: str) -> Iterator[tuple[str, Conversation]]:
-    """Yield (file, conversation) for one part of every build. Raises SpecError that names file and row."""
+    """Yield (file, conversation) for one part of every build. Raises SpecError, with file and row, for a bad row."""
     for build in map(from_launch, recipe.data):
         if part != "." and not (build / part).is_dir():
             continue

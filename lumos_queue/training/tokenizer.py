@@ -1,7 +1,7 @@
-"""A byte-level BPE tokenizer that reads each fixed phrase of the LUMOS dialogue as one token.
+"""Train a byte-level BPE tokenizer that reads each fixed phrase of the LUMOS dialogue as one token.
 
-`encode` splits a prompt exactly at the phrases, and `decode` returns the same bytes. So a long instruction head costs a
-small model one position instead of a hundred.
+`encode` splits a prompt exactly at the phrases, and `decode` returns the same bytes. So a long instruction takes one
+position of a small model instead of a hundred.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def train_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Learn `size` tokens from the texts; each of `phrases` becomes one further token.
 
-    `copies`: whether numbers are only copied. Then a token has up to three digits. Where models calculate, it has one.
+    `copies`: whether the model only copies numbers. If so, a token has up to three digits; if it calculates, one digit.
 
     The tokenizer puts `<s>` in front once; `</s>` in a text is the end-of-sequence token; padding is on the right.
     """
@@ -66,7 +66,7 @@ def train_tokenizer(
 
 
 def _split_at(texts: Iterable[str], phrases: list[str]) -> Iterator[str]:
-    """Split the texts at the phrases, so that no merge is learnt for a text that is already a token."""
+    """Yield the texts between the phrases, so that no merge is learnt inside a phrase, which is already a token."""
     separator = "\x00"
     longest_first = sorted(phrases, key=len, reverse=True)
     for text in texts:

@@ -1,1 +1,1 @@
-"""The engine of all fits of language models: `transformers.Trainer`, split into windows of optimizer steps."""
+"""Run all fits of language models with `transformers.Trainer`, in windows of optimizer steps."""

@@ -1,4 +1,4 @@
-"""Checkpoints of a fit. A checkpoint is used only if it is complete and unchanged."""
+"""Write and read checkpoints of a fit. A checkpoint is used only if it is complete and unchanged."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def checkpoint_of(folder: Path, step: int) -> Path:
 
 
 def seal_checkpoint(folder: Path, target: Path, facts: dict[str, Any]) -> None:
-    """Seal a folder that is complete, and rename it to `target` once all of it is on the disk.
+    """Write the seal of a complete folder, and rename the folder to `target` when all of it is on the disk.
 
-    An existing `target` is replaced. `facts` are JSON and go into the seal. If the process is killed meanwhile,
-    `target` is missing or complete.
+    An existing `target` is replaced. The seal contains digests and `facts`, which are JSON. If the process is killed
+    during the call, `target` is missing or complete.
     """
     files = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
     (folder / SEAL).write_text(json.dumps(facts | {"files": files}) + "\n")
@@ -52,9 +52,9 @@ def read_seal(checkpoint: Path) -> dict[str, Any]:
 
 
 def newest_usable(folder: Path, spec: str, at_most: int) -> tuple[Path | None, list[str]]:
-    """Return the newest complete checkpoint of the fit `spec` up to the step `at_most`, and the problems of newer ones.
+    """Return the newest undamaged checkpoint of a fit up to the step `at_most`, and the problems of newer ones.
 
-    The checkpoint is None when there is none.
+    `spec` is the digest of the fit. The checkpoint is None if there is none.
     """
     problems = []
     for path in sorted(folder.glob("step-*"), reverse=True):
@@ -71,7 +71,7 @@ def newest_usable(folder: Path, spec: str, at_most: int) -> tuple[Path | None, l
 
 
 def remove_old(folder: Path) -> None:
-    """Remove all checkpoints but the newest `KEPT`, and all incomplete folders."""
+    """Remove all checkpoints except the newest KEPT, and all incomplete folders."""
     for old in [*sorted(folder.glob("step-*"))[:-KEPT], *folder.glob("checkpoint-*")]:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -82,7 +82,7 @@ def _sha256(path: Path) -> str:
 
 
 def flush(path: Path) -> None:
-    """Wait until a file or folder is on the disk."""
+    """Wait until the content of a file or folder is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

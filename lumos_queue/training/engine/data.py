@@ -1,4 +1,4 @@
-"""Encoded conversations on disk. Each window reads them instead of tokenising all conversations again."""
+"""Store encoded conversations on disk, so that no window has to tokenise all conversations again."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def write_examples(examples: Iterable[Example], path: Path) -> int:
 
 
 class EncodedConversations(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
-    """The examples of a file, each as `input_ids` and `labels` of the same length."""
+    """The examples of a file. An example has `input_ids` and `labels`, of the same length."""
 
     def __init__(self, path: Path):
-        """Load the file. Raises SpecError when it does not hold examples."""
+        """Load the examples. Raises SpecError when the file is not one that `write_examples` wrote."""
         try:
             tensors = load_file(path)
             self._ids, self._learnt, self.lengths = tensors["ids"], tensors["learnt"], tensors["lengths"].tolist()
@@ -60,7 +60,7 @@ class EncodedConversations(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
 def pad_right(rows: Sequence[dict[str, torch.Tensor]], pad: int) -> dict[str, torch.Tensor]:
     """Return `input_ids` and `labels` of shape (rows, longest), and `lengths` of shape (rows,).
 
-    The padding is on the right, where causal attention never sees it: no attention mask is needed.
+    The padding is on the right, where causal attention ignores it, so no attention mask is needed.
     """
     fill: dict[str, Any] = {"input_ids": pad, "labels": IGNORED}
     tensors = {

@@ -1,4 +1,4 @@
-"""The loss on the development conversations, which is cheap enough to compute after every window."""
+"""Compute the loss on development conversations. This is cheap enough for every window."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_CONVERSATIONS = 200
 
 
 def dev_loss(trainer: ConversationTrainer, data: EncodedConversations) -> float | None:
-    """Return the mean loss over the assistant tokens of the first conversations, in nats; None if there are none."""
+    """Return the mean loss per assistant token of the first conversations, in nats; None if `data` is empty."""
     model: Any = trainer.model
     device, pad = trainer.args.device, trainer.pad
     rows = sorted(

@@ -1,4 +1,4 @@
-"""Export the model of a fit: a folder that every endpoint loads, or an adapter."""
+"""Export the model of a fit as a model folder, which an endpoint can load, or as an adapter."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def export_fit(spec: FitSpec, fit: Path, step: int, folder: Path, origin: dict[s
 def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
     """Write a folder that `AutoModelForCausalLM` (for T5 `…ForSeq2SeqLM`), `AutoTokenizer` and LUMOS endpoints load.
 
-    Weights are bfloat16 on disk: half the size, the range of float32. `model` itself becomes bfloat16.
+    Weights on disk are bfloat16, which needs half the space of float32. This converts `model` itself to bfloat16.
     """
     logging.disable_progress_bar()
     ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}

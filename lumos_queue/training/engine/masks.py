@@ -12,7 +12,7 @@ from lumos_queue.prompts.conversations import Conversation
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One conversation as the model sees it."""
+    """One conversation as token ids, with a mark on the tokens that are learnt."""
 
     ids: np.ndarray  #: int32, with the tokenizer's own first token
     learnt: np.ndarray  #: bool, same length: tokens of the assistant, its `</s>` and the newline after it
@@ -21,8 +21,8 @@ class Example:
 def encode(conversation: Conversation, tokenizer: PreTrainedTokenizerBase, limit: int) -> tuple[Example | None, bool]:
     """Return the first `limit` tokens of the conversation, and whether it is longer.
 
-    The example is None when these tokens have nothing to learn. The tokens of a piece are those between two prefixes of
-    the text: up to the start and up to the end of the piece. Encoded alone, a piece may have other tokens, because
+    The example is None when these tokens have nothing to learn. Text up to the start and up to the end of each piece is
+    encoded; the difference is the tokens of the piece. Encoded alone, a piece may have other tokens, because
     SentencePiece puts a space in front of every text.
     """
     pieces = list(conversation.pieces())

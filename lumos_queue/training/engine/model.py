@@ -1,4 +1,4 @@
-"""The model of a fit: random weights or those of a folder, with rows for new tokens, adapters and dropout."""
+"""Make the model of a fit, with random weights or a folder's weights, rows for new tokens, adapters and dropout."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def auto_class(folder: Path) -> Any:
 
 
 def is_encoder_decoder(model: PreTrainedModel | PeftModel) -> bool:
-    """Whether an encoder reads the prompt, and a separate decoder writes the reply (pairs.py)."""
+    """Return whether the model has an encoder, which reads the prompt, and a decoder, which writes the reply."""
     return bool(getattr(model.config, "is_encoder_decoder", False))
 
 
@@ -93,11 +93,12 @@ def make_model(
 
 
 def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -> tuple[PreTrainedModel, list[int]]:
-    """Load the model in a folder; return it with the ids of the tokens that its own tokenizer lacks.
+    """Load the model in a folder; return it and the ids of tokens of `tokenizer` that the folder's tokenizer lacks.
 
     Weights are float32; frozen weights are bfloat16 if the fit multiplies in bfloat16. The row of a new token starts as
-    the mean of the rows of the tokens that its text had before. Raises SpecError for a folder that holds no language
-    model in safetensors.
+    the mean of the rows of the tokens into which the folder's tokenizer splits its text.
+
+    Raises SpecError for a folder that holds no language model in safetensors.
     """
     check_entries(folder)
     is_frozen = spec.lora is not None and spec.precision == BF16
@@ -133,9 +134,9 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
 
 
 def add_adapters(model: PreTrainedModel, lora: LoraShape, new_rows: list[int]) -> PeftModel:
-    """Return the model with trainable adapters and rows; all other weights are frozen.
+    """Return the model with adapters; only the adapters and the embeddings of `new_rows` are trained.
 
-    Raises SpecError for an architecture without these projections.
+    Raises SpecError for an architecture that lacks a projection for an adapter.
     """
     module_names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
     pairs = is_encoder_decoder(model)
@@ -160,7 +161,7 @@ def add_adapters(model: PreTrainedModel, lora: LoraShape, new_rows: list[int]) -
 
 
 def _rows_by_table(model: PreTrainedModel, rows: list[int]) -> dict[str, list[int]]:
-    """Return the trained rows by module: the embeddings, and the head where it has its own weights."""
+    """Return `rows` by the name of each module that has them: the embeddings, and a head with its own weights."""
     names = {id(module): name.rpartition(".")[2] for name, module in model.named_modules()}
     tables: list[Any] = [model.get_input_embeddings()]
     if not model.config.tie_word_embeddings:
@@ -169,10 +170,10 @@ def _rows_by_table(model: PreTrainedModel, rows: list[int]) -> dict[str, list[in
 
 
 def _attention(spec: FitSpec) -> str:
-    """Return the attention implementation.
+    """Return the attention implementation, `eager` or `sdpa`.
 
-    On a CPU, the backward pass of `sdpa` is slower than plain matrix products in bfloat16, but twice as fast in float32
-    from some 500 tokens on.
+    On a CPU, the backward pass of `sdpa` is slower than that of `eager` in bfloat16, but twice as fast in float32 for
+    some 500 tokens or more.
     """
     return "eager" if spec.device == "cpu" and spec.precision == BF16 else "sdpa"
 

@@ -1,4 +1,4 @@
-"""Muon and AdamW as one optimizer, each with its own parameters."""
+"""Combine Muon and AdamW in one optimizer. Each updates its own parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Do one step. Raises ValueError for a closure."""
+        """Do one optimizer step. Raises ValueError for a closure."""
         if closure is not None:
             raise ValueError("Muon takes no closure")
         for group in self.param_groups:
@@ -41,9 +41,9 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonalize(matrix: torch.Tensor) -> torch.Tensor:
-    """Return a matrix with the same singular vectors and singular values of about 1 (0.5 to 1.5).
+    """Return a matrix with the same singular vectors, and singular values of about 1 (from 0.5 to 1.5).
 
-    It is computed by Newton-Schulz steps.
+    Newton-Schulz steps compute it.
     """
     a, b, c = NEWTON_SCHULZ
     iterate = matrix if matrix.device.type == "cpu" else matrix.bfloat16()
@@ -59,7 +59,7 @@ def orthogonalize(matrix: torch.Tensor) -> torch.Tensor:
 class MuonWithAdamW(torch.optim.Optimizer):
     """Muon (Jordan et al., 2024) on the matrices, AdamW on everything else.
 
-    `param_groups` has the groups of both, so that a scheduler sees all of them.
+    `param_groups` has the groups of both optimizers, so that a scheduler changes all rates.
     """
 
     def __init__(
@@ -80,12 +80,12 @@ class MuonWithAdamW(torch.optim.Optimizer):
         self._share_groups()
 
     def _share_groups(self) -> None:
-        """Share the groups with the parts, so that a rate changed in `param_groups` changes in its part."""
+        """Let both optimizers use the groups in `param_groups`, so that a scheduler's new rate applies to them."""
         self.param_groups = [group for part in self._parts for group in part.param_groups]
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Do one step of both. Raises ValueError for a closure."""
+        """Do one step of both optimizers. Raises ValueError for a closure."""
         if closure is not None:
             raise ValueError("Muon with AdamW takes no closure")
         for part in self._parts:

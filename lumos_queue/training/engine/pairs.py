@@ -1,4 +1,4 @@
-"""Conversations for an encoder-decoder model (T5): the encoder reads the prompt, the decoder learns the reply."""
+"""Encode conversations for an encoder-decoder model (T5), whose encoder reads prompts and decoder learns replies."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from lumos_queue.training.engine.masks import Example
 def encode_pair(
     conversation: Conversation, tokenizer: PreTrainedTokenizerBase, limit: int
 ) -> tuple[Example | None, bool]:
-    """Encode a conversation with one reply; return the same as `masks.encode`.
+    """Encode a conversation with one reply. Return an Example or None, and whether the conversation is too long.
 
-    The encoder reads the tokens that are not learnt, the decoder learns the others. The prompt has the tokenizer's own
-    marks, as at inference; the reply ends in the end token.
+    The tokens of the prompt are not learnt and go to the encoder; the tokens of the reply are learnt. The prompt has
+    the tokenizer's special tokens, as at inference, and the reply ends in the end token.
     """
     (prompt, _), _ = conversation.pieces()
     prompt_ids = tokenizer(prompt)["input_ids"]

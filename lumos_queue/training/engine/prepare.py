@@ -1,4 +1,4 @@
-"""Encode conversations for a fit, and count those that are cut off or left out."""
+"""Encode conversations for a fit, and count the conversations that are cut off or left out."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def encode_all(
     part: str,
     pairs: bool = False,
 ) -> None:
-    """Write the (origin, conversation) rows that can be learnt to `path`, each at most `limit` tokens long.
+    """Write the conversations that can be learnt to `path`, each cut off after `limit` tokens.
 
-    `counts` get names that begin with `part`. `pairs`: the model is an encoder-decoder (pairs.py), which learns single
-    replies.
+    `rows` are pairs (origin, conversation). `counts` gets counts under names that begin with `part`. `pairs`: the model
+    is an encoder-decoder (pairs.py), which learns only conversations with one reply.
     """
     examples: list[Example] = []
     for origin, conversation in rows:

@@ -32,8 +32,8 @@ _REPLACED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUI
 def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None, stop: int, micro_batch: int) -> None:
     """Train in `ranks` processes of this machine, up to the step `stop`.
 
-    Raises the error of the first rank that failed: SpecError, DivergedFit, torch.OutOfMemoryError, and
-    InfrastructureError when the rank was killed.
+    Raises the error of the first rank that failed (SpecError, DivergedFit or torch.OutOfMemoryError), and
+    InfrastructureError if the rank was killed.
     """
     with tempfile.TemporaryDirectory() as directory:
         request, message = Path(directory) / "request.json", Path(directory) / "message"

@@ -1,4 +1,4 @@
-"""The specification of a fit: everything that decides the weights, besides the content of the files."""
+"""The specification of a fit: everything that determines the weights, except the content of the files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ModelShape:
 
 @dataclass(frozen=True, slots=True)
 class LoraShape:
-    """Low-rank adapters of projections of each layer (Hu et al., 2021)."""
+    """The settings of low-rank adapters for projections of each layer (Hu et al., 2021)."""
 
     rank: int = 64
     alpha: int = 16

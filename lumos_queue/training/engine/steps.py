@@ -53,5 +53,5 @@ def train_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, r
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the error reports that the memory of the device or of the host did not suffice."""
+    """Return whether the error means that the device or the host had too little memory."""
     return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)

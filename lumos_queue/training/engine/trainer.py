@@ -1,4 +1,4 @@
-"""`transformers.Trainer` for conversations: the loss of LUMOS, computed only for tokens that are learnt."""
+"""Adapt `transformers.Trainer` to conversations, with the loss of LUMOS on only the tokens that are learnt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROMPT_SAMPLE = 0.25
 
 
 class ConversationTrainer(Trainer):
-    """Fits a model on encoded conversations. `steps_done` has the figures of each optimizer step."""
+    """Fits a model on encoded conversations. `steps_done` lists the measurements of each optimizer step."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class ConversationTrainer(Trainer):
         ranks: int,
         micro_batch: int,
     ):
-        """`folder` is for checkpoints; `micro_batch` conversations are in one forward pass of one rank."""
+        """Prepare a fit that writes checkpoints to `folder`; a rank's forward pass has `micro_batch` conversations."""
         self.spec, self._tokens = spec, 0
         self.steps_done: list[TrainingStep] = []
         self.pad = pad = cast(int, tokenizer.pad_token_id)
@@ -63,8 +63,8 @@ class ConversationTrainer(Trainer):
     ) -> Any:
         """Return the mean loss over the assistant tokens of the micro-batch, in nats.
 
-        A prompt weight adds the weighted loss of the prompts. The sum is divided by the number of assistant tokens, so
-        that their rate of learning does not depend on the prompts. An encoder-decoder model learns only replies.
+        With a prompt weight, the weighted loss of the prompts is added. The sum is divided by the number of assistant
+        tokens, so that long prompts do not slow down the learning of replies. An encoder-decoder learns only replies.
         """
         if self.pairs:
             self._tokens += int(inputs["lengths"].sum())
@@ -122,7 +122,7 @@ class ConversationTrainer(Trainer):
 
 
 class LearntPositions:
-    """Makes a model's head read only some positions, because the projection to the vocabulary is expensive."""
+    """Limits a model's head to selected positions, because the projection to the vocabulary is expensive."""
 
     def __init__(self, model: PreTrainedModel | PeftModel):
         self._mask: torch.Tensor | None = None
@@ -147,11 +147,11 @@ class LearntPositions:
 
 
 class LengthGroups(torch.utils.data.Sampler[int]):
-    """Yields conversations of similar length one after another, in an order that depends only on seed and epoch.
+    """Yields indices of conversations, similar lengths together, in an order that depends only on seed and epoch.
 
-    The order of Trainer's own sampler depends on the global random state, and on how the ranks share a batch. `epoch`
-    returns the number of the epoch that begins. It is a function because Trainer does not pass the epoch to a sampler
-    inside a resumed loader of several ranks.
+    The order of Trainer's own sampler also depends on the global random state, and on how ranks share a batch. The
+    function `epoch` returns the number of the epoch that begins, because Trainer does not pass that number to the
+    sampler of a resumed loader with several ranks.
     """
 
     def __init__(self, lengths: list[int], batch: int, seed: int, epoch: Callable[[], int]):
@@ -166,7 +166,7 @@ class LengthGroups(torch.utils.data.Sampler[int]):
 
 
 class WindowEnd(TrainerCallback):
-    """Saves and stops after the optimizer step `step`."""
+    """Makes the trainer save a checkpoint and stop after the optimizer step `step`."""
 
     def __init__(self, step: int):
         self._step = step
@@ -218,7 +218,7 @@ def _arguments(spec: FitSpec, folder: Path, conversations: int, ranks: int, micr
 
 
 def _peak_memory(device: torch.device) -> int:
-    """Return the peak memory in bytes: of the GPU's tensors, or of this process."""
+    """Return the peak memory in bytes: the tensors on the GPU, or on a CPU this process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

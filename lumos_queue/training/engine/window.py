@@ -1,8 +1,8 @@
-"""One window of a fit: from the checkpoint of its first step to that of its last.
+"""Run one window of a fit: its optimizer steps start from one checkpoint and end with a new checkpoint.
 
 A window is deterministic given (spec, checkpoint). Therefore a killed window is run again, and two windows of 5 steps
-give the same weights as one of 10. The seal of its checkpoint has its figures; they are read from there if the window
-was completed before.
+give the same weights as one window of 10 steps. The seal of the new checkpoint contains the window's measurements,
+which are read from it if the window was completed before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RANKS = "LUMOS_TRAIN_RANKS"
 
 @dataclass(frozen=True, slots=True)
 class FitWindow:
-    """The figures of a window."""
+    """The result of a window: its checkpoint and its measurements."""
 
     checkpoint: Path
     steps: tuple[TrainingStep, ...]
@@ -39,10 +39,10 @@ class FitWindow:
 
 
 def run_window(spec: FitSpec, folder: Path, start: int, stop: int, ranks: int = 1) -> FitWindow:
-    """Do the optimizer steps after `start` up to `stop`; the two newest checkpoints stay in `folder`.
+    """Do the optimizer steps `start` + 1 to `stop`, and return their result. `folder` keeps the two newest checkpoints.
 
-    Steps before `start` are repeated where their checkpoint is damaged. Raises SpecError for a problem that a person
-    can fix, DivergedFit when a loss is not a number.
+    Earlier steps are repeated if their checkpoint is damaged. Raises SpecError for a problem that a person can fix, and
+    DivergedFit when a loss is not a number.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = checkpoint_of(folder, stop)
@@ -66,7 +66,7 @@ def run_window(spec: FitSpec, folder: Path, start: int, stop: int, ranks: int = 
 
 
 def available_ranks(spec: FitSpec) -> int:
-    """Return the number of processes for one window: the number of GPUs, or on a CPU the variable `RANKS`.
+    """Return the number of processes for one window: the number of GPUs, or on a CPU LUMOS_TRAIN_RANKS.
 
     Raises SpecError when the fit is for a GPU and this machine has none.
     """
@@ -78,7 +78,7 @@ def available_ranks(spec: FitSpec) -> int:
 
 
 def _try_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ranks: int, micro_batch: int) -> bool:
-    """Do the steps; return False when memory did not suffice."""
+    """Do the optimizer steps up to `stop`; return False if there was too little memory."""
     remove_old(folder)
     try:
         if ranks == 1:
@@ -94,7 +94,7 @@ def _try_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ra
 
 
 def _is_done(target: Path, spec: FitSpec, notes: list[str]) -> bool:
-    """Whether this window was completed before, and only its report was lost."""
+    """Return whether the window was completed before. `notes` gets the problem of a damaged checkpoint."""
     if not target.exists():
         return False
     try:

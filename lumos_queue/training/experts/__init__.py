@@ -1,1 +1,1 @@
-"""Training small networks of experts on generated data: `lumos train experts`."""
+"""Train small networks of experts on generated data, for `lumos train experts`."""

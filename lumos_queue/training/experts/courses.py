@@ -1,4 +1,4 @@
-"""The lesson of each expert and its number of steps: at most three minutes of a shared core."""
+"""The lesson of each expert and its number of steps. They take at most three minutes on a shared core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure an expert on the dev split, with the code and the input bytes of its use in plans."""
+"""Measure an expert on the dev split, with the same code and input bytes as when a plan uses the expert."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPLIT, SAMPLES = "dev", 60
 
 @dataclass(frozen=True, slots=True)
 class DevFigure:
-    """Means over the same samples."""
+    """The mean scores of a baseline (`nothing`) and of the expert, over the same samples."""
 
     profile: str  #: '' where pictures are not changed
     measure: str  #: 'dB', 'right', 'chrF' or 'SSIM'
@@ -31,7 +31,7 @@ class DevFigure:
 
 
 def measure_dev(expert: str, folder: Path, profiles: Sequence[str]) -> list[DevFigure]:
-    """Return a figure for each profile where the expert restores pictures, otherwise one figure."""
+    """Return a figure for each profile if the expert restores pictures, otherwise one figure."""
     module, _, name = MODELS[expert].partition(":")
     model: Model = getattr(import_module(module), name)(str(folder))
     restores = TRIALS[expert].measure == "dB"
@@ -39,7 +39,7 @@ def measure_dev(expert: str, folder: Path, profiles: Sequence[str]) -> list[DevF
 
 
 def _measure(expert: str, model: Model, profile: str, restores: bool) -> DevFigure:
-    """Measure one profile. A sample that the expert cannot process scores as unchanged for pictures, otherwise 0."""
+    """Measure one profile. If the expert cannot process a sample, an unchanged picture counts, or the score is 0."""
     trial = TRIALS[expert]
     inputs, targets, baseline_outputs = read_samples(trial, profile, SPLIT, SAMPLES)
     score = score_of(trial)

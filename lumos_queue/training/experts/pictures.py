@@ -31,7 +31,7 @@ def scene_of(sample: Sample):
 
 
 def draw_augmentations(chance: Chance) -> list[str]:
-    """Return a random selection: each augmentation has a chance of one half."""
+    """Return the names of random augmentations. Each is selected with a probability of one half."""
     return [name for name in ORDER if chance.random() < 0.5]
 
 

@@ -115,7 +115,7 @@ def summaries(expert: str, profiles: Sequence[str]) -> Lesson:
 
 
 def _mark_sentences(sample: Sample) -> tuple[list[list[str]], list[float]]:
-    """Return the sentences of a document, and for each 1.0 if its summary consists of it, otherwise 0.0."""
+    """Return the words of each sentence of a document, and 1.0 for the sentences nearest to its summary, else 0.0."""
     sentences = [sentence.split() for sentence in split_sentences(sample.texts["text"])]
     summary = set(sample.target.en.split())
     overlaps = [len(summary & set(sentence)) / len(set(sentence)) for sentence in sentences]

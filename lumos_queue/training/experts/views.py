@@ -37,7 +37,7 @@ _QUESTIONS = 600  #: whose words are counted
 
 
 class Mark(NamedTuple):
-    """The number of a kind of thing in a picture, and its position in pixels."""
+    """A thing in a picture: the number of its kind, and its position in pixels."""
 
     kind: int
     across: int  #: of its middle
@@ -50,19 +50,19 @@ FindMarks = Callable[[Scene], Sequence[Mark]]
 
 
 def classification(expert: str, profiles: Sequence[str]) -> Lesson:
-    """Return the lesson with one label."""
+    """Return the lesson in which a picture has one label, the kind of its thing."""
     label: Label = lambda scene: [_KINDS.index(scene.spots[0].thing)]  # noqa: E731
     return _lesson(("labels",), {"groups": [_KINDS], "kinds": []}, label, _mark_things, profiles)
 
 
 def detection(expert: str, profiles: Sequence[str]) -> Lesson:
-    """Return the lesson with things only."""
+    """Return the lesson in which the network learns only the things in a picture."""
     vocabulary = {"groups": [], "kinds": _KINDS}
     return _lesson(("objects", "captions"), vocabulary, lambda scene: [], _mark_things, profiles)
 
 
 def description(expert: str, profiles: Sequence[str]) -> Lesson:
-    """Return the lesson with things, and a label for the place."""
+    """Return the lesson in which the network learns the things in a picture, and a label for the place."""
     phrases = {
         name: [count_noun(kind.noun, kind.adjective, count).en for count in range(1, 5)]
         for name, kind in THINGS.items()

@@ -1,4 +1,4 @@
-"""The work of the recipe `experts`: one expert after another. The folder of an expert is complete or absent."""
+"""The work of the recipe `experts`: train one expert after another. An expert's folder is complete or absent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_BYTES = 12_000_000  #: of all trained experts together
 
 
 def run_item(recipe: Experts, window: Window) -> dict[str, Any]:
-    """Carry out one item of the job (recipes/registry.py)."""
+    """Carry out one item of the job, and return its result; `recipes/registry.py` calls this."""
     if window["do"] == "check":
         return check_size(from_launch(recipe.folder))
     return train_expert(recipe, window["expert"])
@@ -77,7 +77,7 @@ def check_size(folder: Path) -> dict[str, Any]:
 
 
 def _train(recipe: Experts, expert: str, folder: Path) -> None:
-    """Train the expert; write the weights with the best score on dev, or the latest of equal ones, and their config."""
+    """Train the expert. Write the weights with the best score on dev, the latest if several are equal, and a config."""
     course = COURSES[expert]
     torch.manual_seed(recipe.seed)
     lesson = course.lesson(expert, recipe.profiles)

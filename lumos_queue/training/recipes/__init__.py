@@ -1,1 +1,1 @@
-"""The recipes of training jobs, one in each file. No file imports torch: machines without it read jobs, too."""
+"""The recipes of training jobs, one in each file. No file imports torch, so machines without torch can read jobs."""

@@ -14,7 +14,7 @@ Window = dict[str, Any]  #: the work of one item of the job, as JSON; 'do' names
 
 
 class Recipe(Protocol):
-    """A frozen value. Its JSON is part of the JSON of the job, so it has everything that decides the weights."""
+    """The stored request of a training job, a frozen value. Its JSON has everything that determines the weights."""
 
     name: str
 
@@ -25,7 +25,7 @@ class Recipe(Protocol):
 
     @property
     def device(self) -> str:
-        """'cpu' or 'cuda': decides which workers get the job."""
+        """The device for which workers get the job: 'cpu' or 'cuda'."""
         ...
 
     def as_json(self) -> dict[str, Any]: ...
@@ -39,16 +39,16 @@ class Recipe(Protocol):
 
 
 class PluginRecipe(Recipe, Protocol):
-    """A recipe of a plug-in, named by its entry point. It contains its own work."""
+    """A recipe of a plug-in. Its name is the name of its entry point, and its `run_item` does its work."""
 
     def run_item(self, window: Window) -> WindowResult | dict[str, Any]:
-        """Carry out one item, in its own process (see RunWindow)."""
+        """Carry out one item of the job and return its result. This runs in its own process (RunWindow)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WindowResult:
-    """The result of one item."""
+    """The result of one item of a training job."""
 
     output: dict[str, Any]  #: the facts for the report, as JSON
     steps: tuple[TrainingStep, ...] = ()

@@ -1,4 +1,4 @@
-"""Training the experts of `own:PATH` on generated data: a small network for each."""
+"""Train the experts of `own:PATH`, each a small network, on generated data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CODE = (
 
 @dataclass(frozen=True, slots=True)
 class Experts:
-    """The recipe. Its items are one for each expert, so that a killed worker loses one expert, and a size check."""
+    """The recipe. It has an item for each expert, so that a killed worker loses only one, and a check of the size."""
 
     folder: str  #: of the experts; every worker must be able to write to it
     experts: tuple[str, ...]  #: by canonical name
@@ -55,12 +55,12 @@ class Experts:
         return [*({"do": "train", "expert": name} for name in self.experts), {"do": "check"}]
 
     def request_of(self, expert: str) -> dict[str, Any]:
-        """Return everything that decides the weights of one expert, as in its config."""
+        """Return everything that determines the weights of one expert. The expert's config stores the same value."""
         decides = {"expert": expert, "profiles": list(self.profiles), "steps": self.steps, "seed": self.seed}
         return decides | {"code": self.content}
 
     def is_trained(self, expert: str) -> bool:
-        """Whether the folder has the expert as this recipe trains it. Raises SpecError for another expert there."""
+        """Return whether the folder has the expert of this recipe. Raises SpecError if it was trained differently."""
         folder = folder_of(from_launch(self.folder), expert)
         if not folder.exists():
             return False
@@ -70,7 +70,7 @@ class Experts:
 
 
 def experts(folder: Path, only: Sequence[str], profile: str, steps: int, seed: int) -> Experts:
-    """Return the recipe of a request. Raises SpecError for unknown names, and for a folder with other experts."""
+    """Return the recipe of a request. Raises SpecError for unknown names, and if the folder has different experts."""
     if profile not in (BOTH, *PROFILES):
         raise unknown("profile", profile, (BOTH, *PROFILES))
     profiles = tuple(PROFILES) if profile == BOTH else (profile,)

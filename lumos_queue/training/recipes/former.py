@@ -1,4 +1,4 @@
-"""Training jobs of the former engine. They can be read and displayed, but not resumed."""
+"""Read training jobs of the former engine. They can be displayed, but not resumed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FormerFit:
         return [{"do": "nothing"}] * (count + 2)
 
     def refuse(self) -> NoReturn:
-        """Raise SpecError, because the former engine does not exist."""
+        """Raise SpecError, because this version does not contain the former engine."""
         raise SpecError("This fit was begun by an engine that this version no longer has: submit it again.")
 
 

@@ -1,4 +1,4 @@
-"""Recipes by name: reads a stored recipe, and finds its work, which needs torch."""
+"""Read a stored recipe by its name, and find the function that does its work. Only this function needs torch."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def read_recipe(name: str, values: Mapping[str, Any]) -> Recipe | FormerFit:
 
 
 def run_item(recipe: Recipe | FormerFit, window: Window) -> WindowResult:
-    """Carry out one item. This runs in its own process.
+    """Carry out one item of a training job, and return its result. This runs in its own process.
 
-    Raises SpecError for a problem that a person has to fix, DivergedFit when the weights are not usable.
+    Raises SpecError for a problem that a person has to fix, and DivergedFit when the weights are not usable.
     """
     if isinstance(recipe, FormerFit):
         recipe.refuse()

@@ -30,7 +30,7 @@ STEPS = "steps"  #: in the output folder: the checkpoints, each a model folder t
 
 @dataclass(frozen=True, slots=True)
 class RltfSpec:
-    """The settings that decide the weights, together with start, tasks and rollouts. The defaults are in table A.5."""
+    """The settings that determine the weights, together with start, tasks and rollouts. Table A.5 has the defaults."""
 
     epochs: int = 10  #: passes over the tasks
     batch: int = 5  #: tasks of one optimizer step
@@ -56,7 +56,7 @@ class RltfSpec:
         return cls(**{**value, "lora": lora and LoraShape(**{**lora, "targets": tuple(lora["targets"])})})
 
     def epsilon_at(self, step: int) -> float:
-        """Return epsilon for the rollouts of a step, counted from 1."""
+        """Return epsilon for the rollouts of a step. Steps are counted from 1."""
         return self.epsilon * self.epsilon_decay ** (step - 1)
 
     def rate_at(self, step: int, steps: int) -> float:
@@ -121,7 +121,7 @@ class Rltf:
         return from_launch(self.folder) / STEPS
 
     def check_seal(self, checkpoint: Path) -> dict[str, Any]:
-        """Return the seal of a checkpoint of the fit. Raises SpecError for a missing or damaged one, or another fit."""
+        """Return the seal of a checkpoint of the fit. Raises SpecError if it is missing, damaged or of another fit."""
         seal = read_seal(checkpoint)
         if seal.get("fit") != self.digest:
             raise SpecError(f"The checkpoint '{checkpoint}' is of another fit: name a new --folder.")

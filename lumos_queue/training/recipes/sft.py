@@ -1,6 +1,6 @@
 """Train on builds, which are conversations of stored episodes. The fit starts from a model folder with its tokenizer.
 
-From scratch the model is small and has random weights, and its tokenizer is learnt from the build.
+If it starts from scratch, the model is small and has random weights, and its tokenizer is learnt from the build.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Sft:
         return [{"do": "prepare"}, *fits, {"do": "export"}]
 
     def check_unchanged(self) -> None:
-        """Raise SpecError when builds or model have changed since submission."""
+        """Raise SpecError when the builds or the start model have changed since submission."""
         if content_of(map(from_launch, self.data), self.start, self.formulation, self.module) != self.fit.content:
             raise SpecError("The builds or the model to start from have changed since this job was submitted.")
 
@@ -136,7 +136,7 @@ def sft(
 
 
 def _read_precision(folder: Path) -> str:
-    """Return the precision of the fit whose checkpoints a folder holds; '' without one."""
+    """Return the precision of the fit that a folder contains; '' if it contains no fit."""
     try:
         precision = json.loads(read_regular_text(folder / REQUEST))["fit"]["precision"]
     except (OSError, SpecError, ValueError, KeyError, TypeError):

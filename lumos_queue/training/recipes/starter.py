@@ -1,7 +1,7 @@
-"""The recipe of the models that come with the project: from the original files of four benchmarks to the weights.
+"""Train the models that come with the project, from the original files of four benchmarks.
 
-One model is an adapter of a base model, for `iterative`. Two are small models from random weights, for `iterative` and
-`one-pass`, on machines without the base model.
+One model is an adapter of a base model, for `iterative`. For machines without the base model, there are two small
+models, for `iterative` and `one-pass`, which start from random weights.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Starter:
         return [*plan, {"do": "export"}]
 
     def specs(self) -> dict[str, FitSpec]:
-        """Return the specification of each fit, with folders of this machine (`from_launch`)."""
+        """Return the specification of each fit by name, with the paths of folders on this machine."""
         folder = from_launch(self.folder)
         adapter = replace(
             PRESETS[LORA],
@@ -101,7 +101,7 @@ class Starter:
 def starter(data: Path, folder: Path, base: Path | None, **values: Any) -> Starter:
     """Return the recipe of a request; `values` are fields of Starter. Raises SpecError for missing data.
 
-    The precision is float32 unless `values` have another one.
+    The precision is float32 unless `values` names another.
     """
     for name in SOURCES:
         if not (data / name).is_dir():

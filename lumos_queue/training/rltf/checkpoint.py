@@ -1,4 +1,4 @@
-"""A checkpoint of the recipe `rltf`: a model folder that `local:` serves, with the states that the next step needs.
+"""Write and read checkpoints of `rltf`: model folders that `local:` serves, with states that the next step needs.
 
 model.safetensors, config.json, the tokenizer's files   the policy in float32: the same weights sample and learn
 adapter.safetensors                                     with LoRA, the adapter whose merged weights these are
@@ -93,7 +93,7 @@ class Fit:
 
 
 def begin_fit(spec: RltfSpec, policy: PreTrainedModel) -> Fit:
-    """Return the fit before its first step."""
+    """Return the fit of `policy` before its first step, with a new optimizer and state."""
     torch.manual_seed(spec.seed)  # for the random weights of adapters
     model = add_adapters(policy, spec.lora, []).eval() if spec.lora else policy
     parameters = [value for value in model.parameters() if value.requires_grad]
@@ -102,7 +102,7 @@ def begin_fit(spec: RltfSpec, policy: PreTrainedModel) -> Fit:
 
 
 def save_fit(fit: Fit, recipe: Rltf, tokenizer: Any, facts: Mapping[str, Any]) -> None:
-    """Write the checkpoint of the fit's last step, complete or not at all; `facts` go into its seal."""
+    """Write the checkpoint of the fit's last step; if the process is killed, there is none. Its seal has `facts`."""
     folder = recipe.checkpoints()
     partial_folder = folder / f"checkpoint-{fit.state.step}"
     shutil.rmtree(partial_folder, ignore_errors=True)
@@ -142,7 +142,7 @@ def load_fit(recipe: Rltf, step: int) -> Fit:
 
 
 def read_tokenizer(folder: Path) -> Any:
-    """Load the tokenizer of a model folder. Raises SpecError when it has no end token, which replies need."""
+    """Load the tokenizer of a model folder. Raises SpecError if it has no end token, because replies need it."""
     tokenizer = load_tokenizer(str(folder))
     if tokenizer.eos_token_id is None:
         raise SpecError(f"The tokenizer in '{folder}' has no end token: a reply could not be ended.")

@@ -1,7 +1,7 @@
 """Score replies by a policy: log-probabilities with gradients, entropy, and the divergence from another policy.
 
-log P(reply | prompt) = Σ log softmax over the allowed tokens, at each token, the end token included; no length penalty.
-Without a constraint, the whole vocabulary is allowed.
+log P(reply | prompt) is the sum, over the reply's tokens and the end token, of the log softmax over the tokens that are
+allowed there. Without a constraint, the whole vocabulary is allowed. There is no length penalty.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class AskEncoder:
         self._tokenizer, self._bos, self._encoder_decoder = tokenizer, bos or encoder_decoder, encoder_decoder
 
     def encode(self, ask: RolloutAsk) -> EncodedAsk:
-        """Encode a call. Raises SpecError for a reply that its constraint does not allow, or that has no token."""
+        """Encode a call. Raises SpecError for a reply without tokens, or that its constraint does not allow."""
         prompt = self._ids(ask.prompt, self._bos)
         if ask.constraint is not None:
             constraint = PlanConstraint.from_json(ask.constraint)
@@ -72,7 +72,7 @@ Logits = Callable[[Sequence[EncodedAsk]], Iterator[torch.Tensor]]
 
 
 def read_logits(model: Any, pad: int) -> Logits:
-    """Return a function that yields the logits of each call, at each token of its reply.
+    """Return a function that yields the logits of each call, for each token of its reply.
 
     The logits have the shape (tokens, vocabulary) and at least the precision of float32.
     """

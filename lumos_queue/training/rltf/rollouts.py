@@ -1,4 +1,4 @@
-"""Rollouts as the process that trains gets them: prompts, replies and rewards."""
+"""The rollouts that are sent to the training process: prompts, replies and rewards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RolloutAsk:
 
 @dataclass(frozen=True, slots=True)
 class RolloutEpisode:
-    """One episode: the calls of the roles that are trained, and the reward of all of them together."""
+    """One episode: the calls of the trained roles, and one reward for all these calls."""
 
     asks: tuple[RolloutAsk, ...]
     reward: float
@@ -32,7 +32,7 @@ class RolloutEpisode:
 
 @dataclass(frozen=True, slots=True)
 class RolloutBatch:
-    """The episodes of one optimizer step, in the order of their items."""
+    """The episodes that one optimizer step learns from, in the order of their items in the rollouts' job."""
 
     job: str
     episodes: tuple[RolloutEpisode, ...]

@@ -1,4 +1,4 @@
-"""One optimizer step of REINFORCE: −log P(replies)·(R − b), the mean over episodes (arXiv:2304.04370, section 4)."""
+"""Do one optimizer step of REINFORCE: the loss is the mean of −log P(replies)·(R − b) (arXiv:2304.04370, section 4)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def step_fit(
 ) -> tuple[TrainingStep, FeedbackStep]:
     """Do one optimizer step on the rollouts; this changes `fit`. `reference` is the model that the fit started from.
 
-    Raises DivergedFit when loss or gradient is not a number, SpecError for rollouts of other weights or experts.
+    Raises DivergedFit when loss or gradient is not a number, and SpecError for rollouts of other weights or experts.
     """
     state = fit.state
     step = state.step + 1
@@ -84,7 +84,7 @@ def step_fit(
 def _backward(
     fit: Fit, calls: Sequence[tuple[RolloutAsk, EncodedAsk, float]], pad: int, reference: Any
 ) -> tuple[float, float, float]:
-    """Add the gradients of all calls; return the loss, and the sums of entropy and divergence over the calls."""
+    """Compute the gradients of all calls; return the loss, and the sums of entropy and divergence over the calls."""
     policy = read_logits(fit.policy, pad)
     start_policy = _without_adapter(fit.policy, policy) if isinstance(fit.policy, PeftModel) else None
     if reference is not None:
@@ -106,7 +106,7 @@ def _backward(
 
 
 def _without_adapter(model: PeftModel, policy: Logits) -> Logits:
-    """Return the logits of the start of the policy: the same weights without the adapter."""
+    """Return a function that yields the logits of the start policy, which is the model without its adapter."""
 
     def read(asks: Sequence[EncodedAsk]) -> Iterator[torch.Tensor]:
         with model.disable_adapter():
@@ -123,7 +123,7 @@ def _rewards(fit: Fit, spec: RltfSpec, rollouts: RolloutBatch) -> list[float]:
 
 
 def _check_weights(ask: RolloutAsk, logprob: float) -> None:
-    """Raise SpecError when another policy than the one that learns decoded the reply."""
+    """Raise SpecError if the reply was not decoded by the policy that learns from it."""
     if ask.logprob is not None and not abs(logprob - ask.logprob) < TOLERANCE * max(1.0, abs(logprob)):
         raise SpecError(
             f"The rollouts are not of this checkpoint: a reply has log-probability {ask.logprob:.4f} there and "

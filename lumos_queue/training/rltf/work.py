@@ -37,7 +37,7 @@ START, EXPORT, PLOT = "start", "export", "rltf.svg"
 
 
 def run_item(recipe: Rltf, window: Window) -> WindowResult:
-    """Carry out one item of the job (recipes/registry.py)."""
+    """Carry out one item of the job, and return its result; `recipes/registry.py` calls this."""
     logging.disable_progress_bar()
     torch.set_num_threads(recipe.spec.threads)
     if window["do"] == "prepare":
@@ -67,10 +67,10 @@ def prepare(recipe: Rltf) -> WindowResult:
 
 
 def update(recipe: Rltf, step: int, rollouts: RolloutBatch) -> WindowResult:
-    """Do one optimizer step, from the checkpoint of the step before to a new one.
+    """Do one optimizer step from the checkpoint of the previous step, and write a new checkpoint.
 
-    If there is a checkpoint of this step from the same rollouts, it is used: the process that wrote it was killed
-    before its item was accepted.
+    If a checkpoint of this step from the same rollouts exists, the step is not repeated: the process that wrote the
+    checkpoint was killed before the result of its item was accepted.
     """
     try:
         seal = read_checkpoint(recipe, step)
@@ -96,7 +96,7 @@ def update(recipe: Rltf, step: int, rollouts: RolloutBatch) -> WindowResult:
 
 
 def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:
-    """Do the step; return the facts in the seal of the new checkpoint."""
+    """Do the optimizer step, write its checkpoint, and return the facts in the checkpoint's seal."""
     began = time.monotonic()
     folder = from_launch(recipe.folder)
     fit, tokenizer = load_fit(recipe, step - 1), read_tokenizer(folder / START)

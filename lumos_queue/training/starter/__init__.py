@@ -1,1 +1,1 @@
-"""The training of the models that come with the project."""
+"""Train the models that come with the project."""

@@ -1,6 +1,6 @@
-"""The training problems of the starter agent: generated ones, GSM8K and MAWPS, without any held-out problem.
+"""Read the training problems of the starter agent: generated problems, GSM8K and MAWPS, without held-out problems.
 
-ASDiv and SVAMP are read only to leave out problems that equal one of theirs when numbers are masked.
+ASDiv and SVAMP are read only to exclude training problems that equal one of their problems when numbers are masked.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class StarterData:
         }
 
     def dev_problems(self) -> Iterator[tuple[Task, Annotation]]:
-        """Yield the development rows of MAWPS. No row that equals one of them when masked is trained on."""
+        """Yield the development rows of MAWPS. Rows that equal a development row when masked are not trained on."""
         for number, record in enumerate(self.mawps_records(), 1):
             if is_dev(record["Question"]):
                 yield from self._row(number, record)
@@ -130,5 +130,5 @@ class StarterData:
 
 
 def is_dev(question: str) -> bool:
-    """Whether a MAWPS row is for development. Its masked text decides, so that no variant of it is trained on."""
+    """Return whether a MAWPS row is for development. The masked text decides, so that all variants of a row agree."""
     return int.from_bytes(hashlib.sha256(question.encode()).digest()[:4], "big") % DEV_PART == 0

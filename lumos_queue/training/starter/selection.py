@@ -1,4 +1,4 @@
-"""Select the conversations of the starter, balanced by the number of steps, up to a number of tokens."""
+"""Select the starter's conversations up to a number of tokens, balanced by their number of steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Problem = tuple[Task, Annotation]
 
 
 def low_level_problems(problems: Iterable[Problem], counts: Counter[str]) -> list[Problem]:
-    """Return the problems in the short wording, each question once; `counts` get the excluded problems by reason."""
+    """Return the problems in the short wording, each question once. `counts` gets excluded problems by reason."""
     retained_problems, questions = [], set()
     for task, annotation in problems:
         if task.question in questions:
@@ -48,7 +48,7 @@ def select_conversations(
     """Return conversations of at most `budget` tokens, in an order that depends only on the seed.
 
     Problems with the same number of steps are taken from their sources in turn, so that no source displaces another.
-    `counts` get problems and tokens by source and number of steps.
+    `counts` gets the numbers of problems and tokens by source and number of steps.
     """
     random = Random(seed)
     pools: dict[int, dict[str, list[Problem]]] = defaultdict(lambda: defaultdict(list))

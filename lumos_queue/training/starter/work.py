@@ -1,7 +1,7 @@
-"""The work of the recipe `starter`: the data, the tokenizers, the fits and the export.
+"""The work of the recipe `starter`: read the data, learn the tokenizers, fit the models and export them.
 
 There are two small models, because the formulations cannot share a planner: its first prompt is the same in both, but
-the expected reply differs. The one-pass model starts from the weights of the iterative one.
+the expected reply differs. The one-pass model starts from the weights of the iterative model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SMALL_FACTOR = 6
 
 
 def run_item(recipe: Starter, window: Window) -> WindowResult:
-    """Carry out one item of the job (recipes/registry.py)."""
+    """Carry out one item of the job, and return its result; `recipes/registry.py` calls this."""
     if window["do"] == "prepare":
         return WindowResult({"counts": prepare(recipe)})
     if window["do"] == "fit":
@@ -59,7 +59,7 @@ def prepare(recipe: Starter) -> dict[str, int]:
 
 
 def fit(recipe: Starter, name: str, start: int, stop: int) -> WindowResult:
-    """Do one window of one of the fits."""
+    """Do one window of the fit `name`."""
     folder = from_launch(recipe.folder)
     if name == ONE_PASS and not start:
         export(recipe, ITERATIVE)
@@ -70,7 +70,7 @@ def fit(recipe: Starter, name: str, start: int, stop: int) -> WindowResult:
 
 
 def export(recipe: Starter, name: str) -> Path:
-    """Write the model folder, or the adapter, of one of the fits; return its path."""
+    """Write the model folder, or the adapter, of the fit `name`; return its path."""
     folder, spec = from_launch(recipe.folder), recipe.specs()[name]
     origin: dict[str, Any] = {"base": Path(spec.base).name, "formulation": FORMULATIONS[name], "module": "joint"}
     target = folder / "export" / name
