@@ -50,7 +50,7 @@ class JudgeOptions:
         """
         if self and (scorer != SCORER or kind != "evaluate"):
             requirement = "lumos evaluate" if kind != "evaluate" else f"--scorer {SCORER}"
-            raise SpecError(f"--{self.option_names[0]} is only for {requirement}: leave it out, or use {requirement}.")
+            raise SpecError(f"--{self.option_names[0]} is for {requirement}: leave it out, or use {requirement}.")
         if scorer != SCORER:
             return None
         return make_judge(self.rubric, self.grades or 2, self.votes or 1)

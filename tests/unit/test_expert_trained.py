@@ -141,7 +141,7 @@ def change_format(folder: Path) -> None:
         (swap, "is of Sentiment Analysis, not of Image Denoising"),
         (pickle, "needs safetensors.*model.pt"),
         (change_format, "has format 9"),
-        (lambda folder: (folder / CONFIG).write_text("[" * 9000), "expected what `lumos train experts` wrote"),
+        (lambda folder: (folder / CONFIG).write_text("[" * 9000), "expected a file that `lumos train experts` wrote"),
         (lambda folder: (folder / CONFIG).unlink(), "has no config.json"),
         (lambda folder: shutil.rmtree(folder.parent), "is no folder"),
         (lambda folder: [shutil.rmtree(one) for one in folder.parent.iterdir()], "has none"),

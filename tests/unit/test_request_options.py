@@ -136,7 +136,7 @@ def test_fields_of_requests_are_json_with_or_without_a_role():
         (["parameters={}"], "cannot set the field 'parameters'"),
         ([r'a="\u0000"'], "cannot be stored"),
         ([r'a="\ud800"'], "is not JSON"),
-        (["a" + "=" + "[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2)], f"more than {MAX_DEPTH} lists"),
+        (["a" + "=" + "[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2)], f"more than {MAX_DEPTH} levels deep"),
         (["a=" + "[" * 100_000], "is not JSON"),
         (["a=" + "[" * 500 + "]" * 500], "cannot be written as JSON"),
         ([f'a="{"b" * MAX_TEXT}"'], "characters: choose fewer"),
