@@ -86,7 +86,7 @@ def _check(job: Any, former: Infer, limit: int | None, samples: int | None) -> N
         raise SpecError(f"Say how far job {job.id} is to be extended: give --limit N, --samples K, or both.")
     if job.chosen:
         raise SpecError(
-            f"Job {job.id} ran only tasks of job {job.parent} that {job.chosen} chose and cannot be extended. "
+            f"Job {job.id} cannot be extended: it ran only tasks of job {job.parent} that {job.chosen} chose. "
             f"Choose other tasks: lumos rerun {job.parent} --where …"
         )
     if former.draw and limit is not None:

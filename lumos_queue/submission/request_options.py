@@ -68,7 +68,9 @@ def check_texts(formulation: Formulation, system: str | None, prompt: str, shots
     if prompt and QUESTION not in prompt:
         raise SpecError(f"The template of --prompt has no {QUESTION}: write it at the position of the question.")
     if prompt and shots and EXAMPLES not in prompt:
-        raise SpecError(f"The template of --prompt has no {EXAMPLES}: write it there, or leave out --shots.")
+        raise SpecError(
+            f"The template of --prompt has no {EXAMPLES}: write it where the examples belong, or leave out --shots."
+        )
 
 
 def read_fields(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:

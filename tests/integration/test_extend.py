@@ -232,7 +232,7 @@ def test_limit_0_is_all_rows(home, lumos):
 def test_chosen_tasks_have_no_first_ones(home, server, lumos):
     first = lumos(*evaluate(server, "--limit", "3"), "--json").json
     chosen = lumos("rerun", first["job"], "--where", "calls>0", "--json").json
-    assert "ran chosen tasks" in problem(lumos("extend", chosen["job"], "--limit", "2"))
+    assert "cannot be extended: it ran only tasks of job" in problem(lumos("extend", chosen["job"], "--limit", "2"))
 
 
 EXTEND = """
