@@ -14,11 +14,11 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Execution,
 
 
 def annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
-    """Return the subgoals, their actions and the results, as an iterative or annotated episode recorded them.
+    """Return the annotation that an iterative or annotated episode recorded: subgoals, actions and results.
 
-    The result of a failed action is the one that the annotation states, if any. Return None when there is no answer,
-    when an action comes before the first subgoal, or when a subgoal has no action: the steps of a one-pass episode do
-    not say which action belongs to which subgoal.
+    A failed action has the result that the annotation states, or ''. Return None without an answer, if an action comes
+    before the first subgoal, and if a subgoal has no action, as in a one-pass episode, whose steps do not show which
+    action belongs to which subgoal.
     """
     subgoals: list[tuple[Subgoal, list[Action], list[str]]] = []
     for detail, result in _read_details(steps):
@@ -35,7 +35,10 @@ def annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotati
 
 
 def one_pass_annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
-    """Return the annotation with every action at the last subgoal; only one-pass conversations can use it."""
+    """Return an annotation whose last subgoal has all actions; None without an answer, subgoals or actions.
+
+    Only one-pass conversations can use it.
+    """
     subgoals = [detail for detail, _ in _read_details(steps) if isinstance(detail, Subgoal)]
     pairs = [(detail, result) for detail, result in _read_details(steps) if isinstance(detail, Action)]
     if answer is None or not subgoals or not pairs:
@@ -46,20 +49,20 @@ def one_pass_annotation_of(steps: Sequence[RecordedStep], answer: str | None) ->
 
 
 def annotation_of_runs(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
-    """Return the runs of experts of an episode, one subgoal for each run. None without runs or answer."""
+    """Return an annotation with a subgoal for each run of an expert in the episode; None without runs or answer."""
     runs = [(detail, result) for detail, result in _read_details(steps) if isinstance(detail, Action)]
     return annotate_runs(runs, answer) if runs and answer is not None else None
 
 
 def count_failed_actions(steps: Sequence[RecordedStep]) -> int:
-    """Count the actions of the annotation that have no result."""
+    """Count the actions of the annotation that failed when they ran."""
     own_steps = select_annotated_steps(steps)
     runs = [step.result for step in own_steps if isinstance(step.detail, Action)]
     return sum(isinstance(run, Execution) and not run.ok for run in runs)
 
 
 def planner_only(annotation: Annotation) -> Annotation:
-    """Replace the actions of each subgoal by one readable action; the planner's part stays the same."""
+    """Return the annotation with a placeholder instead of the actions of each subgoal, for planner rows only."""
     return replace(annotation, steps=tuple(map(_with_placeholder_action, annotation.steps)))
 
 
@@ -69,7 +72,7 @@ def _with_placeholder_action(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
 
 
 def _read_details(steps: Sequence[RecordedStep]) -> list[tuple[Subgoal | Action, str]]:
-    """Return the subgoals and the actions that a grounder wrote, in order, each action with its result."""
+    """Return (subgoal, '') and (action, its result) in order, without actions that the formulation wrote itself."""
     return [
         (step.detail, _result(step.detail, step.result) if isinstance(step.detail, Action) else "")
         for step in select_annotated_steps(steps)

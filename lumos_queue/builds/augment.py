@@ -29,7 +29,7 @@ _TRIES = 40
 
 
 def replace_names(text: str, random: Random) -> str:
-    """Replace each known given name in the text, wherever it occurs, by another name of the same kind."""
+    """Return the text with each known given name replaced everywhere by another name with the same pronoun."""
     names = dict.fromkeys(_NAME.findall(text))
     swap: dict[str, str] = {}
     for name in names:
@@ -40,9 +40,9 @@ def replace_names(text: str, random: Random) -> str:
 
 
 def replace_numbers(record: Mapping[str, str], random: Random) -> dict[str, str] | None:
-    """Return a row with masked numbers (MAWPS) with other numbers and their answer; None when no numbers fit.
+    """Return a MAWPS row, which has masked numbers, with other numbers and the answer to them; None if none fit.
 
-    Whole numbers stay whole and answers stay positive; the same holds for every step of the equation.
+    Whole numbers stay whole. Every step of the equation is positive, and whole if all original steps are.
     """
     numbers = record["Numbers"].split()
     if not all(map(_NUMBER.fullmatch, numbers)):

@@ -71,18 +71,18 @@ def build(
     tell: Tell = ignore_progress,
     expected_digest: str = "",
 ) -> tuple[dict[str, Any], bool]:
-    """Make the build in the folder `target` and return its manifest and whether it is new.
+    """Make the build in the folder `target`. Return its manifest, and whether the build is new.
 
-    `facts`: further facts of the database about the episodes (database_facts.py); None for episodes from elsewhere.
-    The same rows made with the same options are the same build: an existing build is not changed. `expected_digest`:
-    the digest of a preview. Raises SpecError when the folder holds anything else, when no episode is usable, when the
-    digest differs from the expected one, or when the disk fails; all files of the build are removed then.
+    If the folder has a build with the same options and rows, that build stays unchanged. `facts`: what the database
+    knows about the episodes (database_facts.py); None for episodes from elsewhere. `expected_digest`: the digest of a
+    preview; '' for any. Raises SpecError when the folder holds anything else, when no episode is usable, when the
+    build has another digest, or when the disk fails; no file of the new build remains then.
     """
     with _prepare(episodes, name, target, options, sources, facts, tell) as draft:
         if expected_digest and draft.manifest["digest"] != expected_digest:
             raise SpecError(
-                f"The preview was {expected_digest[:12]}; the same query gives {draft.manifest['digest'][:12]} now, as "
-                "other episodes are stored: look at a preview again."
+                f"The preview was the build {expected_digest[:12]}, but the same query now gives "
+                f"{draft.manifest['digest'][:12]}, because other episodes are stored: make a new preview."
             )
         if draft.folder is not None:
             tell(BuildStage.PUBLISHING, 0)
@@ -101,7 +101,7 @@ def preview_build(
 ) -> tuple[dict[str, Any], bool]:
     """Return the manifest that `build` would make, and whether the build would be new. No file stays on the disk.
 
-    Raises SpecError for what `build` would refuse.
+    Raises SpecError in the same cases as `build`.
     """
     with _prepare(episodes, name, target, options, sources, facts, tell) as draft:
         return draft.manifest, draft.folder is not None
@@ -117,7 +117,7 @@ def _prepare(
     facts: DatabaseFacts | None,
     tell: Tell,
 ) -> Iterator[Prepared]:
-    """Do everything but publish, in a folder beside the target. The folder is removed at the end of the block."""
+    """Yield the complete build in a temporary folder beside the target, which is removed at the end of the block."""
     tell(BuildStage.TEST_SPLITS, 0)
     splits, facts = TestSplits(options.against, sources), facts or DatabaseFacts()
     labels_asked = any(term.field == "label" for term in parse_where(options.where).terms)
@@ -148,8 +148,8 @@ def _prepare(
             if before is not None:
                 if before["digest"] != digest:
                     raise SpecError(
-                        f"'{target}' holds the build {before['digest'][:12]}; the same query gives {digest[:12]} now, "
-                        "as other episodes are stored: take another name, or remove it."
+                        f"'{target}' holds the build {before['digest'][:12]}, but the same query now gives "
+                        f"{digest[:12]}, because other episodes are stored: take another name, or remove the folder."
                     )
                 yield Prepared(before, None)
                 return
@@ -243,13 +243,13 @@ def _benchmarks_and_domains(database: StagingDatabase) -> tuple[set[str], set[st
 
 def _explain(tally: Tally, database: StagingDatabase) -> str:
     if not tally.read:
-        return "the filter finds none"
+        return "no episode matches the filter"
     counts = tally.left_out + Counter(database.exclusions())
     return f"{tally.read:,} read; " + ", ".join(f"{count:,} {with_flag(why)}" for why, count in counts.most_common(5))
 
 
 def _has_rows(benchmark: str, licences: dict[str, dict[str, int]], *, unknown: bool) -> bool:
-    """Whether the build has rows of a benchmark with an unknown licence (`unknown`), or with a known licence."""
+    """Whether the build has rows of the benchmark under an unknown licence; if not `unknown`, under a known licence."""
     return any(
         benchmark in benchmarks for licence, benchmarks in licences.items() if licence.startswith(UNKNOWN) == unknown
     )

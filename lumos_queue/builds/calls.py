@@ -1,7 +1,7 @@
-"""Rows of tool agents: one for each model call that led to an accepted answer, for every role.
+"""Make rows of tool agents: a row for each model call, by any role, that led to an accepted answer.
 
-A row has the stored prompt, byte for byte, and the model's reply to it. The prompt of a native call is written as that
-of a text call, with the list of functions. Of a search, only the calls on the path to its answer become rows.
+A row has the model's reply and the stored prompt, byte for byte. Only the prompt of a native function call is rewritten
+as that of a text call, with the list of functions. If an agent searched, only calls on the path to its answer count.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def examine_calls(episode: StoredEpisode) -> Annotation | str:
 
 
 def call_rows(episode: StoredEpisode) -> Iterator[tuple[str, str, str]]:
-    """Yield (file, key, JSON text) of each row. A file is `policy_react`; a key is task row and position."""
+    """Yield (file, key, JSON text) of each row; the file is ROLE_FORMULATION, the key BENCHMARK/ROW#POSITION."""
     for step in answer_path(episode.steps):
         if isinstance(step.result, Completion) and step.result.text.strip():
             row = {"prompt": as_text_calls(step.prompt, episode.task), "completion": step.result.text.strip()}
@@ -45,7 +45,7 @@ def call_rows(episode: StoredEpisode) -> Iterator[tuple[str, str, str]]:
 
 
 def answer_path(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
-    """Return the formulation's own steps on the path to its answer; all of its steps when there is no tree."""
+    """Return the steps on the path to the answer, or all steps without a tree. Steps within actions are left out."""
     own_steps = [step for step in steps if step.branch < WITHIN]
     ends = [step for step in own_steps if isinstance(step.result, Execution) and step.result.ends]
     if not ends or ends[-1].parent is None:

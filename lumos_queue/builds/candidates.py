@@ -67,7 +67,10 @@ class BuildCandidate:
     reply: str = ""  #: the text of its row, where one model answered alone (solver_replies.py)
 
     def columns(self, content: str, good: bool = True) -> dict[str, Any]:
-        """Return its row for the staging database. `content`: the text of all its rows."""
+        """Return the candidate's row for the staging database.
+
+        `content`: the JSON text of all rows made from the candidate; `good`: whether its episode succeeded.
+        """
         episode, solution = self.episode, self.solution()
         return {
             "episode": episode.id,
@@ -98,7 +101,7 @@ class BuildCandidate:
         }
 
     def find_prefilled_roles(self) -> list[str]:
-        """Return the roles with replies that were prefilled: the success is not that of their models alone."""
+        """Return the roles with prefilled replies: the models of these roles did not succeed alone."""
         steps = self.episode.steps
         replies = [(step.role, step.result) for step in steps if isinstance(step.result, Completion)]
         return sorted({role for role, reply in replies if reply.finish_reason == FinishReason.GIVEN})
@@ -112,12 +115,15 @@ class BuildCandidate:
 
     @property
     def completeness(self) -> int:
-        """The number of uses of the candidate. Of equal solutions the most complete candidate stays."""
+        """How widely the candidate can be used: 2 for each module, and 1 if every conversation can be made of it.
+
+        Of equal solutions under the same licence, the most complete candidate stays.
+        """
         return 2 * len(self.modules) + (not self.one_pass_only)
 
 
 def rank(level: str) -> int:
-    """Return the strength of a check level from 1; 0 for no level."""
+    """Return the rank of a check level, 1 for the weakest; 0 without a level."""
     return LEVELS.index(level) + 1 if level in LEVELS else 0
 
 
@@ -199,7 +205,7 @@ def _examine_solver(episode: StoredEpisode, rules: Rules) -> BuildCandidate | st
 
 
 def _lacks_results(domain: str, annotation: Annotation) -> bool:
-    """Whether an iterative planner, which is sent each subgoal's result, would be sent an empty text (ReWOO's data)."""
+    """Whether a subgoal's result, which an iterative planner is sent, is empty, as in ReWOO's data."""
     definition = DOMAINS.load(domain)
     sends_results = (
         definition.reports == "result" and definition.calls
@@ -220,13 +226,16 @@ def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
 
 
 def label_exclusion(episode: StoredEpisode, rules: Rules) -> str:
-    """Return the reason when a person's label excludes the episode; '' otherwise, or if the query selects by labels."""
+    """Return the reason if a person's label excludes the episode, otherwise ''.
+
+    No label excludes an episode if the query itself selects by labels.
+    """
     wrong = episode.id in rules.facts.wrong and not rules.labels_asked
     return "labelled wrong by a person" if wrong else ""
 
 
 def failure_reason(episode: StoredEpisode) -> str:
-    """Return the reason why a run was not successful; '' when it was. Annotations are judged by their verdicts."""
+    """Return the reason why a run was not successful; '' for a successful run, and for every annotation."""
     if episode.origin not in RUNS:
         return ""
     if not is_judged(episode.ending, episode.at_limit):

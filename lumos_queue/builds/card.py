@@ -21,7 +21,7 @@ _FORMAT_TEXT = {
 
 
 def card(manifest: Mapping[str, Any]) -> str:
-    """Return the text of the card. From its head the library `datasets` reads which files belong together."""
+    """Return the text of the card. Its head names the files of each split, for the library `datasets`."""
     return "\n".join(["---", *_head(manifest), "---", "", *_body(manifest), ""])
 
 

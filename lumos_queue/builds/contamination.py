@@ -1,4 +1,4 @@
-"""Whether a task's text is in a test split: equal with numbers and names masked, or 13 masked words in a row."""
+"""Find task texts in test splits: with numbers and names masked, they are equal or share 13 words in a row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_CHECKED = "not checked"
 
 @dataclass(slots=True)
 class TestSplit:
-    """The hashes of the texts of one test split, for comparisons."""
+    """The hashes of a test split's texts, with which task texts are compared."""
 
     __test__ = False  # pytest would take it for a class of tests by its name
 
@@ -40,11 +40,14 @@ class TestSplit:
 
     @property
     def digest(self) -> str:
-        """The sha256 of the texts, independent of their order."""
+        """The sha256 over the hashes of all texts, independent of their order."""
         return hashlib.sha256(b"".join(sorted(self.whole))).hexdigest()
 
     def find(self, text: str, words: list[str]) -> str:
-        """Return 'equal text', '13 words', or '' when this split does not contain the text."""
+        """Return how this split contains the text: 'equal text' or '13 words'; '' if it does not.
+
+        `words`: the masked words of the text.
+        """
         if _whole_hash(text, words) in self.whole:
             return "equal text"
         return f"{GRAM} words" if any(gram in self.grams for gram in _gram_hashes(words)) else ""
@@ -56,9 +59,9 @@ class TestSplits:
     __test__ = False
 
     def __init__(self, split_names: Iterable[str], sources: KnownBenchmarks):
-        """Read the splits. A name is BENCHMARK:PATH, file:PATH of a user's file, or a generated BENCHMARK[:SPLIT].
+        """Read the splits: BENCHMARK:PATH, file:PATH for a user's file, or BENCHMARK[:SPLIT] for generated rows.
 
-        Raises SpecError for an unknown benchmark, a missing file or a file of another kind.
+        Raises SpecError for an unknown benchmark, and for a file that is missing or cannot be read.
         """
         self.splits: list[TestSplit] = []
         self._sources = sources
@@ -69,21 +72,21 @@ class TestSplits:
                 continue
             reader = sources.get(name)
             if reader.needs_data and not rest:
-                raise SpecError(f"--against {text}: write {name}:PATH, with the file of its test split.")
+                raise SpecError(f"--against {text}: give the file of the benchmark's test split, as {name}:PATH.")
             if reader.needs_data and not Path(rest).exists():
                 raise SpecError(f"--against {text}: there is no file '{rest}'.")
             self.splits.append(_read_split(reader, name, rest))
 
     def find(self, text: str) -> tuple[str, str] | None:
-        """Return (name of the split, kind of match) of the first split that contains the text; None when none does."""
+        """Return (name of the split, kind of match) of the first split that contains the text, or None."""
         words = mask_words(text) if self.splits else []
         return next(((split.name, how) for split in self.splits if (how := split.find(text, words))), None)
 
     def report(self, benchmarks: Iterable[str], domains: Iterable[str]) -> dict[str, Any]:
-        """Return the counts of each compared split, and NOT_CHECKED for each other benchmark of the rows and domains.
+        """Return the row counts of each compared split, and NOT_CHECKED for other benchmarks of rows or domains.
 
-        Benchmarks whose rows state which of them are tests need no comparison. Files of users have no published test
-        split; the stored test splits are always compared (database_facts.py).
+        Benchmarks that list their test rows are left out, because they need no comparison. So are users' files, which
+        have no published test split. `DatabaseFacts.report` counts the stored test splits.
         """
         checks = {split.name: {"rows": split.rows, "unreadable": split.unreadable} for split in self.splits}
         benchmark_names = {name.partition(":")[0] for name in checks}
@@ -124,12 +127,12 @@ def normalise(text: str) -> str:
 
 
 def task_key(text: str) -> str:
-    """Return a key that two wordings of the same problem share: the masked words, or the text where there are none."""
+    """Return a key that is equal for problems with other numbers and names: the masked words, or else the text."""
     return "".join(mask_words(text)) or normalise(text)
 
 
 def text_key(text: str) -> bytes:
-    """Return a hash of `task_key` with 8 bytes."""
+    """Return the hash, of 8 bytes, of the text's `task_key`."""
     return _short_hash(task_key(text))
 
 

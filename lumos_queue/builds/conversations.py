@@ -1,4 +1,4 @@
-"""Make the conversations of an episode: one for each module and formulation, keyed by its source task."""
+"""Make the conversations of an episode, one for each module and formulation. The source task is their key."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def join_key(task: Task) -> str:
 
 
 def conversations_of(candidate: BuildCandidate, name: str, sources: KnownBenchmarks) -> dict[str, Conversation]:
-    """Return file (`planner_iterative`, `solver_cot`, …) to conversation, for the formulation `name`.
+    """Return the candidate's conversations in the formulation `name`, by file (`planner_iterative`, `solver_cot`, …).
 
-    A module with a rejecting verdict gets no conversation; a solver that writes subgoals and actions needs both
-    modules. Raises SpecError with the reason when the episode cannot be written in this formulation.
+    A module that a verdict rejects has no conversation. A solver that writes subgoals and actions has none if either
+    module is rejected. Raises SpecError with the reason if the episode cannot be written in this formulation.
     """
     task, annotation = candidate.episode.task, candidate.annotation
     formulation = FORMULATIONS.load(name)
@@ -64,7 +64,7 @@ def _can_teach(candidate: BuildCandidate, role: str, formulation: Formulation) -
 
 
 def _rationale(candidate: BuildCandidate, sources: KnownBenchmarks) -> str:
-    """Return the gold rationale as text; for QA only its facts, as in the original's CoT data."""
+    """Return the gold rationale as text; for QA, only the facts in it, as in LUMOS's CoT data."""
     task = candidate.episode.task
     source = sources.to_teach(candidate.episode)
     try:
@@ -78,7 +78,7 @@ def _rationale(candidate: BuildCandidate, sources: KnownBenchmarks) -> str:
 
 
 def _gold_answer(candidate: BuildCandidate) -> str:
-    """Return the task's gold answer; where the task has no `answer`, the answer of the episode, which is right."""
+    """Return the task's gold `answer`; for a task without it, the answer of the episode, which is right."""
     gold = candidate.episode.task.gold
     answer = gold.get("answer") if isinstance(gold, dict) else None
     return str(candidate.annotation.answer if answer is None else answer)

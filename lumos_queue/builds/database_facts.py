@@ -1,4 +1,4 @@
-"""Facts that the database has beside the episodes of a build: test splits, corrections, labels."""
+"""Read what the database knows about the episodes and tasks of a build: test splits, corrections, labels."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class DatabaseFacts:
 
 
 def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts:
-    """Read the facts. Each test task, correction and wrong label takes one set entry of eight bytes in memory.
+    """Read the facts. If not `tests`, the tasks of test splits are not read.
 
-    Without `tests`, the tasks of test splits are not read.
+    In memory, each test task, corrected episode and wrong episode is an entry of a set, of eight bytes.
     """
     with reading(database) as connection:
         return DatabaseFacts(
@@ -55,7 +55,10 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
 
 
 def _test_texts(connection: Connection) -> frozenset[bytes]:
-    """Select by the split of the jobs, because the same file may have been stored as another split first."""
+    """Return the key of each task whose dataset is a test split of any job.
+
+    The jobs' splits decide, because the same file may have been stored as another split first.
+    """
     jobs = connection.execute(select(JobRow.benchmark, JobRow.split).distinct())
     tests = [pair for pair in jobs if is_test(*pair)]
     of_tests = or_(false(), *(and_(JobRow.benchmark == name, JobRow.split == split) for name, split in tests))
@@ -66,7 +69,10 @@ def _test_texts(connection: Connection) -> frozenset[bytes]:
 
 
 def _find_corrected_episodes(connection: Connection) -> frozenset[int]:
-    """Select by the jobs of corrections, which have an index: a pass over all episodes would be slow."""
+    """Return the episodes that have an accepted correction.
+
+    The query selects by the jobs of corrections, which have an index, because a pass over all episodes would be slow.
+    """
     jobs = select(JobRow.id).where(JobRow.origin == "corrected")
     conditions = (EpisodeRow.level != "", EpisodeRow.ending != "")
     parents = connection.execute(select(EpisodeRow.parent).where(EpisodeRow.job.in_(jobs), *conditions)).scalars()
@@ -74,7 +80,7 @@ def _find_corrected_episodes(connection: Connection) -> frozenset[int]:
 
 
 def _wrong_episodes(connection: Connection) -> frozenset[int]:
-    """Select episodes that any person labels wrong. A person's later label of the same step replaces the earlier."""
+    """Return the episodes that any person's newest label of the episode or of one of its steps calls wrong."""
     later = aliased(Label)
     newer_label = exists().where(
         later.episode == Label.episode,

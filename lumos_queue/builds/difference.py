@@ -16,9 +16,10 @@ RowKey = tuple[str, str]  #: file without its ending, join key
 
 
 def compare_builds(first_folder: Path, second_folder: Path) -> dict[str, Any]:
-    """Return rows only in the first (`only_a`), only in the second (`only_b`), and with other content (`changed`).
+    """Return the rows that only the first (`only_a`) or second build (`only_b`) has, and the rows that `changed`.
 
-    Each is a list of {file, id, rows}. Raises SpecError for a folder that is not a build.
+    Each is a list of {file, id, rows}. The report also has `digests`, the number of `same` rows, and the `options` that
+    differ. Raises SpecError for a folder that is not a build.
     """
     manifests = read_manifest(first_folder), read_manifest(second_folder)
     first, second = _rows(first_folder), _rows(second_folder)

@@ -42,7 +42,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 def folder_of(settings: Settings, name: str) -> Path:
     """Return the folder for a build of that name. Raises SpecError for an invalid name."""
     if not _NAME.fullmatch(name):
-        raise SpecError(f"'{name}' is not a name for a build: expected letters, digits, '.', '_' and '-', at most 100.")
+        raise SpecError(
+            f"'{name}' is not a name for a build: expected at most 100 letters, digits, '.', '_' and '-', with a "
+            "letter or a digit first."
+        )
     return settings.home / "builds" / name
 
 
@@ -107,9 +110,9 @@ def all_builds(settings: Settings) -> list[Path]:
 
 
 def load_existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the manifest of the build in the folder, if its options are equal; None for a missing or empty folder.
+    """Return the manifest of the build in `target`, if it has these options; None for a missing or empty folder.
 
-    Raises SpecError when the folder holds anything else, also a build whose files were changed: builds are immutable.
+    Raises SpecError when the folder holds anything else, such as a build with other options or with changed files.
     """
     require_folders(target, "--out")
     if target.exists() and not target.is_dir():
@@ -120,20 +123,24 @@ def load_existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any]
         raise SpecError(f"The folder '{target}' is not empty: name a new or empty one.")
     manifest = read_manifest(target)
     if manifest["options"] != options:
-        raise SpecError(f"'{target}' holds another build ({manifest['digest'][:12]}): take another name, or remove it.")
+        raise SpecError(
+            f"'{target}' holds a build with other options ({manifest['digest'][:12]}): take another name, or remove "
+            "the folder."
+        )
     if changes := find_changed_files(target, manifest):
         raise SpecError(
-            f"'{target}' was changed since it was made: {changes[0]}. Remove it to make it again, or take another name."
+            f"The build in '{target}' was changed after it was made: {changes[0]}. Remove the folder to make the build "
+            "again, or take another name."
         )
     return manifest
 
 
 @contextmanager
 def open_staging_folder(target: Path) -> Iterator[Path]:
-    """Create a new folder beside the target and remove it at the end of the block; `publish` moves the build out of it.
+    """Yield a new folder beside the target, and remove it at the end of the block; `publish` moves the build out of it.
 
-    Parent folders that it creates are removed as well if they are empty. First, the folders of builds of the same name
-    whose processes died are removed. Raises OSError when the disk fails.
+    Parent folders are created if they are missing, and removed again if they are empty. Folders that dead processes
+    left from builds of the same name are removed first. Raises OSError when the disk fails.
     """
     new_parents = [folder for folder in target.absolute().parents if not folder.exists()]
     try:
@@ -159,7 +166,7 @@ def publish(folder: Path, target: Path) -> None:
     try:
         os.rename(folder, target)
     except OSError as error:
-        raise SpecError(f"The build cannot be put at '{target}': {error.strerror}.") from None
+        raise SpecError(f"The build cannot be moved to '{target}': {error.strerror}.") from None
     _sync(target.parent)
 
 

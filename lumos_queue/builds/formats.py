@@ -32,10 +32,10 @@ _TEXT_COLUMNS = (
 
 
 class RowWriter(Protocol):
-    """A file that is being written."""
+    """An open file to which rows are written."""
 
     def add(self, line: str) -> None:
-        """Write one row, the JSON text of its columns."""
+        """Write a row. `line`: the JSON text of its columns."""
         ...
 
     def close(self) -> None: ...
@@ -44,10 +44,10 @@ class RowWriter(Protocol):
 def rows_of(conversation: Conversation, candidate: BuildCandidate, format: str) -> Iterator[tuple[str, int]]:
     """Yield (JSON text, number of replies) of each row of a conversation in that format.
 
-    `lumos`: one row in the released layout, whose `dataset` is the domain. `parquet`: one row with the same messages
-    and the facts about their task.
-    `trl-sft`: one row for each reply, with the `prompt` that is sent to the model and the `completion`. A trainer that
-    learns completions only learns each reply once, in exactly the text of inference, with any chat template.
+    `lumos`: one row in the layout of the released LUMOS files; its `dataset` is the domain. `parquet`: one row with the
+    same messages and with facts about the task.
+    `trl-sft`: one row for each reply, with the `prompt` that is sent to the model and the `completion`. So a trainer on
+    completions learns each reply once, after exactly the prompt of inference, whatever the chat template.
     """
     replies = len(conversation.turns) // 2
     if format == "lumos":
@@ -64,7 +64,7 @@ def rows_of(conversation: Conversation, candidate: BuildCandidate, format: str) 
 
 
 def _columns(conversation: Conversation, candidate: BuildCandidate) -> dict[str, Any]:
-    """Return the columns, which are the same for every benchmark: gold answers are JSON text."""
+    """Return the columns of a row. Gold answers are JSON text, so that every benchmark has the same columns."""
     episode = candidate.episode
     _, formulation, module = conversation.dataset.rsplit("/", 2)
     return {

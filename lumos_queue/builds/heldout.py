@@ -1,4 +1,4 @@
-"""Recognise texts that must never be trained on: they equal a held-out problem with numbers and names masked."""
+"""Recognise texts that must never be trained on: with numbers and names masked, they equal a held-out problem."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KNOWN_NAMES = frozenset().union(FEMALE, MALE, *NAMES)
 
 
 def mask(text: str) -> str:
-    """Return the letters of a text in lower case, with each number (also as words) as `#` and each name as `@`.
+    """Return the letters of a text in lower case, with `#` for each number or number word, and `@` for each name.
 
     Spaces and punctuation are removed: `did n't` equals `didn't`.
     """
@@ -35,7 +35,7 @@ def mask(text: str) -> str:
 
 
 def mask_words(text: str) -> list[str]:
-    """Return the words of `mask`; an empty list for a text without Latin letters and numbers."""
+    """Return the masked words, which `mask` joins; an empty list for a text without Latin letters and numbers."""
     text = _APOSTROPHE.sub("", _NUMBER.sub(" # ", text))
     names = KNOWN_NAMES.union(_NAMED_INSIDE.findall(text))
     return [_mask_word(word, names) for word in _WORD.findall(text)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def user_modules(database: Database) -> list[str]:
-    """Return the users' modules (`mylab.travelplanner`) of stored conversions that are older than plug-ins."""
+    """Return the users' modules (such as `mylab.travelplanner`) that stored conversions from before plug-ins name."""
     with database.engine.connect() as connection:
         rows = connection.execute(select(JobRow.spec).where(JobRow.kind == "convert"))
         specs = [row.spec for row in sound_jobs(rows)]
@@ -47,7 +47,7 @@ class KnownBenchmarks:
     """The benchmarks of this project and of modules of users."""
 
     def __init__(self, modules: Iterable[str] = (), open_file: OpenFile | None = None):
-        """Open the modules. `open_file` reads users' files that are named as test splits; without it none can be named.
+        """Open the modules. `open_file` opens users' files that are test splits; None if no file may be a test split.
 
         Modules that this process may not import are left out. Raises SpecError for a module that cannot be imported.
         """
@@ -80,9 +80,9 @@ class KnownBenchmarks:
         return self._of_users[name]
 
     def _of_file(self, episode: StoredEpisode) -> Benchmark | None:
-        """Return the benchmark of a file by the episode's job: jobs of one title may have different definitions.
+        """Return the benchmark of a user's file as the episode's job defines it; None for a damaged definition.
 
-        Return None for a damaged definition.
+        The file's title is not enough, because jobs on files with the same title may have different definitions.
         """
         try:
             definition = definition_of_episode(episode)
@@ -108,7 +108,7 @@ class KnownBenchmarks:
         raise LookupError(task.benchmark)
 
     def domain_of_run(self, episode: StoredEpisode) -> str:
-        """Return the domain of a run on any benchmark, also on one without training data.
+        """Return the domain of a run's actions, also for a benchmark without training data.
 
         Raises SpecError for an unknown benchmark.
         """

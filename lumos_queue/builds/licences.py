@@ -14,7 +14,7 @@ _NON_COMMERCIAL = re.compile(r"(?<![A-Za-z])NC(?![A-Za-z])|non-?commercial", re.
 
 
 def name_rows(manifest: Mapping[str, Any], benchmark: str, licence: str) -> str:
-    """Return the label of a build's rows of a benchmark under a licence, with a remark where they are not verified."""
+    """Return the label of a benchmark's rows under a licence, with a remark if nothing verified the rows."""
     if licence.startswith(UNKNOWN):
         return f"{benchmark} (rows not verified)" if benchmark in manifest.get("not_verified", ()) else benchmark
     return f"{benchmark} ({STATED_REMARK})" if benchmark in manifest.get("stated_published", ()) else benchmark
@@ -26,9 +26,9 @@ def is_non_commercial(licence: str) -> bool:
 
 
 def licence_of_unverified(licence: str) -> str:
-    """Return the licence of unverified rows, which were read under a benchmark's name and may be other rows.
+    """Return the licence of rows that were read under a benchmark's name, but may not be its published rows.
 
-    It names the benchmark's licence if this allows non-commercial use only, as the rows may be the published ones.
+    The licence is unknown. A benchmark's non-commercial `licence` is added, because the rows may be the published rows.
     """
     return f"{UNKNOWN} (that of the published rows: {licence})" if is_non_commercial(licence) else UNKNOWN
 
@@ -42,7 +42,7 @@ class RowFilter:
         self._refusals = 0
 
     def admit(self, split: str, licence: str, benchmark: str) -> bool:
-        """Whether to write a row of that split. The row is counted as written or as refused."""
+        """Return whether the row of that split may be written, and count the row as written or refused."""
         if is_test(benchmark, split) and not self._allow_test:
             self._refusals += 1
             return False
@@ -63,7 +63,7 @@ def strictness(licence: str) -> int:
 def warning(licences: Mapping[str, Mapping[str, int]]) -> str:
     """Return the warning for users of the rows; '' when every licence is known and allows commercial use.
 
-    `licences`: licence to benchmark to number of rows.
+    `licences` maps each licence to the number of rows by benchmark.
     """
     total = sum(sum(rows.values()) for rows in licences.values())
     bad = {name: rows for name, rows in licences.items() if is_non_commercial(name)}

@@ -26,7 +26,7 @@ def new_lines(path: Path | None) -> Iterator[Write]:
     if path.exists():
         raise SpecError(f"'{path}' exists already: name a new file.")
     if not path.parent.is_dir():
-        raise SpecError(f"There is no folder '{path.parent}'.")
+        raise SpecError(f"There is no folder '{path.parent}': create it, or name a file in another folder.")
     partial_path = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with partial_path.open("w", encoding="utf-8", newline="\n") as file:

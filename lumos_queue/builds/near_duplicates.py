@@ -34,7 +34,7 @@ def similarity(first: frozenset[int], second: frozenset[int]) -> float:
 
 
 def bands(hashes: frozenset[int], threshold: float) -> list[bytes]:
-    """Return keys. Two texts as similar as `threshold` share at least one key in 99 % of cases."""
+    """Return a text's keys, from its shingles. Two texts as similar as `threshold` share a key in 99 % of cases."""
     smallest = _signature(hashes)
     width = _width(threshold)
     return [struct.pack(f"<{1 + width}Q", start, *smallest[start : start + width]) for start in range(0, BINS, width)]
@@ -54,7 +54,7 @@ def _signature(hashes: frozenset[int]) -> list[int]:
 
 
 def _borrow(smallest: list[int], index: int) -> int:
-    """Return the value of another bin, which depends on the empty bin alone, so that equal texts get equal values."""
+    """Return a value for an empty bin: that of the first bin with a value, in an order that is fixed for each bin."""
     return next(smallest[donor] for donor in _donors(index) if smallest[donor] != _EMPTY)
 
 

@@ -64,12 +64,14 @@ class BuildOptions:
                 "--rows, --near-duplicates, --reexecute and --perturbed."
             )
         if (self.per_task > 0) != (self.select != "all"):
-            raise SpecError("--select best, shortest or newest and --per-task NUMBER go together: give both or none.")
+            raise SpecError(
+                "--select (best, shortest or newest) and --per-task NUMBER need each other: give both, or neither."
+            )
         for name, value in (("--near-duplicates", self.near), ("--dev-share", self.dev_share)):
             if not 0 <= value <= 1:
                 raise SpecError(f"{name} is {value}: expected a number from 0 to 1.")
         if self.dev_share == 1:
-            raise SpecError("--dev-share is 1: nothing would be left to train on.")
+            raise SpecError("--dev-share is 1, which leaves no row to train on: expected a number below 1.")
 
     def as_json(self) -> dict[str, Any]:
         values = asdict(self)
@@ -90,7 +92,7 @@ def read_mix(text: str) -> dict[str, float]:
         if not equals or not name.strip() or not 0 < value < float("inf"):
             raise SpecError(f"Cannot read '{part}' in --mix: expected BENCHMARK=SHARE with a share above 0.")
         if name.strip() in shares:
-            raise SpecError(f"'{name.strip()}' appears twice in --mix.")
+            raise SpecError(f"'{name.strip()}' appears twice in --mix: give each name once.")
         shares[name.strip()] = value
     total = sum(shares.values())
     return {name: share / total for name, share in sorted(shares.items())}

@@ -1,4 +1,4 @@
-"""Count and describe the rows of a build that come from users' files, which are no published benchmark."""
+"""Count and describe the rows of a build that come from users' files instead of published benchmarks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ROWS = (
 
 
 def count_own_rows(database: StagingDatabase, files: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the number of rows of each benchmark of a file in a build, in total and by dataset.
+    """Return the number of rows from users' files in a build, by title: in total and by dataset.
 
-    Files with the same title are different datasets. `files`: digest of a dataset to the sha256 of its file; rows from
-    a program have no file.
+    Files with the same title are different datasets. `files` maps the digest of a dataset to the sha256 of its file;
+    a dataset that a program made has no file.
     """
     counts: dict[str, dict[str, Any]] = {}
     for benchmark, dataset, rows in database.read(_ROWS):

@@ -1,4 +1,4 @@
-"""Make preference pairs: the replies at the first prompt where a failed try differs from every successful try."""
+"""Make preference pairs, at the first prompt where a failed try's reply differs from those of successful tries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FAILED = (
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """The prompts and replies of an episode's models."""
+    """An episode as a try at its task: the prompts and replies of its models."""
 
     candidate: int
     good: bool
@@ -38,7 +38,7 @@ class Try:
 def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, bool] | str:
     """Return the candidate and whether it succeeded, or the reason why it cannot be compared with other tries.
 
-    A success that a person labelled wrong or corrected is excluded; a failed try is used with such labels, too.
+    A successful try is excluded if a person labelled it wrong or corrected it. A failed try is used even then.
     """
     if reason := task_exclusion(episode, rules):
         return reason
@@ -61,7 +61,7 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, b
 
 
 def keep_try(database: StagingDatabase, candidate: BuildCandidate, good: bool) -> None:
-    """Stage a try with the prompts and replies of its modules."""
+    """Add a try, with the prompts and replies of its modules, to the staging database."""
     asks = [
         {"place": position, "role": step.role, "prompt": step.prompt, "reply": step.result.text.strip()}
         for position, step in enumerate(candidate.episode.steps)
@@ -72,7 +72,7 @@ def keep_try(database: StagingDatabase, candidate: BuildCandidate, good: bool) -
 
 
 def make_pairs(database: StagingDatabase) -> None:
-    """Write the pairs of every task as rows of the successful episode with the chosen reply."""
+    """Store the pairs of every task as rows. A row belongs to the successful episode that gave the chosen reply."""
     for tries in _by_task(database):
         for role, pair, good, bad in pairs(tries):
             name = database.one("SELECT name FROM candidate WHERE id = ?", bad)
@@ -93,10 +93,10 @@ def make_pairs(database: StagingDatabase) -> None:
 
 
 def pairs(tries: list[Try]) -> Iterator[tuple[str, dict[str, str], int, int]]:
-    """Yield (role, pair, candidate of the chosen reply, candidate of the rejected reply) for the tries at one task.
+    """Yield (role, pair, id of the chosen reply's candidate, id of the rejected reply's candidate) for a task's tries.
 
-    A reply that a successful try gave to the same prompt is never rejected. The most frequent reply of the successful
-    tries is chosen.
+    Each failed try gives at most one pair, at the first prompt where no successful try gave its reply. The chosen reply
+    is the most frequent reply of the successful tries to that prompt.
     """
     replies_by_prompt: dict[tuple[str, str], Counter[str]] = {}
     who: dict[tuple[str, str, str], int] = {}

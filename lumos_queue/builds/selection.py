@@ -37,10 +37,10 @@ def choose(database: StagingDatabase, options: BuildOptions, tell: Tell = ignore
 
 
 def arrange(database: StagingDatabase, options: BuildOptions) -> None:
-    """Give every remaining candidate its position and its part. All candidates of a source task are in the same part.
+    """Give every remaining candidate its position and its part, train or dev. A source task has only one part.
 
-    The part depends on the task alone: it is the same in every build with the same share, and a task in dev stays in
-    dev with a larger share.
+    The part depends only on the task and the share: it is the same in every build with that share, and a task in dev
+    stays in dev if the share is larger.
     """
     if options.dev_share:
         database.run("UPDATE candidate SET part = 'dev' WHERE share('dev', source) < ?", options.dev_share)
@@ -51,7 +51,7 @@ def arrange(database: StagingDatabase, options: BuildOptions) -> None:
 
 
 def drop_repeated_rows(database: StagingDatabase) -> int:
-    """Keep each row once in its file and return the number of dropped rows: two episodes may begin alike."""
+    """Drop rows that are repeated in a file, as when two episodes begin alike. Return the number of dropped rows."""
     return database.run(
         "DELETE FROM line WHERE rowid IN (SELECT rowid FROM (SELECT line.rowid, row_number() OVER "
         "(PARTITION BY kept.part, line.file, hash(line.json) ORDER BY kept.place, line.rowid) AS place "
@@ -71,7 +71,7 @@ def _exclude_corrected(database: StagingDatabase) -> None:
 
 
 def _exclude_repeated(database: StagingDatabase) -> None:
-    """Keep one of equal solutions: the one under the strictest licence, whose terms apply to the text in any case."""
+    """Exclude duplicate solutions. The strictest licence stays, because its terms apply to the text in any case."""
     order = f"strict DESC, licence, completeness DESC, checked DESC, origin, {CONTENT_ORDER}"
     database.run(
         "UPDATE candidate SET why = 'duplicate' WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER "
@@ -129,7 +129,7 @@ def _apply_mix(database: StagingDatabase, options: BuildOptions) -> None:
     )
     counts = dict(database.read(f"SELECT {group}, count(*) FROM candidate WHERE why IS NULL GROUP BY 1", *names))
     if empty := sorted(set(options.mix) - counts.keys()):
-        raise SpecError(f"--mix names '{empty[0]}', which has no episode left: leave it out or widen --where.")
+        raise SpecError(f"--mix names '{empty[0]}', but no episode of it remains: leave it out, or widen --where.")
     total = min(counts[name] / share for name, share in options.mix.items())
     for name, share in options.mix.items():
         database.run(
@@ -143,7 +143,10 @@ def _apply_mix(database: StagingDatabase, options: BuildOptions) -> None:
 
 
 def _limit_rows(database: StagingDatabase, options: BuildOptions) -> None:
-    """Select by source task and seed, so that builds with other annotations of the same tasks have the same tasks."""
+    """Exclude candidates beyond the number of rows.
+
+    Source task and seed decide, so that builds with other annotations of the same tasks select the same tasks.
+    """
     database.run(
         "UPDATE candidate SET why = 'beyond the number of rows' WHERE id IN (SELECT id FROM candidate "
         f"WHERE why IS NULL ORDER BY share(?, source), {CONTENT_ORDER} LIMIT -1 OFFSET ?)",

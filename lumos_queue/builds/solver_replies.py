@@ -1,4 +1,4 @@
-"""Rows of runs in which one model answered alone (`cot`, `direct`): its reply to the question."""
+"""Read the reply of a run in which one model answered the question alone (`cot`, `direct`), for a row."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SOLVERS = ("cot", "direct")
 
 
 def read_reply(episode: StoredEpisode, domain: str) -> str:
-    """Return the model's reply for a row, on one line; '' where the run has no reply.
+    """Return the model's reply on one line, or for `direct` only its answer; '' if the run has no reply or answer.
 
-    With an instruction, a model may state the answer in a form that the formulation does not read without the
-    instruction. Then the domain's ending with the answer is added.
+    A model with an instruction may state the answer in a form that the formulation cannot read without the
+    instruction. Such a reply gets the domain's last sentence with the answer.
     """
     replies = [step.result.text for step in episode.steps if isinstance(step.result, Completion)]
     answer = " ".join((episode.answer or "").split())

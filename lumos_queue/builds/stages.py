@@ -1,7 +1,7 @@
-"""Divide an episode at its subgoals, each with its replies and actions.
+"""Divide an episode into stages: each subgoal with its replies and actions.
 
-Instruct models may reply in another form than LUMOS's notation. Such a reply is written anew from the subgoals or
-actions that were read in it, so that every model reads the same in it.
+Instruct models may reply in another notation than LUMOS's. Such a reply is rewritten from the subgoals or actions that
+were read from it, so that every model reads the same from it.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Stage:
 
     @property
     def value(self) -> str | None:
-        """The result of its last action; None when that action failed or there is no action."""
+        """The result of the stage's last action; None if that action failed, or without actions."""
         return self.executions[-1][1].result if self.executions and self.executions[-1][1].ok else None
 
     def lines(self) -> str:
-        """Return the subgoal and below it each action with its result, as a judge of the step sees them."""
+        """Return the subgoal and, below it, each action with its result: the text that a judge of the step reads."""
         lines = [
             f"{write_action(action)}{f' = {execution.result}' if execution.ok else ''}"
             for action, execution in self.executions
@@ -52,7 +52,7 @@ class Stage:
 
 
 def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
-    """Return the stages of an iterative or annotated episode. Replies of annotated ones are written from the steps."""
+    """Return the stages of an iterative or annotated episode. Missing replies are written from the steps."""
     stages: list[Stage] = []
     plan = ""
     for step in select_annotated_steps(steps):
@@ -74,9 +74,9 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
 
 
 def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
-    """Return the replies of the role, in order; for an annotated episode, the replies that its steps correspond to.
+    """Return the replies of the role, in order; for an annotated episode, replies that are written from its steps.
 
-    A planner's reply without a subgoal is left out, because the planner was asked again.
+    If the planner was asked again after a reply without a subgoal, that reply is left out.
     """
     replies: list[tuple[str, list[Subgoal], list[Action]]] = []
     for step in select_annotated_steps(steps):
@@ -101,7 +101,7 @@ def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
 
 
 def _write_plan(reply: str, subgoals: Sequence[Subgoal]) -> str:
-    """Return a planner's reply that reads as these subgoals: the original reply if it does."""
+    """Return a planner's reply from which these subgoals are read: the original reply, if they are read from it."""
     first, *rest = subgoals
     if reply and (tuple(subgoals) == read_plan(reply) if rest else read_subgoal(reply, first.number) == first):
         return reply
@@ -109,14 +109,14 @@ def _write_plan(reply: str, subgoals: Sequence[Subgoal]) -> str:
 
 
 def _write_end(reply: str, number: int) -> str:
-    """Return a planner's last reply, without a subgoal: the original reply, or one with the same reading."""
+    """Return a planner's last reply: the original reply, unless LUMOS's notation would read a subgoal from it."""
     if says_stop(reply) or read_subgoal(reply, number) is None:
         return reply
     return STOP_PLANNING if read_next_subgoal(reply, number).stops else ""
 
 
 def _write_grounding(reply: str, actions: Sequence[Action]) -> str:
-    """Return a grounder's reply that reads as these actions: the original if it does, also after a prefix `R1 = `."""
+    """Return the grounder's reply if it reads as these actions, alone or after `R1 = `; otherwise write a new one."""
     essences = [_essence(action) for action in actions if action.name != TOO_MANY]
     for text in (reply, f"R1 = {reply.strip()}"):
         for calls in (True, False):
@@ -130,13 +130,13 @@ def _essence(action: Action) -> tuple[tuple[str, ...], str, str]:
 
 
 def whole_plan(steps: Sequence[RecordedStep]) -> list[str]:
-    """Return the planner's replies up to the stop; the stop is added where the limit of subgoals came first."""
+    """Return the planner's replies with the stop as the last; it is added if the episode reached its limit first."""
     replies = replies_of(steps, "planner")
     return replies if replies and says_stop(replies[-1]) else [*replies, STOP_PLANNING]
 
 
 def matches_gold_step(stage: Stage, gold: AnnotatedSubgoal) -> bool:
-    """Whether a stage equals a gold step: the same last value in the same variables, so that either can continue."""
+    """Whether a stage and a gold step are interchangeable: they have the same variables and the same last value."""
     if stage.value is None or not gold.results:
         return False
     variables = [action.variables for action, _ in stage.executions]

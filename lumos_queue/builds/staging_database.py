@@ -74,7 +74,7 @@ class StagingDatabase:
         return 0
 
     def run(self, statement: str, *values: Any) -> int:
-        """Change rows. Return their number."""
+        """Run a statement that changes rows. Return the number of changed rows."""
         return self._file.execute(statement, values).rowcount
 
     def read(self, statement: str, *values: Any) -> Iterator[tuple[Any, ...]]:

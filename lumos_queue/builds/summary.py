@@ -48,7 +48,7 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def test_sets(manifest: Mapping[str, Any]) -> str:
-    """Return the test sets that the task texts were compared with, and those that they were not."""
+    """Return a text that lists the test sets that task texts were compared with, and the sets not compared."""
     checked_splits, other_splits = [], []
     for key, check in manifest["contamination"].items():
         name = f"test splits {key}" if key == "stored here" else key
@@ -99,9 +99,10 @@ def has_turns(manifest: Mapping[str, Any]) -> bool:
 
 
 def exclusions(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Return (reason, episodes), the most frequent first; with the used episodes they add up to those read.
+    """Return (reason, number of excluded episodes), the most frequent first.
 
-    Episodes that filters rejected are one line, because `rejections` has the counts of each filter.
+    Excluded and used episodes add up to the read episodes. All episodes that filters rejected have one reason here,
+    because `rejections` has the counts of each filter.
     """
     counts: dict[str, int] = {}
     for why, count in manifest["episodes"]["left_out"].items():

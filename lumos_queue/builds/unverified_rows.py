@@ -1,4 +1,4 @@
-"""Find datasets whose rows may differ from the published rows of their benchmark: their licence is unknown."""
+"""Find datasets whose rows may not be the published rows of their benchmark, and so have an unknown licence."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _AT_ONCE = 1000  #: tasks that are read at once
 
 
 def find_unverified(connection: Connection) -> tuple[frozenset[str], frozenset[str]]:
-    """Return two sets of digests of datasets: with unverified rows, and with rows that a person stated as published.
+    """Return the digests of datasets with unverified rows, and of datasets whose rows a person stated to be published.
 
-    A person's statement for one job (--published) holds for its dataset. Imported rows are left out, because the import
-    stated their licence. Tasks made of stored episodes are as verified as the rows of these episodes.
+    A person's statement for one job (--published) applies to the job's dataset. Imported rows are left out, because
+    the import stated their licence. Tasks made of stored episodes are as verified as the rows of these episodes.
     """
     query = select(JobRow.__table__).where(JobRow.kind.in_(KINDS), JobRow.dataset.is_not(None))
     jobs = [job for job in sound_jobs(connection.execute(query)) if job.origin not in STORED]

@@ -294,7 +294,7 @@ def test_the_commands_make_list_show_and_compare(home, monkeypatch, capsys):
     code, again, said = call("build", "one", "--where", "origin=converted")
     assert code == 0 and not again["new"] and again["digest"] == one["digest"] and "exists already" in said
     code, refused, _ = call("build", "one", "--where", "origin=run")
-    assert code == 2 and "holds another build" in refused["error"]
+    assert code == 2 and "holds a build with other options" in refused["error"]
     assert call("build", "two", "--where", "origin=converted", "--seed", "1", "--dev-share", "0.2")[0] == 0
     assert [made["build"] for made in call("list")[1]["builds"]] == ["one", "two"]
     assert call("show", "one")[1]["digest"] == one["digest"] == call("show", one["folder"])[1]["digest"]
@@ -316,7 +316,7 @@ def test_the_commands_make_list_show_and_compare(home, monkeypatch, capsys):
         (("--select", "worst", "--per-task", "1"), "No selection called 'worst'"),
         (("--level", "proven"), "No check level called 'proven'"),
         (("--mix", "wordmath"), "--mix"),
-        (("--where", "benchmark=hotpotqa"), "the filter finds none"),
+        (("--where", "benchmark=hotpotqa"), "no episode matches the filter"),
         (("--formulations", "magic"), "No formulation called 'magic'"),
         (("--against", "nothing:x"), "No benchmark called 'nothing'"),
         (("--against", "svamp:README.md"), "README.md' is not SVAMP.json"),

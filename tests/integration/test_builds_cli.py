@@ -157,7 +157,7 @@ def test_a_difference_says_how_much_more_there_is(lumos, tmp_path):
 
 def test_folders_for_nothing_are_not_left_and_files_in_the_way_are_named(lumos, tmp_path):
     code, _, said = lumos("build", "one", "--where", "benchmark=svamp", "--out", tmp_path / "new" / "sub" / "one")
-    assert code == 2 and "the filter finds none" in said and list(tmp_path.iterdir()) == []
+    assert code == 2 and "no episode matches the filter" in said and list(tmp_path.iterdir()) == []
     (tmp_path / "mine").write_text("mine")
     code, _, said = lumos("build", "one", "--out", tmp_path / "mine" / "sub")
     assert code == 2 and f"'{tmp_path / 'mine'}' is a file, not a folder" in said and "--out" in said

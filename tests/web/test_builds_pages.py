@@ -111,7 +111,7 @@ def test_what_changed_since_the_preview_is_not_built(explorer):
     assert one is not None and one.manifest is not None
     one.manifest["digest"] = "0" * 64  # as if other episodes had been stored then
     client.submit(draft + "/build")
-    assert "look at a preview again" in wait_for(client, draft, "failed")
+    assert "make a new preview" in wait_for(client, draft, "failed")
     assert not (explorer.site.settings.home / "builds").exists()
 
 
@@ -122,7 +122,7 @@ def test_what_changed_since_the_preview_is_not_built(explorer):
         ({"where": "score=1; DROP TABLE episode"}, "expected a number"),
         ({"where": "benchmark~'"}, "Cannot read the filter"),
         ({"format": "csv"}, "No format called"),
-        ({"per_task": "1"}, "go together"),
+        ({"per_task": "1"}, "need each other"),
         ({"per_task": "-1"}, "--per-task is"),
         ({"rows": "٣"}, "--rows is"),
         ({"near": "2"}, "expected a number from 0 to 1"),
@@ -149,7 +149,7 @@ def test_what_a_build_refuses_is_refused_on_the_form_in_the_same_words(explorer,
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"where": "benchmark=hotpotqa"}, "the filter finds none"),
+        ({"where": "benchmark=hotpotqa"}, "no episode matches the filter"),
         ({"against": "nothing:x"}, "No benchmark called"),
         ({"against": "svamp:README.md"}, "README.md"),
         ({"mix": "gsm8k=1"}, "--mix names"),
@@ -167,7 +167,7 @@ def test_a_folder_with_another_build_is_refused(explorer):
     make(explorer, "one")
     client = explorer.client()
     draft = client.submit("/builds/new", {"name": "one", **OPTIONS}).headers["location"]
-    assert "holds another build" in wait_for(client, draft, "failed")
+    assert "holds a build with other options" in wait_for(client, draft, "failed")
 
 
 def test_how_many_episodes_a_filter_finds_is_counted_up_to_a_bound(explorer, monkeypatch):
