@@ -1,1 +1,1 @@
-"""Tables, intervals and plots over stored rows."""
+"""Reports on jobs and audits: figures, intervals and lists, computed from stored rows."""

@@ -1,4 +1,4 @@
-"""The calls and tokens that a job adopted from another job, apart from its own, so that no cost counts twice."""
+"""Separate the calls and tokens that a job adopted from another job, so that no cost counts twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from db.adopt import find_adopted
 
 
 def apart_from_adopted(connection: Connection, job: Any, report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `adopted` of a job (its row), and the report's `calls` and `tokens` without it; {} if it adopted none."""
+    """Return `adopted`, the figures that a job (its row) adopted, and `calls` and `tokens` without these figures.
+
+    Return {} if the job adopted no episode. `report` has the `calls` and `tokens` of all episodes.
+    """
     if not job.parent:
         return {}
     adoption = find_adopted(connection, job.id)

@@ -15,11 +15,10 @@ _SHORT = 8  #: characters of a text's digest
 
 
 def describe_requests(agent: Mapping[str, Any], formulation: str) -> dict[str, str]:
-    """Return the settings of a stored agent that differ from the defaults, by name.
+    """Return the settings of a stored agent that differ from the defaults, as text by name.
 
-    By default nothing is set, and a reply ends at a line break.
-
-    Stop strings that the formulation itself has for a role are left out.
+    By default nothing is set, and a reply ends at the stop strings that the formulation has for the role, or at a line
+    break if the formulation has none.
     """
     choices: dict[str, str] = {}
     agent_formulation = FORMULATIONS.find(formulation)

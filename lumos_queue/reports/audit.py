@@ -1,7 +1,7 @@
-"""The report of an audit, and the agreement of its labellers.
+"""Report on an audit, and measure the agreement of its labellers.
 
-For annotations it measures the precision of the acceptance check; for runs, the share that people judge right, and the
-agreement of the main metric with people.
+An audit of annotations measures the precision of the acceptance check. An audit of runs measures the share that people
+judge right, and the agreement of the main metric with people.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COUNTED = (*JUDGED, "unsure", "disputed", "unlabelled")
 
 
 class AuditSummary(Protocol):
-    """A place of the sample (db.audits.AuditSlot)."""
+    """An episode in the sample of an audit, with its labels; `db.audits.AuditSlot` has these properties."""
 
     @property
     def number(self) -> int: ...
@@ -38,9 +38,10 @@ class AuditSummary(Protocol):
 
 
 def opinion(labels: Mapping[str, str]) -> str:
-    """Return the joint label of an item from labels by labeller.
+    """Return the joint label of an item, whose `labels` are by labeller.
 
-    It is `disputed` if there are `right` and `wrong`. `unsure` has an effect only if all labels are `unsure`.
+    It is `disputed` if some labels are `right` and some `wrong`, `unsure` only if all labels are `unsure`, and
+    `unlabelled` without labels.
     """
     verdicts = {label for label in labels.values() if label in JUDGED}
     if len(verdicts) > 1:
@@ -51,12 +52,12 @@ def opinion(labels: Mapping[str, str]) -> str:
 def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str = "") -> dict[str, Any]:
     """Return the report of an audit; with `labeller`, only this person's labels count.
 
-    `precision` (`share_right` for runs) is the share of right among the places that are judged right or wrong, weighted
-    by the members of the population that each represents (statistics.estimate_share). `if_unsure_wrong` counts unsure
-    and disputed places as wrong. `gone` is a lower bound of the places that were removed with their jobs: the gaps
-    before the last remaining place, because the size of the sample is not stored. `removed` is approximately the number
-    of members of the population that they represented. `metric`, for runs, is the agreement of the main metric with
-    people.
+    `precision` (`share_right` for runs) is the share of right samples among the samples that people judge right or
+    wrong; a sample has the weight of the members of the population that it represents (statistics.estimate_share).
+    `if_unsure_wrong` counts unsure and disputed samples as wrong. `gone` is a lower bound of the number of samples that
+    were removed with their jobs: the gaps in the numbers, because the size of the sample is not stored. `removed` is
+    about the number of members of the population that these samples represented. `metric`, for runs, is the agreement
+    of the main metric with people.
     """
     label_sets = [{who: label for who, label in sample.labels.items() if labeller in ("", who)} for sample in samples]
     opinions = [opinion(labels) for labels in label_sets]
@@ -98,9 +99,9 @@ def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str
 
 
 def _metric_agreement(samples: Sequence[AuditSummary], opinions: Sequence[str]) -> dict[str, Any] | None:
-    """Return the agreement of the main metric with people over the places that both judge, weighted like precision.
+    """Return the agreement of the main metric with people, over the samples that metric and people judge.
 
-    None if there is no such place.
+    The weights are those of the precision. Return None if there is no such sample.
     """
     pairs: dict[str, list[tuple[str, str]]] = {}
     population: dict[str, float] = {}
@@ -140,7 +141,7 @@ def _share(strata: Sequence[Stratum]) -> dict[str, Any] | None:
 
 
 def _agreements(samples: Sequence[AuditSummary]) -> list[dict[str, Any]]:
-    """Return the agreement of each pair of labellers over the places that both labelled; `unsure` is a third label."""
+    """Return the agreement of each pair of labellers over the samples that both labelled; `unsure` is a third label."""
     names = sorted({who for sample in samples for who in sample.labels})
     agreements = []
     for first, second in combinations(names, 2):

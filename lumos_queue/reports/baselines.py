@@ -1,7 +1,7 @@
 """Baselines: the scores of rules without a model on a job's tasks, computed once for each version of the code.
 
-The baselines of a large job are computed at submission, from the rows in memory. Those of other jobs are computed for
-the first report on the tasks. In both cases the tasks are a stream, and few of them are in memory at once.
+The baselines of a large evaluation are computed when it is submitted, from the rows that the submission has read. The
+baselines of other jobs are computed for the first report on their tasks, from a stream of the stored tasks.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def load_or_compute_baselines(
 
 
 def _origin_of(job: Any) -> str:
-    """Return the version of a benchmark's rules besides the code's: its plug-in, or the digest of a definition."""
+    """Return what determines a benchmark's rules besides the code: the plug-in, or the digest of a definition."""
     if definition := definition_of(job.spec):
         return digest(json.dumps(definition.as_json(), sort_keys=True))
     return str(BENCHMARKS.plugin(job.benchmark) or "")
 
 
 def _compute(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
-    """Return `baselines` of tasks. If the tasks cannot be read, raises that error instead of logging a warning."""
+    """Return `compute_baselines` of the tasks, but raise the error if the tasks cannot be read."""
     rule_scores = compute_baselines(benchmark, tasks)
     if isinstance(tasks, JobTasks) and tasks.failure:
         raise tasks.failure
@@ -74,7 +74,7 @@ def _compute(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
 def compute_baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
     """Return the score of each baseline (a rule without a model) on tasks, weighted like the agent's score.
 
-    If the benchmark fails on the tasks, log a warning and return {}: a report does without baselines.
+    If the benchmark fails on the tasks, log a warning and return {}; the report then has no baselines.
     """
     try:
         weights = _weigh(tasks)
@@ -94,7 +94,7 @@ def _weigh(tasks: Sequence[Task]) -> list[float] | None:
 
 
 def _measure(verdicts: Sequence[float], tasks: int, weights: Sequence[float] | None) -> dict[str, Any]:
-    """Return the value of a rule with its interval. `verdicts` are one for each task, or one for each step."""
+    """Return the value of a rule with its interval. `verdicts` has a number for each task, or for each step."""
     if weights is None or len(verdicts) != tasks:
         counts = Counter((verdict, 1.0) for verdict in verdicts)
     else:

@@ -13,7 +13,7 @@ from lumos_queue.benchmarks.registry import definition_of
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.reports.scores import samples_of
 
-COMMON = "To compare what both have, add: --common"
+COMMON = "To compare only the tasks that both have judged, add: --common"
 
 
 def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "") -> str:
@@ -46,7 +46,7 @@ def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "")
 
 
 def _differ_in_scoring(first: Any, second: Any) -> str:
-    """Return why scores of two jobs on users' own files have different meanings; '' if they have the same.
+    """Return why the scores of two jobs on users' files have different meanings; '' if the meaning is the same.
 
     Two files may have the same title, and a file may be scored in two ways.
     """
@@ -64,7 +64,7 @@ def _differ_in_scoring(first: Any, second: Any) -> str:
     else:
         scorers = f"two judges, in job {first.id} and in job {second.id}"
     return (
-        f"'{first.benchmark}' is scored by {scorers}: compare jobs that one scorer judged, or give files other titles."
+        f"'{first.benchmark}' is scored by {scorers}: compare jobs with the same scorer, or give the files two titles."
     )
 
 
@@ -80,7 +80,7 @@ def find_unlike(connection: Connection, first: Any, second: Any) -> str:
 
 
 def find_open(connection: Connection, jobs: Sequence[Any]) -> str:
-    """Return which of the jobs is half done, as text; '' if all items of all jobs are done."""
+    """Return a text on the first job that has items that are not done; '' if all items of all jobs are done."""
     for job in jobs:
         completed_items = progress(connection, job.id).get(ItemState.DONE, 0)
         if completed_items < job.items:

@@ -1,4 +1,4 @@
-"""Compare jobs task by task, as JSON: each with the first job, which is the baseline.
+"""Compare jobs task by task, each with the first job, which is the baseline. The result is JSON.
 
 Other pairs are not compared, because the question is the effect of a change, and each further pair makes Holm's
 correction stricter.
@@ -46,13 +46,13 @@ class Options:
 def compare_jobs(connection: Connection, jobs: Sequence[Any], options: Options = Options()) -> Comparison:
     """Compare jobs (their rows) with the first of them.
 
-    Raises SpecError, in one line, if they cannot be compared (comparability.py), and for a field of `by` that the first
-    job does not have.
+    Raises SpecError, in one line, if the jobs cannot be compared (see comparability.py), and if the first job does not
+    have a field that `options.by` names.
     """
     metric = choose_metric(connection, jobs, options.metric)
     first, *other_jobs = jobs
     if (half := find_open(connection, jobs)) and not options.common:
-        raise SpecError(f"Not compared, {half}. Wait for it, or see: lumos job. {COMMON}")
+        raise SpecError(f"Not compared, {half}. Wait until it is done, or see its state with: lumos job. {COMMON}")
     groups = split_tasks(connection, first, options.by) if options.by else {}
     comparisons = [_compare_pair(connection, first, other_job, metric, options, groups) for other_job in other_jobs]
     if groups:
@@ -122,9 +122,9 @@ def _compare_pair(
 
 
 def _may_differ(connection: Connection, jobs: tuple[Any, Any], metric: str, pairs: int) -> bool:
-    """Return whether jobs with the same dataset and number of items may have different items.
+    """Return whether two jobs with the same dataset and number of items may have different items.
 
-    They may if tasks were chosen, or if more items are without a pair than two equal jobs can have.
+    This is so if tasks were chosen, or if more items lack a pair than is possible for jobs with the same items.
     """
     judged_counts = [sum(count.episodes for count in count_scores(connection, job.id)[metric]) for job in jobs]
     return any(job.chosen for job in jobs) or sum(judged_counts) - pairs > jobs[0].items
@@ -189,10 +189,10 @@ def _notes(connection: Connection, jobs: Sequence[Any], metric: str, half: str) 
 
 
 def explain_no_difference(comparison: Mapping[str, Any]) -> str:
-    """Return sentences that follow "no difference is shown", each after a space, from an item of `comparisons`."""
+    """Return sentences to append to "no difference is shown", each after a space, for an item of `comparisons`."""
     sentences = ""
     if not comparison["ci95"][0] <= 0 <= comparison["ci95"][1]:
-        sentences = " The interval leaves out 0: the test is the stricter of the two, the more so with few pairs."
+        sentences = " The interval leaves out 0, but the test is stricter than the interval, above all with few pairs."
     if comparison["tasks_for_power"]:
         tasks = f"{comparison['tasks_for_power']:,} tasks"
         sentences += f" If they differ as much as here, {tasks} would show it in 80 of 100 cases."

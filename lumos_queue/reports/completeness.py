@@ -1,4 +1,4 @@
-"""Whether a job has a result for each of its items, and the command to continue if it has not."""
+"""Report whether a job has a result for each of its items, and the command that continues an incomplete job."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ ENDED = (JobState.DONE, JobState.CANCELLED)  #: final states, which only a perso
 
 
 def completeness(job: Any, items: Mapping[str, int], endings: Mapping[str, int]) -> dict[str, Any]:
-    """Return `complete`; for a job (its row) that ended incomplete also `lacking` (items by state) and `go_on`.
+    """Return `complete`, and for an incomplete job (its row) that stopped, `lacking` and `go_on`.
 
-    A job that failed, or that paused by itself, also has `lacking` and `go_on`, its `state`, and the `reason`. `items`
-    are the counts by state, `endings` the counts of episodes. An episode that ended with infra_error has no result.
+    `lacking` counts the items without a result, by state; `go_on` is a command. A job that failed, or that paused by
+    itself, also has its `state` and the `reason`. `items` are counts of items by state, `endings` counts of episodes by
+    ending. An episode that ended with infra_error has no result.
     """
     missing_items = {state: count for state, count in items.items() if state != ItemState.DONE and count}
     if failures := endings.get("infra_error"):
@@ -40,7 +41,7 @@ def stop_reason(state: str, wait_reason: str) -> str:
 
 
 def remark(report: Mapping[str, Any]) -> str:
-    """Return a line on a job that ended incomplete or was stopped, from its report or `completeness`; otherwise ''."""
+    """Return a line on an incomplete job that stopped, from its report or from `completeness`; '' for other jobs."""
     if "go_on" not in report:
         return ""
     if reason := report.get("reason"):

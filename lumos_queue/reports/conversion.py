@@ -1,7 +1,7 @@
-"""The report of a conversion: rows in, accepted rows for each module, reasons for rejection, check levels, costs.
+"""Report on a conversion: rows read, rows accepted for each module, reasons for rejection, check levels, costs.
 
-The *turns* of a row are the planner's replies in the iterative formulation: one for each subgoal, and one to stop.
-In this count the web tasks of the LUMOS paper, with 7.3 actions per task and one action per subgoal, have its 8.25.
+The *turns* of a row are the planner's replies in the iterative formulation: one for each subgoal, and one to stop. By
+this count, the web tasks of the LUMOS paper (7.3 actions per task, one action per subgoal) have its 8.25 turns.
 
 A row is *accepted for both* if no verdict rejects the training row of a module. Only such rows are counted by check
 level.
@@ -92,7 +92,10 @@ def _levels(connection: Connection, job: str) -> dict[str, int]:
 
 
 def _at_least(levels: dict[str, int], rows: int, accepted_rows: int) -> dict[str, dict[str, Any]]:
-    """Return for each present level, from the weakest, the rows with this or a stronger level: number and shares."""
+    """Return, for each level that occurs, number and shares of the rows with that or a stronger level.
+
+    The weakest level is first. `rows` is the number of all rows, `accepted_rows` that of the accepted rows.
+    """
     present_levels = [level for level in LEVELS if level in levels]
     counts = {
         level: sum(levels[stronger] for stronger in present_levels[index:])
@@ -167,7 +170,7 @@ def _average_turns(connection: Connection, job: str) -> float | None:
 
 
 def _subgoals() -> Any:
-    """Return the SQL expression for the number of subgoals of an annotation: those after the teacher's last reply."""
+    """Return the SQL expression for an annotation's number of subgoals, counted after the teacher's last reply."""
     conditions = (CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
     last = (
         select(func.max(CompletionRow.position))

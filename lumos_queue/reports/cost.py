@@ -1,4 +1,4 @@
-"""The cost of the model calls of a job with prices."""
+"""Compute what the model calls of a job cost, if the job has prices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from db.budget import cost_of_job, find_prices
 def cost_figures(connection: Connection, job: Any) -> dict[str, Any]:
     """Return `cost` of a report: USD of all stored model calls, the budget, and the prices in USD per million tokens.
 
-    A job (its row) without prices has {}. Calls of unfinished items and of earlier attempts count.
+    Return {} for a job (its row) without prices. Calls of unfinished items and of earlier attempts count, too.
     """
     spec = find_prices(job.spec)
     prices = spec.get("prompt_price", 0.0), spec.get("completion_price", 0.0)

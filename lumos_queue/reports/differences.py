@@ -1,4 +1,4 @@
-"""The differences of jobs that are displayed together: short (name, value) pairs, the most important first."""
+"""Describe how jobs that are displayed together differ: short (name, value) pairs, the most important first."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ Told = Mapping[str, Mapping[str, str]]
 
 
 def differences(jobs: Sequence[Any], served_models: Told | None = None) -> list[dict[str, str]]:
-    """Return for each job (its row) the values, as text by name, that are not the same in all of these jobs.
+    """Return for each job (its row) its values, as text by name, of the facts in which the jobs differ.
 
-    A job has no pair for a name without a value. Names of models are as short as possible without ambiguity. Values
+    A job without a value for a fact lacks that name. Names of models are as short as possible without ambiguity. Values
     come from people, servers and files: escape them for display.
     """
     facts = [dict(_facts(job)) for job in jobs]
@@ -70,7 +70,7 @@ def differences(jobs: Sequence[Any], served_models: Told | None = None) -> list[
 
 
 def describe_differences(pairs: Mapping[str, str]) -> list[str]:
-    """Return the pairs of a job as lines: only the value where it is clear without the name, otherwise `seed 5`."""
+    """Return the pairs of a job as lines: the value alone if it is clear without the name, otherwise as `seed 5`."""
     models = [name for name in pairs if name in _ROLES]
     plain = {"name", "kind", "benchmark", "split", "formulation", "model", *(models if len(models) == 1 else ())}
     return [value if name in plain else f"{name} {value}" for name, value in pairs.items()]
@@ -110,7 +110,7 @@ def _flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
 
 
 def _name_roles(jobs: Sequence[Any], served_models: Told) -> list[dict[str, str]]:
-    """Return the short names of each job's models by role; by `model` if in all jobs one model has all roles."""
+    """Return the short names of each job's models by role, or as `model` if every job has one model in all roles."""
     models = [models_of(job, served_models.get(job.id)) for job in jobs]
     names = name_models(model for job_models in models for model in job_models.values())
     role_names = [{role: names[model] for role, model in job_models.items()} for job_models in models]
@@ -120,7 +120,7 @@ def _name_roles(jobs: Sequence[Any], served_models: Told) -> list[dict[str, str]
 
 
 def _follows(name: str, facts: Sequence[Mapping[str, str]]) -> bool:
-    """Return whether jobs differ in a name only where they differ in the names that it follows from."""
+    """Return whether jobs differ in the fact `name` only if they differ in the facts that imply it (_FOLLOWS)."""
     if name not in _FOLLOWS:
         return False
     grounds = [tuple(fact.get(ground, "") for ground in _FOLLOWS[name]) for fact in facts]

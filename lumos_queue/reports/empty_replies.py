@@ -1,4 +1,4 @@
-"""Problems of a job whose models reasoned without a reply, with the remedy."""
+"""Report models that reasoned but gave no reply, with the remedy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
 
 
 def empty_reply_problems(connection: Connection, job: Any) -> list[dict[str, Any]]:
-    """Return a problem for each role: the number of `episodes` and of empty `replies`. They have no special ending."""
+    """Return, for each role with empty replies, a problem with the numbers of `episodes` and of empty `replies`.
+
+    Its `ending` is '', because an empty reply is not an ending of its own.
+    """
     spec = job.spec.get("infer", job.spec)
     samplings = spec.get("agent", {}).get("samplings", {})
     return [

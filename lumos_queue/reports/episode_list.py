@@ -1,4 +1,4 @@
-"""Episodes of a list as JSON."""
+"""Describe the episodes of a list as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of experts by a job's plans: new runs, reused equal runs, and failures."""
+"""Count the runs of experts that a job's plans called: new runs, reused runs, and failures."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ EXPERT = "expert"  #: the tool that the calls of experts name
 def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
     """Return `expert_runs` and `plan_steps` of a job whose formulation runs plans of experts; {} for other jobs.
 
-    `runs` are calls by provenance, `failed` calls without a result by status. `samples` are the samples on which
-    experts ran, and those without a value by kind of problem: failures of infrastructure, not wrong answers.
+    `runs` counts calls by provenance; `failed` counts calls without a result by status. `samples` counts the samples on
+    which experts ran (`n`), and by kind of problem the samples for which infrastructure failed (`without_value`).
     """
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or not formulation.experts:

@@ -1,4 +1,4 @@
-"""The items of a job that infrastructure ended, by kind of failure, with the command to run them again."""
+"""Count the items of a job that failed through infrastructure, by kind, with the command that runs them again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def failures_by_class(
 ) -> dict[str, Any]:
     """Return `failures` of a job (its row), the most frequent first; {} if there are none.
 
-    `items` are its counts by state, `endings` its counts of episodes.
+    `items` are the counts of its items by state, `endings` the counts of its episodes by ending.
     """
     if not (endings.get("infra_error") or items.get(ItemState.QUARANTINED)) or job.origin in STORED:
         return {}

@@ -34,7 +34,7 @@ _CLUSTERED_BY = ("from", "sets", "given")  #: inputs of a task that determine wh
 
 
 class GroupKind(StrEnum):
-    """The common property of a group's tasks. The values are part of reports as JSON."""
+    """What the tasks of a group have in common. The texts are part of reports as JSON."""
 
     VALUE = "value"  #: the same value
     NONE = "none"  #: the field is null or missing
@@ -43,7 +43,7 @@ class GroupKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldGroup:
-    """A group of tasks, by key; the tasks have only the inputs that figures need."""
+    """A group of tasks; `tasks` maps keys to tasks, which have only the inputs that the figures need."""
 
     kind: GroupKind
     value: str = ""  #: the value of GroupKind.VALUE
@@ -104,7 +104,7 @@ def split_tasks(connection: Connection, job: Any, fields: Sequence[str]) -> Grou
 def name_group(group: Mapping[str, Any], limit: int = SHOWN_VALUE) -> str:
     """Return the name of a report's group in tables: its value on one line.
 
-    A value is in quotes if it is empty, begins with a quote, or could be taken for the name of another kind of group.
+    A value is in quotes if it is empty, begins with a quote, or looks like the name of another kind of group.
     """
     if group["kind"] == GroupKind.NONE:
         return NONE
@@ -128,8 +128,8 @@ def _read_column(job: Any, name: str, column: str) -> _Read:
         value = read_fields(task.gold).get(column)
         if not is_plain(value):
             raise SpecError(
-                f"The field '{shorten(name)}' of job {job.id} cannot be grouped by: in row '{shorten(task.row)}' it is "
-                f"a {'list' if isinstance(value, list) else 'mapping'}. Expected {PLAIN_VALUES}."
+                f"Tasks of job {job.id} cannot be grouped by the field '{shorten(name)}': in row '{shorten(task.row)}' "
+                f"its value is a {'list' if isinstance(value, list) else 'mapping'}. Expected {PLAIN_VALUES}."
             )
         return None if value is None else _identify(format_value(value))
 
@@ -137,7 +137,7 @@ def _read_column(job: Any, name: str, column: str) -> _Read:
 
 
 def _identify(text: str) -> _Value:
-    """Shorten a long text and add its digest, because each task may have a long text."""
+    """Return a text and ''; of a long text, its beginning and its digest, because each task may have a long text."""
     if len(text) <= MAX_VALUE:
         return text, ""
     return text[: MAX_VALUE - 1] + "…", sha256(text.encode(errors="replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""Scores of a job by fields, for its report, and differences of two jobs by fields, for their comparison."""
+"""Split the scores of a job's report, or the differences of two jobs' comparison, by fields of their tasks."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Report = dict[str, Any]
 def measure_by_fields(
     connection: Connection, job: Any, fields: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, list[Report]]:
-    """Return the scores of a job's groups by name of the field, the most frequent group first.
+    """Return the scores of a job's groups, by name of the field; the most frequent group is first.
 
-    Raises SpecError for a job without scores, and as `split_tasks`.
+    Raises SpecError for a job without scores, and for the fields that `split_tasks` refuses.
     """
     if not metrics and not job.main_metric:
         raise SpecError(
@@ -45,7 +45,7 @@ def compare_by_fields(
 ) -> dict[str, list[Report]]:
     """Return the difference of two jobs (their rows) in each group of the first job's tasks, by name of the field.
 
-    A group without judged pairs has only `pairs`, which is 0, and `n`.
+    The only figures of a group without judged pairs are `pairs`, which is 0, and `n`.
     """
     samples = samples_of(first)
     differences_by_field = {}
@@ -59,7 +59,7 @@ def compare_by_fields(
 
 
 def adjust_groups(comparisons: Sequence[Mapping[str, Any]]) -> None:
-    """Set `p_holm` of all groups: the groups of a field are corrected together over all comparisons."""
+    """Set `p_holm` of all groups. Holm's correction takes the groups of a field in all comparisons together."""
     for name in comparisons[0]["by"]:
         groups = [group for comparison in comparisons for group in comparison["by"][name] if "p" in group]
         for group, p_holm in zip(groups, holm([group["p"] for group in groups]), strict=True):

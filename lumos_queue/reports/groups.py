@@ -19,7 +19,7 @@ def split_by_group(
 ) -> dict[str, Any]:
     """Return `groups` and `overall` of a report, if the benchmark has them.
 
-    `groups` are by name of the grouping and by group: `n` items, the `metrics` that apply, and `overall`.
+    `groups` maps the grouping's name and the group's name to `n` items, the `metrics` that apply, and `overall`.
     """
     report: Report = {}
     if benchmark.groups:
@@ -50,7 +50,7 @@ def _measure_groups(
 def measure_groups(
     job: Any, values: Mapping[str, Values], benchmark: Benchmark, groups: Sequence[Mapping[int, Task]]
 ) -> list[Report]:
-    """Return the figures of groups of tasks, which must not overlap: `n` items, `metrics` and `overall`."""
+    """Return the figures of each group of tasks: `n` items, `metrics` and `overall`. Groups must not overlap."""
     group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
     inside: list[dict[str, list[tuple[int, float, int]]]] = [{metric: [] for metric in values} for _ in groups]
     for metric, metric_values in values.items():
@@ -90,10 +90,10 @@ def measure_overall(
 ) -> Report:
     """Return figures over tasks that are judged by different metrics.
 
-    `over_metrics` is the unweighted mean of the metrics' means (OpenAGI's tables), and `over_tasks` the mean of all
-    items, each by the metric of its task; `n` is the number of metrics or items. An item that is not judged counts as
-    0, and `bounds` are the range that the figure can still reach. `not_run` are metrics without judged items; then
-    there are no figures.
+    `over_metrics` is the unweighted mean of the metrics' means (as in OpenAGI's tables); its `n` counts metrics.
+    `over_tasks` is the mean of all items, each by the metric of its task; its `n` counts items. An item that is not
+    judged counts as 0, and `bounds` is the range of the figure for all scores of such items. If a metric has no judged
+    item, there are no figures, only `not_run` with the names of such metrics.
     """
     pending: dict[str, dict[int, int]] = {}  # metric → task → items that are not judged
     for key, task in tasks.items():
@@ -132,7 +132,7 @@ def measure_overall(
 
 
 def _measure(worst: Sequence[tuple[Hashable, float, float]], best: Sequence[tuple[Hashable, float, float]]) -> Report:
-    """Return the value with missing items as wrong. The interval ends where it ends with missing items as right."""
+    """Return the value with missing items as wrong; its interval also covers the interval with them as right."""
     low, high = compute_weighted_interval(worst) or (0.0, 0.0, 1.0), compute_weighted_interval(best) or (0.0, 0.0, 1.0)
     figures: Report = {"value": round(low[0], 6), "ci95": [round(low[1], 6), round(high[2], 6)]}
     return figures | ({"bounds": [round(low[0], 6), round(high[0], 6)]} if worst != best else {})

@@ -1,4 +1,4 @@
-"""Feedback of people on a job's episodes: plans that they approved or refused, and their ratings."""
+"""Report people's feedback on a job's episodes: approved and refused plans, and ratings."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _LEAST, _MOST = int(RATINGS[0]), int(RATINGS[-1])
 
 
 def people_figures(connection: Connection, job: Any) -> dict[str, Any]:
-    """Return `plans` of a job whose plans people approve, and `ratings` if there are any.
+    """Return the counts of `plans`, if people approve the job's plans, and `ratings`, if there are any.
 
-    `mean` is the mean over rated episodes of the mean rating by people; `of` is the number of all items. The interval
-    is that of a mean between the lowest and the highest rating (compute_weighted_interval), with samples of a task
-    in clusters.
+    An episode's rating is the mean over people, and `mean` is the mean over rated episodes; `of` is the number of all
+    items. The interval is for means between the lowest and the highest rating (compute_weighted_interval), with the
+    samples of a task as a cluster.
     """
     figures: dict[str, Any] = {}
     formulation = FORMULATIONS.find(job.formulation)

@@ -1,4 +1,4 @@
-"""The list of jobs as JSON: requests, states and scores. A page needs a few queries."""
+"""List jobs as JSON, with their requests, states and scores. A page of the list takes a few queries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DERIVED_FORMULATIONS = ("tooleval", "stored-answer")  #: formulations whose task
 def list_jobs(
     connection: Connection, job_filter: Filter, limit: int, lease_seconds: float, before: str = ""
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Return the newest jobs that match, and whether there are older ones that match.
+    """Return the newest jobs that match the filter, at most `limit`, and whether older jobs match, too.
 
     If `before` is the id of a job, only older jobs count. Raises SpecError when `before` names no job.
     """
@@ -62,7 +62,7 @@ def find_jobs(connection: Connection, job_filter: Filter, lease_seconds: float) 
 def _iterate_jobs(
     connection: Connection, job_filter: Filter, size: int, lease_seconds: float, before: str = ""
 ) -> Iterator[dict[str, Any]]:
-    """Yield the descriptions of the jobs that match. States and models are not columns, so they are filtered here."""
+    """Yield the descriptions of matching jobs. States and models are filtered here, because they are not columns."""
     computed_terms = [term for term in job_filter.terms if term.field in ("state", "model")]
     column_filter = Filter(tuple(term for term in job_filter.terms if term not in computed_terms))
     of_model = {term: frozenset(jobs_of_model(connection, term)) for term in computed_terms if term.field == "model"}
@@ -137,7 +137,7 @@ def _state(standing: Standing) -> dict[str, str]:
 
 
 def _fits(job: dict[str, Any], term: Term, of_model: Collection[str]) -> bool:
-    """Return whether a term of `state` or `model` holds; `of_model` are jobs with a stored model that matches."""
+    """Return whether a term on `state` or `model` is true of a job; `of_model`: jobs with a matching stored model."""
     if term.field == "state":
         is_match = job["real_state"] == term.value
     else:
@@ -149,10 +149,10 @@ def _fits(job: dict[str, Any], term: Term, of_model: Collection[str]) -> bool:
 def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | None:
     """Return the score of a job (its row) from the sums of its main metric, as in the report (reports/scores.py).
 
-    `value` counts items without a score as wrong, `bounds` as all wrong and all right, `ci95` spans both. The sums do
-    not have clusters. So there is no interval (`ci95` is None) if scores are not independent: samples of a task, tasks
-    that were derived from the same row, runs that a judge compares. Return None if tasks have different weights, as in
-    sample sets, or if a score is not a number.
+    `value` counts items without a score as wrong. `bounds` are the values with such items all wrong and all right;
+    `ci95` covers both cases. Sums have no clusters, so `ci95` is None if scores are not independent, as for samples of
+    a task, tasks that were derived from the same row, and runs that a judge compares. Return None if tasks have
+    different weights, as in sample sets, or if a score is not a number.
     """
     request = job.spec.get("infer", job.spec)
     if (

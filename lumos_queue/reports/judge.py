@@ -1,4 +1,4 @@
-"""The votes of a judge on the answers of a job, their costs, and their agreement with people."""
+"""Report a judge's votes on the answers of a job, their costs, and the agreement of its grades with people."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MAX_READ = 100_000  #: episodes without a grade whose replies are read
 
 
 def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> dict[str, Any]:
-    """Return `judge` of a report of a job (its row).
+    """Return the figures of the judge, as `judge`, for the report of a job (its row).
 
-    `answers` were sent to the judge: they are `graded`, or `ungraded` if no vote on them could be read. `unreadable`
-    and `missing` are votes without a grade, `again` the votes that were requested once more, and `ties` the graded
-    answers whose two middle votes differ. `usd` is part of the job's cost.
+    `answers` counts the answers that were sent to the judge: `graded`, and `ungraded` if no vote could be read.
+    `unreadable` and `missing` count votes without a grade, `again` counts votes that were requested once more, and
+    `ties` counts graded answers whose two middle votes differ. `usd` is part of the job's cost.
     """
     details = count_details(connection, job.id, GRADE)
     ungraded_votes = [votes for votes in votes_without_score(connection, job.id, GRADE, JUDGE, MAX_READ) if votes]
@@ -58,7 +58,10 @@ def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> d
 
 
 def note_ungraded(report: Mapping[str, Any], state: str) -> dict[str, Any]:
-    """Return `complete`, `lacking` and `go_on` of a report with ungraded answers; {} while the job (its state) runs."""
+    """Return `complete`, `lacking` and `go_on` for a report with ungraded answers; {} before the job has ended.
+
+    `state` is the job's state.
+    """
     ungraded_answers = report["judge"]["ungraded"]
     if not ungraded_answers or state not in ENDED:
         return {}
@@ -70,8 +73,8 @@ def note_ungraded(report: Mapping[str, Any], state: str) -> dict[str, Any]:
 def measure_agreement(connection: Connection, job: str) -> dict[str, Any] | None:
     """Return the agreement of grades with people's labels, over the graded answers that people label right or wrong.
 
-    A grade from the middle of its scale on means right. `share` has Wilson's interval, kappa that of an audit. None if
-    there is no such answer.
+    A grade in the middle of its scale or above counts as right. `share` has Wilson's interval, `kappa` the interval
+    that audits use. Return None if there is no such answer.
     """
     pairs = [
         (label, decide_verdict(score.value, GRADE))

@@ -37,7 +37,7 @@ def place_rows(trajectory: Mapping[str, Any]) -> list[PlacedRow]:
 
 
 def plan_rows(steps: list[Step]) -> list[PlacedRow]:
-    """Return rows of subgoal, action and result. Actions are beside the subgoals directly before them.
+    """Return rows of subgoal, action and result. The actions after some subgoals are in the rows of these subgoals.
 
     A reply from which nothing was read, such as the planner's last, has its own row. Each call of a model or a tool by
     an action has a row below the action.
@@ -135,5 +135,5 @@ def _within(steps: list[Step], step: Step) -> list[Step]:
 
 
 def _describe_within(step: Step) -> str:
-    """Describe a step within an action; an external call, whose arguments are the action's, has only the provenance."""
+    """Describe a step within an action; of an external call, which has the action's arguments, only the provenance."""
     return step.get("provenance", "not answered") if step["who"] == "call" else f"{step['who']}: {step['what']}"

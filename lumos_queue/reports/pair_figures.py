@@ -21,10 +21,10 @@ PairRow = tuple[int, float, int, float, int]  #: a pair from `Pairs.each`
 
 
 def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) -> dict[str, Any] | None:
-    """Return the figures of B against A (their rows); None if no task was judged in both.
+    """Return the figures that compare job B with job A (their rows); None if no task was judged in both.
 
-    Samples of a task, tasks derived from the same row and tasks in several sample sets are clusters, as in
-    reports/scores.
+    Samples of a task, tasks derived from the same row, and tasks in several sample sets are clusters, as in the report
+    of a job (scores.py).
     """
     single = pairs.kinds()
     if not single:
@@ -40,7 +40,7 @@ def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) 
 def measure_group_pairs(
     connection: Connection, job_a: Any, job_b: Any, pairs: Pairs, groups: Sequence[Mapping[int, Task]]
 ) -> list[dict[str, Any] | None]:
-    """Return the figures of `measure_pairs` for each group of A's tasks."""
+    """Return the figures of `measure_pairs` for each group of A's tasks; None for a group without judged pairs."""
     group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
     rows: list[list[PairRow]] = [[] for _ in groups]
     for row in pairs.each():

@@ -1,4 +1,4 @@
-"""The pictures and files that an episode's task and values refer to."""
+"""List the pictures and files that an episode's task and values refer to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Picture = dict[str, Any]  #: keys: of, sample, sha256, bytes and media_type
 def list_pictures(connection: Any, trajectory: Any, shown_to_models: bool) -> list[Picture]:
     """Return the pictures of a db.reading.Trajectory in order; `bytes` is None for a picture that is not stored.
 
-    With `shown_to_models`, the picture of a visual question is included; the notes of its steps refer to it.
+    With `shown_to_models`, the picture of a visual question is included, to which the notes of the steps refer.
     """
     from db.artifacts import describe_artifacts
 

@@ -1,4 +1,4 @@
-"""The graph of a plan of experts as it ran: its nodes by level, with inputs and outputs."""
+"""Make the graph of a plan of experts as it ran: its nodes by level, with inputs and outputs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _input(channel: Mapping[str, Any], pictures_by_name: Mapping[str, Sequence[P
 
 
 def _names(arguments: str) -> list[str]:
-    """Return the names of an expert's inputs from a JSON list; [] for other arguments, with which it did not run."""
+    """Return the names of an expert's inputs from a JSON list; [] for other arguments, which no expert accepts."""
     try:
         names = read_json(arguments)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Calls and scores of a tool agents' job by the provenance of its tools' answers.
+"""Split the calls and scores of a tool agent's job by the provenance of the tools' answers.
 
-The class of an episode is that of its least real answer. Scores over generated answers and over recorded answers
-measure different things, so there is a figure for each class. Reusing an equal earlier run of an expert does not make
-an episode less real: such calls are counted, but they do not split scores.
+The class of an episode is the provenance of its least real answer. Scores over generated answers and over recorded
+answers measure different things, so there is a figure for each class. An expert's run that was reused does not make an
+episode less real: such calls are counted, but they do not affect the class.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ NO_SCORE = "no score"  #: class of items that are not judged, for reasons other 
 
 
 def classify(sources: frozenset[str]) -> str:
-    """Return the class of an episode from the provenances of its answers."""
+    """Return the class of an episode: the least real provenance of its answers, or `none` without answers."""
     return next((provenance for provenance in LEAST_REAL_FIRST if provenance in sources), NONE)
 
 
 def count_tool_calls(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """Count the external calls of tools by provenance and status, also calls without an answer."""
+    """Count the external calls of tools by provenance and status, including calls without an answer."""
     return [
         {"provenance": provenance or NONE, "status": status, "calls": calls}
         for provenance, status, calls in tool_calls(connection, job)
@@ -39,8 +39,8 @@ def count_tool_calls(connection: Connection, job: str) -> list[dict[str, Any]]:
 def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) -> dict[str, Any]:
     """Return the number of items and the metrics with intervals by class; {} if all items are of the same class.
 
-    Each item of the job (its row) has one class. In a judge's job, the judged runs determine the class; {} if they are
-    not stored.
+    Each item of the job (its row) has one class. In a judge's job, the judged runs determine the classes; if these runs
+    are not stored, return {}.
     """
     classes = {ordinal: classify(sources) for ordinal, sources in _sources(connection, job).items()}
     score_rows = list_scored_episodes(connection, job.id)
@@ -65,7 +65,7 @@ def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) ->
 
 
 def _sources(connection: Connection, job: Any) -> dict[int, frozenset[str]]:
-    """Return the provenances of each episode, or of the episode that it judges, by its number in the job."""
+    """Return the provenances in each episode, by its number in the job; in a judge's job, of the judged episode."""
     if job.formulation != "tooleval":
         return provenances(connection, job.id, EXPERT)
     judged_names = list_judged_names(connection, job.id)

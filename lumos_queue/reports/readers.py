@@ -1,4 +1,4 @@
-"""The endings of replies by role, and the reader of answers."""
+"""Report how replies ended, by role, and which answer reader a job uses."""
 
 from __future__ import annotations
 

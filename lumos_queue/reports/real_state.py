@@ -47,7 +47,7 @@ class Standing:
 
     @property
     def words(self) -> str:
-        """State and reason on one line: `running`, `waiting: tgi://… does not answer`. Not sanitized."""
+        """State and reason on one line, not sanitized: `running`, `waiting: tgi://… does not answer`."""
         return f"{self.state}: {self.reason}" if self.reason else str(self.state)
 
 
@@ -64,7 +64,7 @@ def real_states(
 ) -> dict[str, Standing]:
     """Return the real states of jobs (their rows) by id, with four small queries for any number of jobs.
 
-    `missing_counts` are the numbers of items that ended without a result, by job; 0 for jobs that are not in it.
+    `missing_counts` has, by job, the number of items that ended without a result; a job that it lacks has 0.
     """
     presence = read_presence(connection, lease_seconds)
     awaited_jobs = {job.awaits for job in jobs if job.state in OPEN and awaits_job(job)}
@@ -81,9 +81,9 @@ def real_states(
 def real_state(
     job: Any, presence: Presence, open_jobs: set[str], missing_items: int = 0, failures: str = ""
 ) -> Standing:
-    """Return the real state of a job (its row). `open_jobs` are those awaited jobs that have not ended.
+    """Return the real state of a job (its row). `open_jobs` are the awaited jobs that have not ended.
 
-    `failures` is a text on why its items fail and are tried again.
+    `failures` is a text that says why items of the job fail and are tried again; '' if none fails.
     """
     held_items, reason = presence.held.get(job.id, 0), " ".join(job.waiting.split())
     if job.state in OPEN:

@@ -54,8 +54,8 @@ Report = dict[str, Any]
 def make_report(connection: Connection, job: Any, by: Sequence[str] = ()) -> Report:
     """Return the report of a job (its row) as JSON. The denominator of rates is the number of all items.
 
-    `by` are fields by whose values the scores are split. Raises DamagedJob if the stored request is incomplete, and
-    SpecError for a field that the job does not have and for fields of a job without scores.
+    `by` names fields; the report also has the scores for each of their values. Raises DamagedJob if the stored request
+    is incomplete, and SpecError for a field that the job does not have, or for any field if the job has no scores.
     """
     try:
         report = _make_report(connection, job)
@@ -169,7 +169,7 @@ def list_added_metrics(connection: Connection, job: str) -> list[str]:
 
 
 def _scorings(connection: Connection, job: str) -> Report:
-    """Return which code computed the scores that were added after the run."""
+    """Return, as `scorings`, which code computed the scores that were added after the run; {} without such scores."""
     names = ("metric", "version", "scorer", "code", "scored_by", "scored_at")
     scorings = [{name: getattr(scoring, name) for name in names} for scoring in scorings_of(connection, job)]
     return {"scorings": scorings} if scorings else {}
@@ -181,7 +181,7 @@ def _runs_experts(job: Any) -> bool:
 
 
 def _calls_functions(job: Any) -> bool:
-    """Return whether its episodes are those of tool agents, which call the functions of a task."""
+    """Return whether the job runs a tool agent, which calls the functions of a task."""
     return calls_functions(job.formulation)
 
 
@@ -215,7 +215,7 @@ def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int
 
 
 def _list_tools(formulation: str, infer: Report) -> Report:
-    """Return the settings of the tools, with defaults, and of sampled rows, to which the scores belong."""
+    """Return the settings that scores depend on: those of the tools, with defaults, and those of sampled rows."""
     agent = infer["agent"]
     tools: Report = {}
     agent_formulation, domain = FORMULATIONS.find(formulation), DOMAINS.find(agent["domain"])

@@ -1,4 +1,4 @@
-"""Why items of jobs fail and are tried again: the most frequent reason with its count, as text."""
+"""Describe why items of jobs fail and are tried again: the most frequent reason, with its count, as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RetryReason:
 
 
 def read_retry_reason(connection: Connection, jobs: Collection[str]) -> dict[str, RetryReason]:
-    """Return the failing items by job id, for jobs that have any, with one query."""
+    """Return the most frequent reason by job id, for the jobs that have failing items, with one query."""
     if not jobs:
         return {}
     by_job: dict[str, list[FailureGroup]] = {}
@@ -33,7 +33,7 @@ def read_retry_reason(connection: Connection, jobs: Collection[str]) -> dict[str
 
 
 def describe_retry_reason(failure: RetryReason, when: str = "") -> str:
-    """Describe failing items on one line; `when` is a text on when they are tried again."""
+    """Describe failing items on one line; `when` is a text on the time of their next try, or ''."""
     several = failure.items > 1
     line = f"{failure.items:,} item{'s' * several} failed and {'are' if several else 'is'} tried again: "
     line += failure.reason.rstrip(".") + (f" ({when})" if when else "")

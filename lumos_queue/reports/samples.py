@@ -22,8 +22,8 @@ MAX_VOTED = 200_000  #: limit of the items of a job whose answers are read for t
 def sample_figures(connection: Connection, job: Any, metric: str, kind: AnswerKind | None) -> dict[str, Any]:
     """Return `samples` of a report: flip rate, pass@k and maj@k of a job (its row) by a metric; {} for one sample.
 
-    `kind` is that of the benchmark's answers; None if the benchmark does not judge the answer alone: then there is no
-    maj@k.
+    `kind` is the kind of the benchmark's answers. It is None if the benchmark judges more than the answer; then there
+    is no maj@k.
     """
     samples = samples_of(job)
     if samples < 2:
@@ -36,9 +36,10 @@ def sample_figures(connection: Connection, job: Any, metric: str, kind: AnswerKi
 
 
 def measure_majority(tasks: Iterable[TaskSamples], kind: AnswerKind, samples: int, count: int) -> list[dict[str, Any]]:
-    """Return maj@k for k from 2 on, over those of the job's `count` tasks that have k or more judged samples.
+    """Return maj@k for each k from 2 on, over the tasks that have k or more judged samples.
 
-    A task is one observation: its mean over groups of k samples (scoring/majority.py).
+    `count` is the number of all tasks of the job. A task is one observation: its mean over groups of k samples
+    (scoring/majority.py).
     """
     numbers = [k for k in budgets(samples) if k > 1]
     values: dict[int, Counter[float]] = {k: Counter() for k in numbers}
@@ -52,10 +53,10 @@ def measure_majority(tasks: Iterable[TaskSamples], kind: AnswerKind, samples: in
 
 
 def measure_samples(kinds: Sequence[SampleKind], metric: str, samples: int, items: int) -> dict[str, Any]:
-    """Return flip rate and pass@k over the tasks of `items` items. Samples that are not judged do not count.
+    """Return flip rate and pass@k over the `items` / `samples` tasks. Samples that are not judged do not count.
 
-    The flip rate is the share of tasks whose samples differ, of the tasks with two or more judged samples, with
-    Wilson's interval. There is pass@k if all scores are 0 or 1.
+    Of the tasks with two or more judged samples, the flip rate is the share whose samples have different scores; its
+    interval is Wilson's. There is pass@k only if all scores are 0 or 1.
     """
     tasks = items // samples
     repeated_kinds = [kind for kind in kinds if kind.judged > 1]
@@ -83,10 +84,11 @@ def budgets(samples: int) -> list[int]:
 
 
 def pass_at(k: int, samples: int, right: int) -> float:
-    """Return the probability that at least one of k of the `samples`, drawn without replacement, is right.
+    """Return the probability that at least one of k samples is right, if they are drawn without replacement.
 
-    Unbiased: 1 - C(n - c, k) / C(n, k) (M. Chen et al., Evaluating Large Language Models Trained on Code,
-    arXiv:2107.03374 (2021), eq. 1). Raises ValueError for fewer samples than k.
+    `samples` is the number of all samples, `right` that of the right samples. The estimate is unbiased:
+    1 - C(n - c, k) / C(n, k) (M. Chen et al., Evaluating Large Language Models Trained on Code, arXiv:2107.03374
+    (2021), eq. 1). Raises ValueError for fewer samples than k.
     """
     if not 0 < k <= samples or not 0 <= right <= samples:
         raise ValueError(f"{k} of {samples} samples, {right} of them right, cannot be drawn")
@@ -94,7 +96,7 @@ def pass_at(k: int, samples: int, right: int) -> float:
 
 
 def _measure_pass(kinds: Sequence[SampleKind], k: int, tasks: int) -> dict[str, Any]:
-    """Return the mean over the tasks with k or more judged samples; `too_few` is the number of the other tasks."""
+    """Return pass@k, a mean over tasks with k or more judged samples; `too_few` counts tasks with fewer samples."""
     return _describe_share(
         k, [(pass_at(k, kind.judged, kind.right), 1.0, kind.tasks) for kind in kinds if kind.judged >= k], tasks
     )

@@ -21,7 +21,7 @@ Values = Sequence[tuple[int, float, int]]
 
 
 def job_scores(connection: Connection, job: Any, metrics: Sequence[str]) -> dict[str, Any]:
-    """Return `scores` of a job (its row); episodes and tasks are read only if items are not independent."""
+    """Return `scores` of a job (its row). Episodes and tasks are read only if items depend on each other."""
     if is_clustered(connection, job):
         return scores(job, values_by_metric(connection, job.id), metrics, load_keyed_tasks(connection, job.id))
     counts = count_scores(connection, job.id)
@@ -48,11 +48,12 @@ def samples_of(job: Any) -> int:
 
 
 def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks: Mapping[int, Task]) -> dict[str, Any]:
-    """Return the main metric, which is the first of `metrics`, and all metrics with intervals.
+    """Return the main metric, which is the first of `metrics`, and all metrics, with intervals.
 
-    Items that are not judged, for reasons other than the agent, make the report incomplete: `value` counts them as
-    wrong, `bounds` as all wrong and as all right, and the interval spans both. Another metric does not apply to an
-    episode that has a score of the main metric and not of this metric: `of` is the number of trials of each metric.
+    If items are not judged, for reasons other than the agent, the report is incomplete: `value` counts such items as
+    wrong, `bounds` has the values with all of them wrong and all of them right, and the interval covers both cases. A
+    further metric does not apply to an episode that has a score of the main metric only. So each metric has its own
+    number of trials, `of`.
     """
     main = values.get(metrics[0], [])
     missing_items = job.items - len(main)
@@ -68,7 +69,7 @@ def _summary(
     missing_items: int,
     main: Sequence[tuple[float, int, int]],
 ) -> dict[str, Any]:
-    """Return the report; `main` are (value, trials, episodes) of the main metric, whose figure is `first`."""
+    """Return the report. `main` has (value, trials, episodes) of the main metric; `first` is its figure."""
     report: dict[str, Any] = {
         "metric": metrics[0],
         "value": first["value"],
@@ -83,7 +84,7 @@ def _summary(
 
 
 def measure_metric(job: Any, values: Values, missing_items: int, tasks: Mapping[int, Task]) -> dict[str, Any]:
-    """Return a metric over its items and `missing_items` further items, which count as wrong (see `scores`)."""
+    """Return the figure of a metric over its items and over `missing_items`, which count as wrong (see `scores`)."""
     sets = {key: len(task.inputs["sets"]) for key, task in tasks.items() if "sets" in task.inputs}
     weighted_values = [(task, value, float(trials * sets.get(task, 1))) for task, value, trials in values]
     missing_weights = _weigh_missing(job, weighted_values, missing_items, tasks, sets)
@@ -114,7 +115,7 @@ def measure_metric(job: Any, values: Values, missing_items: int, tasks: Mapping[
 
 
 def measure_counts(counts: Sequence[ScoreCount], missing_items: int) -> dict[str, Any]:
-    """Return the figure of `measure_metric` for independent items."""
+    """Return the same figure as `measure_metric` for independent items, from counts of equal scores."""
     judged_groups = [(count.value, float(count.trials), count.episodes) for count in counts]
     judged_episodes = sum(count.episodes for count in counts)
     trials = sum(count.trials * count.episodes for count in counts)
@@ -136,7 +137,7 @@ def _weigh_missing(
     tasks: Mapping[int, Task],
     sets: Mapping[int, int],
 ) -> list[tuple[Any, float]]:
-    """Return (cluster, weight) of the samples that are not judged; without sets the weight is the judged average."""
+    """Return (task, weight) of the unjudged samples; without sample sets, their weight is the judged samples' mean."""
     if not missing_items:
         return []
     samples = samples_of(job)

@@ -1,4 +1,4 @@
-"""A metric over sample sets: the mean of each set, the mean and spread of these means, and an interval."""
+"""Measure a metric over sample sets: the mean of each set, the mean and spread of these means, and an interval."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class SetMeans:
 
 
 def set_means(values: Sequence[tuple[Hashable, Sequence[int], float]]) -> SetMeans:
-    """Return the means from (task, its sets, value from 0 to 1) for each task, or for each sample of each task.
+    """Return the means over sample sets. `values` has (task, numbers of its sets, score from 0 to 1) for each sample.
 
-    The interval is for the benchmark that the sets were sampled from. A task in two sets is one observation with a
-    weight of two: a cluster whose weight is the number of its sets (compute_weighted_interval). The spread is less
-    informative, because overlapping sets differ less than independent sets. Raises ValueError if there is no value.
+    The interval is for the benchmark from which the sets were sampled. A task in two sets is one observation with a
+    weight of two: a cluster whose weight is the number of its sets (compute_weighted_interval). The spread says less,
+    because overlapping sets differ less than independent sets. Raises ValueError if there is no value.
     """
     by_set: dict[int, list[float]] = defaultdict(list)
     for _, sets, value in values:

@@ -1,8 +1,8 @@
-"""Judgements of calls by Sum2Act's state manager, compared with the calls' statuses; and counts of router steps.
+"""Compare the judgements of Sum2Act's state manager with the statuses of the judged calls, and count router steps.
 
 The figures are counted from the stored steps. Sum2Act does one step at a time, so the purpose of a reply follows from
-the step before it. A call succeeded if the environment gave it the status `ok`. A failure record of such a call is not
-always wrong: the result may have been empty or about another subject.
+the step before it. A call succeeded if the environment gave it the status `ok`. If the state manager records such a
+call as a failure, it is not always wrong: the result may have been empty or about another subject.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lumos_queue.text_calls.three_lines import read_reply
 
 @dataclass(frozen=True, slots=True)
 class CallVerdict:
-    """The state manager's judgement of a call. A judgement that cannot be read is a failure, as for the router."""
+    """The state manager's judgement of a call. An unreadable judgement counts as a failure; the router reads it so."""
 
     task: int
     success: bool
@@ -88,7 +88,7 @@ def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool
 
 
 def _read_verdict(reply: str, number: int, update: str) -> StateRecord:
-    """Return the record of the newest call from a state manager's reply; each earlier decision has a record, too."""
+    """Return the record of the newest call from a state manager's reply; `number` counts the decisions so far."""
     if update != REWRITE:
         return read_record(reply, "", "")
     before = TaskState((StateRecord(False, "", ""),) * (number - 1))
@@ -110,7 +110,7 @@ def _describe_verdicts(verdicts: list[CallVerdict]) -> dict[str, Any]:
 
 
 def _measure(verdicts: list[CallVerdict], wrong: list[bool]) -> dict[str, Any]:
-    """Return a share of verdicts; tasks are the clusters of its interval. Without verdicts there is no `value`."""
+    """Return the share of wrong verdicts, with tasks as clusters; without verdicts it has no `value` and interval."""
     triples = [(verdict.task, float(is_wrong), 1.0) for verdict, is_wrong in zip(verdicts, wrong, strict=True)]
     share: dict[str, Any] = {"count": sum(wrong), "of": len(verdicts)}
     if interval := compute_weighted_interval(triples):

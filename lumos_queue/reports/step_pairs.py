@@ -1,4 +1,4 @@
-"""Two episodes on the same task side by side: their steps as text, and the first difference."""
+"""Compare two episodes on the same task side by side: their steps as text, and the first difference."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lumos_queue.reports.trajectory import trajectory_as_json
 
 
 def pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any]:
-    """Return `pair_steps` of two finished episodes by their names.
+    """Return the result of `pair_steps` for two finished episodes, by their names.
 
-    Raises SpecError if an episode is missing or has not ended, or if they are of different tasks.
+    Raises SpecError if an episode is missing or has not ended, or if the episodes are of different tasks.
     """
     first, second = (load_finished_trajectory(connection, name) for name in names)
     if (first.task.benchmark, first.task.row, first.task.question) != (
@@ -27,15 +27,16 @@ def pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any
     ):
         raise SpecError(
             f"Episodes {names[0]} and {names[1]} are of different tasks: rows {first.task.row} and {second.task.row}. "
-            "See which episodes are of one task with: lumos compare JOB JOB"
+            "To list pairs of episodes on the same task, use: lumos compare JOB JOB"
         )
     return pair_steps(trajectory_as_json(first), trajectory_as_json(second))
 
 
 def pair_steps(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two episodes (`lumos show --json`) with their steps in pairs by position.
+    """Return two episodes (in the form of `lumos show --json`), and their `steps` in pairs by position.
 
-    The answer is after the last step. `first_difference` is an index from 0; None if steps and answers are equal.
+    Ending and answer follow the last step. `first_difference` is the index, from 0, of the first pair that differs, or
+    None.
     """
     first_texts, second_texts = (
         [*describe_steps(episode), f"{episode['ending'] or 'not finished'}: {_answer(episode)}"]
@@ -47,7 +48,7 @@ def pair_steps(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
 
 
 def describe_steps(episode: Mapping[str, Any]) -> list[str]:
-    """Return a text for each row of an episode's lanes: the plan or thought, then the action with its result."""
+    """Return a text for each row of an episode (lanes.py): the plan or thought, then the action with its result."""
     texts = []
     for row in rows_of(episode):
         plan, action, result = ("".join(text for text, _ in cell) for cell in row)

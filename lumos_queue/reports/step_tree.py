@@ -1,4 +1,4 @@
-"""The tree of the steps of a tool agent that tried several ways."""
+"""Make the tree of the steps of a tool agent that tried several paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_DEPTH = 12  #: limit of nested branches; deeper branches are appended to the
 
 @dataclass(slots=True)
 class TreeNode:
-    """A decision or an action. A single next step is in the same way; several next steps begin `branches`."""
+    """A decision or an action. A single next step is on the same path; each of several next steps begins a branch."""
 
     at: str
     text: str
@@ -23,7 +23,7 @@ class TreeNode:
 
 
 def read_tree(steps: Sequence[Step], version: int = MARKED) -> list[list[TreeNode]]:
-    """Return the ways from the root; [] without a tree. Only the last node of a way can have branches.
+    """Return the paths from the root; [] without a tree. Only the last node of a path can have branches.
 
     Each step with a parent is in the tree once. `version` is that of the formulation, which decides how replies are
     read.
@@ -38,7 +38,7 @@ def read_tree(steps: Sequence[Step], version: int = MARKED) -> list[list[TreeNod
 
 
 def _ways(children: dict[str, list[Step]], root: str, version: int) -> list[list[TreeNode]]:
-    """Build the ways with a stack instead of recursion, because a way may have thousands of steps."""
+    """Return the paths from `root`. A stack replaces recursion, because a path may have thousands of steps."""
     ways: list[list[TreeNode]] = []
     remaining: list[tuple[Step, list[TreeNode], int]] = []
 

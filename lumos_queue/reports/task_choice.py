@@ -1,4 +1,4 @@
-"""Jobs on chosen tasks of another job: whether the choice depends on the outcomes of its models."""
+"""Describe jobs on chosen tasks of another job: whether the tasks were chosen by the outcomes of that job."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _OF_REQUEST = frozenset(
 
 
 def is_by_outcome(task_filter: Filter) -> bool:
-    """Return whether a filter depends on outcomes: the mean over such tasks is no accuracy of the benchmark.
+    """Return whether a filter chooses tasks by outcomes; the mean over such tasks is not an accuracy on the benchmark.
 
-    By chance, a model that is no better is right on some tasks on which another was wrong: regression to the mean.
+    A model that is no better is right by chance on some tasks that the first model failed: regression to the mean.
     """
     return any(term.field not in _OF_REQUEST for term in task_filter.terms)
 
@@ -46,4 +46,4 @@ def remark_on_choice(parent: str | None, query: str, benchmark: str) -> str:
     """Return a line on a job whose tasks were chosen by the outcomes of its parent; otherwise ''."""
     if not query or not is_by_outcome(parse_where(query)):
         return ""
-    return f"its tasks were chosen by what job {parent} did with them ({query}): its mean is no accuracy of {benchmark}"
+    return f"its tasks were chosen by outcomes of job {parent} ({query}): its mean is not an accuracy on {benchmark}"

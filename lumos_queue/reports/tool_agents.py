@@ -1,4 +1,4 @@
-"""How an episode's steps are displayed: the roles of its formulation, and whether it calls a task's functions."""
+"""Decide how an episode's steps are displayed, from its formulation: column heads, and functions or actions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def calls_functions(formulation: str) -> bool:
 
 
 def decides_alone(formulation: str) -> bool:
-    """Return whether a role of the formulation decides on each call in turn, without a plan of calls."""
+    """Return whether a role of the formulation decides on calls one after another, without a plan of calls."""
     agent_formulation = FORMULATIONS.find(formulation)
     return (
         agent_formulation is not None
@@ -42,5 +42,5 @@ def decides_alone(formulation: str) -> bool:
 
 
 def write_call(action: Action) -> str:
-    """Return a function's name and its arguments; for a refused repetition, the name of the original function."""
+    """Return the function's name and the arguments of a call. If a repeated call was refused, its name is in `raw`."""
     return f"{action.raw if action.name == REPEATED else action.name} {action.arguments}".rstrip()

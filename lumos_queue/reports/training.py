@@ -1,4 +1,4 @@
-"""The part of a training job's report on optimizer steps and models."""
+"""Collect the figures of a training job's report about optimizer steps and models."""
 
 from __future__ import annotations
 

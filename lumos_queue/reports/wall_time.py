@@ -1,4 +1,4 @@
-"""The wall time of a job."""
+"""Compute the wall time of a job."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from db.connection import clock
 
 
 def wall_seconds(connection: Connection, job: Any) -> float | None:
-    """Return the seconds from the start of the first slice to the end of a job (its row), or to now, with pauses.
+    """Return the seconds, pauses included, from the start of a job's first slice to its end, or to now if it runs.
 
-    None if the job has not started. At least 0, even if the database's clock was set back.
+    `job` is its row. Return None if the job has not started. The result is at least 0, even if the clock was set back.
     """
     if job.started_at is None:
         return None
