@@ -1,4 +1,4 @@
-"""Hosts and addresses in their usual spelling, and kinds of special addresses, for code that connects to servers."""
+"""Write hosts and addresses in one spelling, and recognise special addresses, for code that connects to servers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 
 class Origin(NamedTuple):
-    """The server of a URL, to which a key is bound."""
+    """The server of a URL. A key is sent only to the origin that it belongs to."""
 
     scheme: str  #: http, https or mysql
     host: str  #: in lowercase ASCII, or an address in its usual spelling, without brackets
@@ -60,7 +60,7 @@ def origin_forms(ports: Mapping[str, int]) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address, as a socket has it, is one of this machine's loopback addresses."""
+    """Return whether an address, in the form that sockets use, is a loopback address of this machine."""
     return plain_address(ipaddress.ip_address(address)).is_loopback
 
 
@@ -93,13 +93,13 @@ def ascii_name(host: str) -> str:
 
 
 def plain_address(address: Address) -> Address:
-    """Return the IPv4 address of a mapped IPv6 address; any other address as it is."""
+    """Return the IPv4 address in an IPv4-mapped IPv6 address; return any other address unchanged."""
     ipv4_address = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return ipv4_address or address
 
 
 def find_embedded_addresses(address: Address) -> list[Address]:
-    """Return the IPv4 addresses inside an IPv6 address, to which a gateway may forward: NAT64, 6to4, Teredo."""
+    """Return the IPv4 addresses in an IPv6 address, to which a gateway (NAT64, 6to4, Teredo) may forward requests."""
     if not isinstance(address, ipaddress.IPv6Address):
         return []
     candidates: list[Address | None] = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]

@@ -1,7 +1,7 @@
 """A helper process that runs this project's code in its own session, with pipes, and ends with its parent.
 
-The child has only the given variables, `/` as its folder, no open files but its pipes, and limits that it sets before
-it imports large modules (`enter`). A fork of the parent does not touch it.
+The child has only the variables that it was started with, `/` as its folder, no open files but its pipes, and limits
+that it sets before it imports large modules (`enter`). A fork of the parent does not end the child.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ ADDRESS_SPACE, DATA = "AS", "DATA"
 
 
 class ChildProcess:
-    """A process that runs `module.main()`. It is killed when the object is ended or garbage-collected."""
+    """A process that runs `module.main()`. It is killed by `end`, or when this object is garbage-collected."""
 
     def __init__(self, module: str, limit: str, memory: int, variables: Mapping[str, str]):
-        """Start the process. `memory` is in bytes. Raises OSError if it cannot be started."""
+        """Start the process. `limit` is ADDRESS_SPACE or DATA, `memory` its size in bytes. Raises OSError."""
         arguments = [str(_ROOT), module, limit, str(memory), str(os.getpid())]
         self._process: Any = subprocess.Popen(
             [sys.executable, "-s", "-P", "-c", _START, *arguments],

@@ -1,7 +1,7 @@
-"""Untrusted text (of models, servers, files, hosts) made safe for a terminal, a log or a pipe.
+"""Make untrusted text (of models, servers, files, hosts) safe for a terminal, a log or a pipe.
 
-Characters that a terminal would obey or that mislead a reader are replaced: control characters (C0, C1, and so every
-escape sequence), changes of the direction of writing, invisible characters, line separators, lone surrogates.
+Replaced are characters that a terminal would obey or that mislead a reader: control characters (C0 and C1, which begin
+escape sequences), changes of the direction of writing, invisible characters, line separators, lone surrogates.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _is_harmless(character: str) -> bool:
 
 
 class LogFormatter(logging.Formatter):
-    """A log formatter that makes the lines of another formatter harmless, and indents a record's further lines."""
+    """A log formatter that makes the output of another formatter harmless, and indents all lines after the first."""
 
     def __init__(self, inner: logging.Formatter):
         super().__init__()

@@ -11,8 +11,8 @@ Returned = TypeVar("Returned")
 
 
 class Exchange(Generic[Wanted, Reply, Returned]):
-    """Iterates over the values that a generator yields. Before each value, `reply` is sent to the generator; it is None
-    at first. If `error` is set, it is raised in the generator instead, once.
+    """Iterates over the values that a generator yields. The loop's body sets `reply`, which is sent to the generator
+    for its next value. If the body sets `error`, this error is raised in the generator instead, once.
 
     After the loop, `returned` is the return value of the generator. Leaving the loop early closes the generator.
     """

@@ -1,4 +1,4 @@
-"""One line about an exception, with its location in third-party code."""
+"""Describe an exception on one line, with its location if third-party code raised it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OURS = tuple(
 
 
 def format_failure(error: BaseException) -> str:
-    """Return `KeyError: 'answer' (tasks.py, line 12)`, without the location if this project's code raised it."""
+    """Return a line such as `KeyError: 'answer' (tasks.py, line 12)`; without location for this project's errors."""
     message = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
     library = (os.path.dirname(os.__file__), "<frozen")
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(library)]

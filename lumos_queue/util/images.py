@@ -1,12 +1,12 @@
-"""Untrusted image files: PNG, JPEG, WebP or GIF of bounded size that can be decoded completely.
+"""Read untrusted image files: PNG, JPEG, WebP or GIF of bounded size that can be decoded completely.
 
-The content decides the format, not the ending of the name. The bytes are kept unchanged: nothing is scaled, rotated or
-encoded again. So width and height are those before a rotation by EXIF data, and data after the end of an image stay
-in the bytes: they must only be used as an image of the stated type.
+The content decides the format, not the ending of the name. The bytes stay unchanged: nothing is scaled, rotated or
+encoded again. So width and height are those before a rotation by EXIF data. The bytes may contain other data after the
+end of the image, so they must be used only as an image of the stated type.
 
-A child that may be killed decodes them (sandbox.py). Size and pixels are checked before; memory and processor time are
-limited. Refused are other formats (SVG, TIFF, PDF, …), animations, more than MAX_BYTES or MAX_PIXELS, and truncated or
-broken files.
+A helper process that may be killed (sandbox.py) decodes an image, after a check of bytes and pixels. Its memory and its
+processor time are limited. Other formats (SVG, TIFF, PDF, …), animations, images of more than MAX_BYTES or MAX_PIXELS,
+and truncated or broken files are refused.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def image_error(path: Path, problem: str) -> SpecError:
 
 
 def _read(path: Path) -> tuple[bytes, str, str]:
-    """Return bytes, media type and sha256. Raises SpecError for no file, a large or empty file, and no image."""
+    """Return bytes, media type and sha256 of an image. Raises SpecError for a missing, large, empty or other file."""
     try:
         with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
@@ -115,9 +115,9 @@ def media_type_of(data: bytes) -> str:
 
 
 def ends_unlike(media_type: str, end: bytes) -> bool:
-    """Return whether the last bytes of an image are not the end of its type: it was cut off, or other data follow.
+    """Return whether the last bytes of an image (`end`) differ from the fixed end of its type.
 
-    Only PNG and GIF have a fixed end; for other types the answer is False.
+    Then the image was cut off, or other data follow. Only PNG and GIF have a fixed end; return False for other types.
     """
     endings = {"image/png": b"IEND\xaeB`\x82", "image/gif": b";"}
     return not end.endswith(endings.get(media_type, b""))

@@ -1,4 +1,4 @@
-"""The launch folder, in which a person started the command. Relative paths refer to it, and no file in it is ever run.
+"""The launch folder is the folder where a person started the command. Relative paths refer to it; no file in it runs.
 
 A person's current folder may contain downloaded files. Python, Celery and Flower would run a `workers.py`, a
 `random.py` or a `flowerconfig.py` in it. So every process of this project starts with `-P` in an empty folder, and a
@@ -18,12 +18,12 @@ VARIABLE = "LUMOS_LAUNCH_FOLDER"
 
 
 def from_launch(path: str | Path) -> Path:
-    """Return the path that a person, a setting or a stored job names; a relative one is in the launch folder."""
+    """Return the path that a person, a setting or a stored job names. A relative path is below the launch folder."""
     return Path(os.environ.get(VARIABLE, ""), path)
 
 
 def child_environment() -> dict[str, str]:
-    """Return the variables for a process that starts in another folder, with absolute paths for relative ones."""
+    """Return the environment for a process that starts in another folder. Its relative paths are made absolute."""
     variables = {**os.environ, VARIABLE: str(from_launch("").absolute()), "PYTHONSAFEPATH": "1"}
     for name in ("PATH", "PYTHONPATH"):
         # An empty entry means the current folder. It is dropped; only a dot selects that folder.
@@ -43,7 +43,7 @@ def empty_folder(home: Path) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in folder.iterdir():
             if path.is_dir() or path.name.endswith(tuple(all_suffixes())):
-                raise SpecError(f"'{folder}' must stay empty, as processes start in it: remove '{path.name}'.")
+                raise SpecError(f"'{folder}' must stay empty, because processes start in it: remove '{path.name}'.")
     except OSError as error:
         raise SpecError(f"Cannot write in '{home}': {error.strerror}. Set LUMOS_HOME to another folder.") from None
     return folder

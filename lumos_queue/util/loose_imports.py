@@ -1,4 +1,4 @@
-"""The code that source files import from folders without installed packages.
+"""Find the code that source files import from folders without installed packages.
 
 Imports are read from the source without running it: statements anywhere, the names that are passed to functions such as
 `import_module`, and texts of the form `package.module:object`.
@@ -46,13 +46,13 @@ class LooseImports:
         self._is_in_namespace = "." in unit.name  # relative imports can lead to its neighbours
 
     def look_at(self, source: bytes) -> None:
-        """Record modules outside the package that a source imports. A quick search comes first, as parsing is slow."""
+        """Record the modules outside the package that a source imports. It is parsed only if a quick search matches."""
         if self._names and self._mention.search(source):
             tops = (name.partition(".")[0] for name in _list_imports(source, ""))
             self._mentions |= self._names.intersection(tops)
 
     def follow(self, module: str) -> Iterator[ModuleSpec]:
-        """Yield the packages and single modules outside its package that a module imports, directly or indirectly."""
+        """Yield the packages and single modules that `module` imports from outside its package, also indirectly."""
         is_needed = self._is_in_namespace or any(map(_has_code, sorted(self._mentions)))
         pending = [module] if is_needed else []
         visited, sources = {module}, set[str]()
@@ -125,7 +125,7 @@ def _modules_in_zip(path: str) -> set[str]:
 
 
 def _sources_on_the_way(unit: ModuleSpec, module: str) -> Iterator[tuple[str, str]]:
-    """Yield the source files that an import of a module of a package runs, and the package of each."""
+    """Yield (source file, its package) for each source file that Python runs to import a module of `unit`."""
     folder = next(iter(unit.submodule_search_locations or ()), None)
     if folder is None:
         if unit.origin and unit.origin.endswith(".py"):

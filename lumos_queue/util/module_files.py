@@ -1,4 +1,4 @@
-"""The files of modules, and the folders with installed packages."""
+"""Find the files of modules, and recognise folders with installed packages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OWN_PACKAGES = frozenset({"lumos_queue", "db", "workers"})  #: this project's, w
 
 
 def find_unit(module: str) -> ModuleSpec:
-    """Return the first package of a module that has its own files, unlike a namespace package.
+    """Return the spec of the module's outermost package that is not a namespace package, or of the module itself.
 
     Raises ModuleNotFoundError for an unknown module.
     """

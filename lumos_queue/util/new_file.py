@@ -19,9 +19,9 @@ def require_new(path: Path) -> None:
 
 
 def write_new(path: Path, data: bytes) -> int:
-    """Write a file that must not exist yet, and return its size in bytes. After a failure no part of it is left.
+    """Write a file that must not exist yet, and return its size in bytes. After a failure, no part of the file remains.
 
-    Raises SpecError as `require_new` does, for a folder that cannot be written, and for a full disk.
+    Raises SpecError in the cases of `require_new`, for a folder that cannot be written, and for a full disk.
     """
     require_new(path)
     part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
@@ -39,6 +39,8 @@ def write_new(path: Path, data: bytes) -> int:
         raise SpecError(f"'{path}' exists already: name a new file, or remove that one first.") from None
     except OSError as error:
         if is_disk_full(error):
-            raise SpecError(f"The disk is full: '{path}' was not written. Make room, or name another place.") from None
+            raise SpecError(
+                f"The disk is full: '{path}' was not written. Free some space, or name a file on another disk."
+            ) from None
         raise SpecError(f"Cannot write '{path}': {error.strerror}.") from None
     return len(data)

@@ -1,4 +1,4 @@
-"""Write a folder completely or not at all, also if other processes write the same one."""
+"""Write a folder completely or not at all, even if several processes write the same folder."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lumos_queue.util.paths import require_folders
 
 
 def write_folder(target: Path, write: Callable[[Path], None], option: str = "LUMOS_HOME") -> bool:
-    """Let `write` fill an empty folder, then move it to `target`. Return False if `target` existed already.
+    """Let `write` fill an empty folder, then move this folder to `target`. Return False if `target` existed already.
 
-    If several processes write, one does it and the others wait. The next one removes what a killed process left.
-    `option` is the option or variable that messages name for another folder. Raises SpecError if the folder cannot be
-    written, the disk is full or `target` is a file, and all errors of `write`; then no part of it is left.
+    If several processes call this, one writes and the others wait; what a killed process left is removed. Messages name
+    `option`, an option or variable, as the way to choose another folder. Raises SpecError if the folder cannot be
+    written, the disk is full or `target` is a file, and all errors of `write`. After an error, no part remains.
     """
     require_folders(target, option)
     try:
@@ -44,8 +44,8 @@ def write_folder(target: Path, write: Callable[[Path], None], option: str = "LUM
         except Exception as error:
             if is_disk_full(error):
                 raise SpecError(
-                    f"The disk is full: '{target}' was not written, and nothing was kept. Make room, or name another "
-                    f"place with {option}."
+                    f"The disk is full: '{target}' was not written, and no part of it remains. Free some space, or "
+                    f"name a folder on another disk with {option}."
                 ) from None
             raise
         finally:
@@ -55,7 +55,7 @@ def write_folder(target: Path, write: Callable[[Path], None], option: str = "LUM
 
 
 def _sync(folder: Path) -> None:
-    """Write all files through to the disk, as otherwise they may be empty after a power cut.
+    """Sync all files to the disk, because otherwise they may be empty after a power cut.
 
     All files are made readable for everyone, because some libraries write files for their owner only.
     """

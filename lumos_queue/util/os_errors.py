@@ -1,4 +1,4 @@
-"""Errors of the system as text for people."""
+"""Describe errors of the operating system as text for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check before any work is done: whether a path can be written."""
+"""Check before any work whether a path can be written."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from lumos_queue.errors import SpecError
 
 
 def require_folders(path: Path, option: str) -> None:
-    """Raise SpecError if a parent of the path is a file. The message names `option` for another path."""
+    """Raise SpecError if a parent of the path is a file. The message names `option` as the way to give another path."""
     for above in path.absolute().parents:
         if not above.exists():
             continue
         if above.is_dir():
             return
-        raise SpecError(f"'{above}' is a file, not a folder: '{path}' cannot be in it. Name another with {option}.")
+        raise SpecError(f"'{above}' is a file, so '{path}' cannot be in it. Name another path with {option}.")

@@ -1,4 +1,4 @@
-"""The files of a plug-in's code, and their digest.
+"""Read the files of a plug-in's code, and compute their digest.
 
 The code is its top-level package, or its single file, and the modules that it imports from folders without installed
 packages. Installed packages, the standard library and this project are dependencies and not part of it.
@@ -38,10 +38,10 @@ class Code:
 
 
 def read_code(module: str) -> Code:
-    """Read all files of the code that a module belongs to, without importing it. Raises ModuleNotFoundError.
+    """Read all files of the code that a module belongs to, without importing the code. Raises ModuleNotFoundError.
 
-    The digest of a package in one folder is that of its files. Files that Python would import in addition are appended:
-    files behind links, compiled files without a source, zip files, and imported code outside the package.
+    The digest covers the files of the package's folder. It also covers further files that Python would import: files
+    behind links, compiled files without a source, zip files, and imported code outside the package.
     """
     first = find_unit(module)
     files: dict[str, bytes] = {}
@@ -76,7 +76,7 @@ def _add(files: dict[str, bytes], path: str, content: bytes) -> bytes:
 
 
 def _list_files(unit: ModuleSpec) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return name and path of each file of a package, and of each further file that only an import reaches."""
+    """Return (name, path) of each regular file of a package, and of each file behind a link, compiled, or in a zip."""
     if archive := getattr(unit.loader, "archive", ""):
         return [], [(os.path.basename(archive), archive)]
     if unit.origin and unit.origin != "built-in" and not unit.submodule_search_locations:

@@ -1,4 +1,4 @@
-"""Check each import of plug-in code against the digest that this process has computed, at any time.
+"""Check every import of plug-in code, also a late import, against the digest that this process has computed.
 
 A file is compiled from the bytes that the digest covers, so that no cache of compiled code replaces it. The import of a
 file that has changed, or that the digest does not cover, is refused.
@@ -29,8 +29,8 @@ _MACHINERY = (importlib.__file__, __file__)
 def hold_code(module: str) -> Code:
     """Read the code that a module belongs to, and check later imports against its digest.
 
-    The digest is computed once while the module stays imported. Raises ModuleNotFoundError, and PluginChanged if this
-    process has imported another state of a file.
+    While the module stays imported, the digest is not computed again. Raises ModuleNotFoundError, and PluginChanged if
+    this process has imported another state of one of the files.
     """
     unit = find_unit(module)
     code = _HELD.get(module)
@@ -50,9 +50,9 @@ def release_code(code: Code) -> None:
 
 
 def digest_of(module: str) -> str:
-    """Return the digest of a module's code, as it is on the disk now. Later imports are checked against it.
+    """Return the digest of a module's code as it is on the disk now. Raises ModuleNotFoundError.
 
-    Raises ModuleNotFoundError.
+    Later imports are checked against this digest, unless the module has been imported already.
     """
     code = read_code(module)
     held_code = _HELD.get(module)
@@ -71,14 +71,14 @@ def _hold(code: Code) -> Code:
 
 
 def _begin_anew(unit: str, root: str) -> None:
-    """Forget the code of a package that was removed from this process and is imported again."""
+    """Forget the digests of a package that was removed from `sys.modules` and is imported again."""
     for code in tuple(_HELD.values()):
         if code.unit == unit and (code.is_loaded or code.root != root):
             del _HELD[code.module]
 
 
 class _PluginFinder(MetaPathFinder):
-    """Lets the other finders find a module, and wraps the loader of a module that belongs to a plug-in."""
+    """Asks Python's other finders for a module, and wraps the loader if the module belongs to a plug-in."""
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if target is not None:  # a reload imports the present state of the file
@@ -129,7 +129,7 @@ def _find_importer() -> str:
 
 
 class _HeldSource(SourceFileLoader):
-    """Imports a source file without its cache, if its bytes are those of the digest."""
+    """Imports a source file, without the cache of compiled code, if the digest covers exactly its bytes."""
 
     def __init__(self, loader: SourceFileLoader, name: str, file: str, holders: Iterable[Code]):
         super().__init__(name, str(loader.path))
@@ -142,7 +142,7 @@ class _HeldSource(SourceFileLoader):
 
 
 class _HeldLoader(Loader):
-    """Has another loader import a file, if its bytes are those of the digest."""
+    """Imports a file through another loader, if the digest covers exactly its bytes."""
 
     def __init__(self, loader: Any, name: str, file: str, holders: Iterable[Code]):
         self._loader, self._name, self._file, self._holders = loader, name, file, tuple(holders)
@@ -160,12 +160,12 @@ class _HeldLoader(Loader):
 
 
 def _check(name: str, file: str, digest: bytes, holders: Iterable[Code]) -> None:
-    """Raise PluginChanged unless the file has this digest in all codes that the module is part of."""
+    """Raise PluginChanged unless the file has this digest in the code of every plug-in that the module belongs to."""
     for code in holders:
         if file not in code.files:
             raise PluginChanged(
-                f"'{name}' is in '{file}', which the digest of '{code.module}' does not cover: import it by name "
-                f"in '{code.module}', with its folder in PYTHONPATH, or install it, and start this process again."
+                f"'{name}' is in '{file}', which the digest of '{code.module}' does not cover: import '{name}' by name "
+                f"in '{code.module}', with its folder in PYTHONPATH, or install it. Then start this process again."
             )
         if code.files[file] != digest:
             raise _change_error(file, code)

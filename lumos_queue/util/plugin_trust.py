@@ -1,8 +1,8 @@
-"""The modules and objects that dotted names may mean in this process.
+"""Decide which modules and objects dotted names may mean in this process.
 
-A name from the database is imported only from a module that `LUMOS_PLUGINS` lists, that is in a folder that it lists,
-or that the person who runs this process named. The object must be code of such a module or of its own package: an
-object that a listed module has only imported is not for jobs (`check_object`).
+A name from the database is imported only from a trusted module: `LUMOS_PLUGINS` lists the module or its folder, or the
+person who runs this process named it. The object must be code of a trusted module or of the module's own package. Jobs
+must not use an object that a trusted module has only imported (`check_object`).
 """
 
 from __future__ import annotations
@@ -47,14 +47,15 @@ class TrustedModules:
     def add_listed(self, setting: str) -> None:
         """Trust the entries of a setting: modules with their submodules, and folders (with a `/`), separated by commas.
 
-        Python searches these folders last. Raises SpecError for an entry that is neither.
+        Python searches these folders last. Raises SpecError for an entry that is neither a module nor a folder.
         """
         for entry in filter(None, (part.strip() for part in setting.split(","))):
             if "/" in entry or entry == ".":
                 folder = os.path.realpath(from_launch(os.path.expanduser(entry)))
                 if not os.path.isdir(folder):
                     raise SpecError(
-                        f"LUMOS_PLUGINS names the folder '{entry}': there is none. Create it, or correct it."
+                        f"LUMOS_PLUGINS names the folder '{entry}', which does not exist: create it, or correct the "
+                        "setting."
                     )
                 if folder not in self._folders:
                     self._folders.append(folder)
@@ -68,7 +69,10 @@ class TrustedModules:
                 )
 
     def add_named(self, *names: str) -> None:
-        """Trust the dotted names among names and addresses, such as `function:mylab.models:reply`, of the person."""
+        """Trust the dotted names among the names and addresses that the person gave.
+
+        An address such as `function:mylab.models:reply` contains a dotted name.
+        """
         for name in names:
             name = name.removeprefix("function:")
             module = name.partition(":")[0]
@@ -83,7 +87,7 @@ class TrustedModules:
         return ",".join([*sorted(self._modules), *self._folders])
 
     def list_for_setting(self) -> list[str]:
-        """Return the entries of LUMOS_PLUGINS with which another process can continue: folders of modules named here.
+        """Return entries for LUMOS_PLUGINS, so that another process can continue: folders of modules that were named.
 
         For an installed module the entry is its name, because its folder has all other installed modules, too. Modules
         that cannot be found, such as mistyped names, are left out.
@@ -91,7 +95,7 @@ class TrustedModules:
         return sorted(filter(None, map(_list_module, self._user_modules)))
 
     def has(self, module: str) -> bool:
-        """Return whether a module is listed, or would be imported from a file in a listed folder. Imports nothing.
+        """Return whether a module is trusted: listed, or in a listed folder. The module is not imported.
 
         A folder without code, a link that leads out of the listed folder, a module that Python finds elsewhere first,
         and a program (`__main__`) are not trusted.
@@ -112,12 +116,12 @@ class TrustedModules:
     def check_object(self, noun: str, name: str, value: Any, code: Code) -> None:
         """Raise SpecError for a dotted name of an object that its module has only imported.
 
-        An object is allowed if the person who runs this process gave this name, or if the code that a job would run is
-        defined in a trusted module, or in the package of the named module in a file that the digest covers. The code is
-        a function, class or method itself, the function inside wrappers (`partial`, `functools.wraps`, `staticmethod`),
-        or the class of an instance. Objects of this project's classes, such as a Formulation or a Domain, are data:
-        their code is the functions and classes in their fields, which may also be the project's. Values of built-in
-        types that cannot be called have no code.
+        An object is allowed if the person who runs this process gave this name, or if its code is in a trusted module,
+        or in a file of the module's package that the digest covers. The code of an object is the function, class or
+        method itself, the function inside wrappers (`partial`, `functools.wraps`, `staticmethod`), or the class of an
+        instance. Objects of this project's classes, such as a Formulation or a Domain, are data: their code is the
+        functions and classes in their fields, which may also belong to the project. Values of built-in types that
+        cannot be called have no code.
         """
         if name in self._user_objects:
             return
@@ -126,9 +130,9 @@ class TrustedModules:
             if not (self.has(home) or _is_own(home, module, code)):
                 source = f"'{home}'" if home else "an unknown module"
                 raise SpecError(
-                    f"The {noun} '{name}' is code of {source}, which '{module}' only imports: expected what "
-                    f"'{module}', its package or a listed module defines. If you trust it with every text of a job, "
-                    f"define a function in '{module}' that calls it, or list its module in LUMOS_PLUGINS."
+                    f"The {noun} '{name}' is code of {source}, which '{module}' only imports: expected an object that "
+                    f"'{module}', its package or a listed module defines. If you trust this code with every text of a "
+                    f"job, define a function in '{module}' that calls it, or list its module in LUMOS_PLUGINS."
                 )
 
 
@@ -142,7 +146,7 @@ def _is_own(home: str, module: str, code: Code) -> bool:
 
 
 def _files_on_the_way(parts: list[str]) -> list[str]:
-    """Return the real path of the file of each package above a module and of the module itself; '' for none."""
+    """Return the real paths of the files of the packages above a module, then of the module; '' if one has no file."""
     files: list[str] = []
     path: list[str] | None = None
     for length in range(1, len(parts) + 1):

@@ -1,11 +1,11 @@
-"""Plug-ins: objects of third-party packages. List them, import the trusted ones, and identify their code.
+"""List plug-ins (objects of third-party packages), import trusted plug-ins, and identify their code.
 
-The name of an object is that of an entry point of an installed distribution, in a group such as
-`lumos_queue.benchmarks`, or a dotted name, `package.module:object`. Installed distributions are trusted, as their
-owner installed them. A dotted name may come from a database that other people write to. It is imported only if
-`LUMOS_PLUGINS` lists its module or the folder of the module, or if the person who runs this process gave it; and it
-must mean code of such a module (plugin_trust.py). Its digest covers the files that Python imports for it
-(plugin_files.py), also later (plugin_imports.py).
+The name of a plug-in is an entry point of an installed distribution, in a group such as `lumos_queue.benchmarks`, or a
+dotted name, `package.module:object`. Installed distributions are trusted, because somebody installed them here. A
+dotted name may come from a database that other people write to. So its module is imported only if `LUMOS_PLUGINS` lists
+the module or its folder, or if the person who runs this process gave the name; and the object must be code of such a
+module (plugin_trust.py). The digest of a plug-in covers the files that Python imports for it (plugin_files.py), also
+files that are imported later (plugin_imports.py).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class LoadedPlugin:
 
 @cache
 def entry_points_of(group: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of a group by name. A name has several if several distributions use it."""
+    """Return the entry points of a group by name. A name that several distributions use has several entry points."""
     from importlib.metadata import entry_points
 
     points: dict[str, tuple[EntryPoint, ...]] = {}
@@ -85,24 +85,23 @@ def entry_points_of(group: str) -> dict[str, tuple[EntryPoint, ...]]:
 
 
 def load_plugin(group: str, noun: str, name: str) -> LoadedPlugin:
-    """Import the object with the name of an entry point, or with a dotted name.
+    """Import the object of an entry point or of a dotted name; `noun` names its kind in messages.
 
     Raises SpecError for a name that two distributions use, a dotted name that is not trusted, an object that cannot be
-    imported, and an object that a trusted module has only imported.
+    imported, and an object that a trusted module does not define, but only imports.
     """
     if is_dotted(name):
         module, _, attribute = name.partition(":")
         if not TRUSTED.has(module):
             raise SpecError(
-                f"The {noun} '{name}' is in a module that this process does not import for others: if you trust the "
-                f"code, list it, LUMOS_PLUGINS={module.partition('.')[0]}, or the folder that it is in, here and where "
-                "the work is done."
+                f"The {noun} '{name}' is in a module that this process does not trust. If you trust the code, set "
+                f"LUMOS_PLUGINS={module.partition('.')[0]}, or to the folder of the module, here and for the workers."
             )
         return _load(group, noun, name, module, attribute, "", "")
     points = entry_points_of(group)[name]
     if len(points) > 1:
         sources = " and ".join(sorted(_describe(point) for point in points))
-        raise SpecError(f"The {noun} '{name}' is brought by {sources}: uninstall all but one.")
+        raise SpecError(f"The {noun} '{name}' is defined by {sources}: uninstall all of them but one.")
     point = next(iter(points))
     distribution = point.dist
     where = (distribution.name, distribution.version) if distribution else ("", "")
@@ -124,7 +123,7 @@ def _load(
         problem = " ".join(str(error).split())[:200]
         remedy = ""
         if isinstance(error, ModuleNotFoundError) and not distribution and f"{module}.".startswith(f"{error.name}."):
-            remedy = " If a file has it, list the file's folder: LUMOS_PLUGINS=. for this one."
+            remedy = " If a file defines the module, list the file's folder; for the current folder: LUMOS_PLUGINS=."
         raise SpecError(f"{subject} cannot be imported: {type(error).__name__}: {problem}.{remedy}") from error
     if not distribution:
         TRUSTED.check_object(noun, name, value, code)

@@ -13,7 +13,7 @@ _PR_SET_PDEATHSIG = 1  # of prctl(2)
 def die_with_parent(parent: int | None = None, number: signal.Signals = signal.SIGKILL) -> None:
     """Ask the kernel to send this process a signal when the thread that started it ends (Linux; PR_SET_PDEATHSIG).
 
-    With `parent`, the parent's process id as the parent knows it, this process exits if the parent has ended already.
+    With `parent`, the process id of the parent, this process exits if the parent has ended already.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)

@@ -1,4 +1,4 @@
-"""Objects by name. The module of an object is imported only when its name is requested."""
+"""Registries of objects by name. The module of an object is imported only when the object is requested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names of objects, with their locations `package.module:attribute`, and in a group the objects of plug-ins.
+    """Built-in objects by name, with their locations `package.module:attribute`, and objects of a group of plug-ins.
 
     A built-in name always means the built-in object, even if a plug-in has the same name.
     """
@@ -26,9 +26,10 @@ class Registry(Generic[T]):
         kind: type | None = None,
         check: Callable[[str, T], None] | None = None,
     ):
-        """`group` is the group of plug-ins in util/plugins.py; '': no plug-ins.
+        """Store names and locations. `noun` names an object's kind in messages. `group` is a group of plug-ins, or ''.
 
-        `kind` is the class of these objects. `check` gets name and object, and raises SpecError for a wrong object.
+        `kind` is the class of the plug-ins' objects. `check` takes the name and the object of a plug-in, and raises
+        SpecError for a wrong object.
         """
         self._noun = noun  #: the noun for an object in messages, such as 'formulation'
         self._locations = dict(locations)
@@ -50,17 +51,17 @@ class Registry(Generic[T]):
 
     @property
     def plugin_names(self) -> tuple[str, ...]:
-        """The names of installed distributions that are not built in."""
+        """The names of plug-ins of installed distributions, without names that are also built in."""
         points = entry_points_of(self._group) if self._group else {}
         return tuple(name for name in points if name not in self._locations)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The built-in names, and those of installed distributions."""
+        """The built-in names, and the names of plug-ins of installed distributions."""
         return (*self._locations, *self.plugin_names)
 
     def knows(self, name: str) -> bool:
-        """Return whether `load` can search for the name, trusted or not."""
+        """Return whether the name could be that of an object, even if this process may not import it."""
         return name in self or (bool(self._group) and (is_dotted(name) or name.startswith(f"{IN_PROCESS}:")))
 
     def is_built_in(self, name: str) -> bool:
@@ -88,7 +89,7 @@ class Registry(Generic[T]):
             return None
 
     def plugin(self, name: str) -> Plugin | None:
-        """Return the plug-in of the object of that name; None for a built-in one. Raises SpecError as `load` does."""
+        """Return the plug-in of the object of that name, or None if it is built in. Raises the errors of `load`."""
         if name in self._locations:
             return None
         self.load(name)
@@ -103,12 +104,12 @@ class Registry(Generic[T]):
     def _load_plugin(self, name: str) -> T:
         if name.startswith(f"{IN_PROCESS}:"):
             raise SpecError(
-                f"The {self._noun} '{name}' exists only in the process that defined it: put it into a module, and "
-                "submit it from there."
+                f"The {self._noun} '{name}' exists only in the process that defined it: define it in a module, and "
+                "submit the job with its name there, MODULE:OBJECT."
             )
         if self._group and "." in name and is_dotted(f"{name}:x"):
             raise SpecError(
-                f"No {self._noun} called '{name}'. If it names a module, name the object in it, {name}:OBJECT."
+                f"No {self._noun} called '{name}'. If it is a module, name an object in the module: {name}:OBJECT."
             )
         if not self.knows(name):
             choices = (*self.names, "package.module:object") if self._group else self.names
@@ -125,7 +126,7 @@ class Registry(Generic[T]):
             )
             raise SpecError(
                 f"The {self._noun} '{name}' is {description}: expected an object of {self._kind.__name__}. Correct "
-                "what the name means."
+                "the name, or the object that it means."
             )
         if self._check is not None:
             self._check(name, value)

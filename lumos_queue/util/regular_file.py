@@ -37,7 +37,7 @@ _accepted_pipes: set[tuple[int, int]] = set()  #: device and inode of each pipe 
 
 
 class UnusableFile(SpecError):
-    """Raised for a refused path. `problem` is the text after its name, as in `is a pipe`."""
+    """Raised for a path that is refused. `problem` is a text that follows the path, such as `is a pipe`."""
 
     def __init__(self, path: str | Path, problem: str, remedy: str):
         self.problem = problem
@@ -45,11 +45,11 @@ class UnusableFile(SpecError):
 
 
 def open_regular(path: str | Path, folder: Path | None = None) -> io.BufferedReader:
-    """Open a regular file to read its bytes. With `folder`, the file must be in it, also if its path has links.
+    """Open a regular file to read its bytes. With `folder`, the file must be in that folder after following all links.
 
-    The folder of a model in the cache of Hugging Face has links to files beside it, which are allowed. Raises
-    UnusableFile for what is not a regular file and for a file outside the folder, and OSError, as `open` does, for a
-    file that does not exist or cannot be read.
+    Links of a model's folder in the cache of Hugging Face lead to files of the same model beside it; they are allowed.
+    Raises UnusableFile for anything but a regular file and for a file outside the folder, and OSError, as `open` does,
+    for a file that does not exist or cannot be read.
     """
     if "\0" in str(path):
         raise UnusableFile(str(path).replace("\0", "?"), "has a character of the number 0", "expected a path")
@@ -64,14 +64,14 @@ def open_regular_text(
     errors: str | None = None,
     newline: str | None = None,
 ) -> io.TextIOWrapper:
-    """Open a regular file to read its text. The options are those of `open`. Raises as `open_regular` does."""
+    """Open a regular file to read its text, with options of `open`. Raises the errors of `open_regular`."""
     return io.TextIOWrapper(open_regular(path, folder), encoding, errors, newline)
 
 
 def read_regular(path: str | Path, folder: Path | None = None, limit: int = MAX_BYTES) -> bytes:
     """Return all bytes of a regular file of at most `limit` bytes.
 
-    Raises UnusableFile for a larger file, also if it grows while it is read, and as `open_regular` does.
+    Raises UnusableFile for a larger file, even if it grows while it is read, and the errors of `open_regular`.
     """
     with open_regular(path, folder) as file:
         size = os.fstat(file.fileno()).st_size
@@ -88,7 +88,7 @@ def read_regular(path: str | Path, folder: Path | None = None, limit: int = MAX_
 def read_regular_text(
     path: str | Path, folder: Path | None = None, *, encoding: str = "utf-8", errors: str = "strict"
 ) -> str:
-    """Return the text of a regular file. Raises UnicodeDecodeError for other bytes, and as `read_regular` does."""
+    """Return the text of a regular file. Raises UnicodeDecodeError, and the errors of `read_regular`."""
     text = read_regular(path, folder).decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n")  # as for files that are opened as text
 
@@ -114,10 +114,10 @@ def check_entries(folder: Path) -> None:
 
 
 def accept_pipe(path: str | Path | None) -> None:
-    """Let this process read a pipe that it inherited: `/dev/stdin`, or the path for `<(COMMAND)` in a shell.
+    """Let this process read a pipe that it inherited: `/dev/stdin`, or the path that a shell gives for `<(COMMAND)`.
 
-    Call it only for paths that the person who started the process named. A named pipe is never accepted, nor another
-    pipe that the path leads to later.
+    Call this only for paths that the person who started the process named. A named pipe (FIFO) is never accepted. If
+    the path leads to another pipe later, that pipe is refused.
     """
     if path is None or not _DESCRIPTOR.fullmatch(str(path)):
         return
@@ -130,7 +130,7 @@ def accept_pipe(path: str | Path | None) -> None:
 
 
 class _RegularFile(io.FileIO):
-    """The opened file. Raises BlockingIOError where the system has no data yet, which `FileIO` reports as None."""
+    """An opened file. If the system has no data yet, `readinto` raises BlockingIOError instead of returning None."""
 
     def readinto(self, buffer: object, /) -> int:
         size = super().readinto(buffer)  # pyright: ignore[reportArgumentType]
@@ -140,7 +140,7 @@ class _RegularFile(io.FileIO):
 
 
 def _open(folder: Path | None, path: str, _flags: int) -> int:
-    """Check the file of a path, and open the very same file. Return its descriptor.
+    """Check the file of a path, and open exactly the checked file. Return its descriptor.
 
     O_PATH neither waits nor starts a device, and the second `open` does not use the path again.
     """
@@ -171,7 +171,7 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 
 def _root_of(folder: Path) -> str:
-    """Return the real path with which the files of a folder begin, with a slash at its end.
+    """Return the real path below which the files of a folder must be, with a slash at its end.
 
     In the cache of Hugging Face `models--ORG--NAME/snapshots/REVISION` has links to `models--ORG--NAME/blobs`.
     """

@@ -1,8 +1,8 @@
-"""JSON as models write it, repaired by json_repair within a bounded number of steps.
+"""Read JSON as models write it, repaired by the library json_repair within a bounded number of steps.
 
-The library looks ahead from many positions: a text of 20,000 characters can take ten seconds. So it gets a text that
-counts each access to it. Unlike time, the count is the same on every machine, so that a reply is read the same way when
-its episode is resumed.
+The library looks ahead from many positions, so that a text of 20,000 characters can take ten seconds. So the library
+gets a text object that counts the accesses to it. Unlike the time, the count is the same on every machine, so a reply
+is read the same way when its episode is resumed.
 """
 
 from __future__ import annotations

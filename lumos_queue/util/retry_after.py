@@ -1,4 +1,4 @@
-"""The Retry-After header of an HTTP reply (RFC 9110, 10.2.3)."""
+"""Read the Retry-After header of an HTTP reply (RFC 9110, 10.2.3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_SECONDS = 3600.0  #: the limit of a pause that a server requests
 
 
 def read_retry_after(value: str) -> float | None:
-    """Return the seconds that a header requests as a number or an HTTP date; None if it is neither."""
+    """Return the seconds, 0 to MAX_SECONDS, that a header requests as a number or an HTTP date; None for other text."""
     value = value.strip()
     try:
         if value[:1].isdigit():

@@ -1,16 +1,15 @@
-"""A helper process that can be killed. Requests and replies are one JSON line each, over pipes.
+"""Run code in helper processes that can be killed. A request and a reply are a JSON line each, sent through pipes.
 
-The sandbox handles a request that takes too much processor time (the kernel ends the child), takes too much memory (an
-address-space limit) or replies too much; a child that dies at any time (a new one is started); and a parent that dies
-(the child reads the end of its input, and the kernel ends it with the thread that started it). The child has its own
-session, `/` as its folder, no open files but its pipes, and no variables but a fixed hash seed and those of its
-Sandbox.
+If a request takes too much processor time, the kernel ends the child. Memory is limited by the address space, and a
+reply by its size. If a child dies at any time, a new child is started. If the parent dies, the child reads the end of
+its input; the kernel also ends the child when the thread that started it ends. The child has its own session, `/` as
+its folder, no open files but its pipes, and no variables but a fixed hash seed and those of its Sandbox.
 
 The child runs as the same user and has access to the same files and network. The sandbox is for this project's code on
 hostile data; third-party code needs stronger isolation.
 
-Time is the child's processor time, so that a busy machine gives the same results as an idle one. A much longer limit
-by the wall clock is for a machine that does not answer at all: InfrastructureError.
+The limit of a request is the child's processor time, so that a busy machine gives the same results as an idle machine.
+A much longer limit by the wall clock raises InfrastructureError if the child does not answer at all.
 """
 
 from __future__ import annotations
@@ -43,15 +42,15 @@ _OVERTIME = (signal.SIGPROF, signal.SIGXCPU)
 
 
 class Sandbox:
-    """Helper processes that run `module.main()`, started by the first call; usable from any event loop and thread.
+    """Helper processes that run `module.main()`. The first `call` starts them; any event loop or thread may call.
 
-    The module's `main` must call `serve`. After `close`, the next call starts new processes.
+    The module's `main` must call `serve`. After `close`, the next `call` starts new processes.
     """
 
     def __init__(
         self, module: str, children: int = 1, memory: int = MEMORY, variables: Mapping[str, str] | None = None
     ):
-        """`memory` is the limit of address space in bytes. `variables` are the child's, besides the hash seed."""
+        """Set the number of `children`, the limit of their address space (`memory`, in bytes) and their `variables`."""
         self.module, self.children, self.memory = module, children, memory
         self.variables = dict(variables or {})
         self._owner = 0  #: the id of the process that started the children
@@ -63,8 +62,9 @@ class Sandbox:
     async def call(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Return the child's reply to a request that may take `seconds` of processor time.
 
-        A cancelled caller returns at once; the child works until its time is over or the sandbox is closed.
-        Raises ActionError of kind timeout, memory, too_large or crashed; InfrastructureError if the child cannot be
+        If the caller is cancelled, it returns at once, and the child works until its time is over or the sandbox is
+        closed.
+        Raises ActionError of kind timeout, memory, too_large or crashed, and InfrastructureError if the child cannot be
         started, or does not answer within the limit by the wall clock.
         """
         line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
@@ -83,7 +83,7 @@ class Sandbox:
                 self._idle.get().end()
 
     def _pool(self) -> ThreadPoolExecutor:
-        """Return the pool with one thread for each child. After a fork, the parent keeps its children."""
+        """Return the pool, with a thread for each child. A fork of this process makes a new pool and new children."""
         with self._lock:
             if self._threads is None or self._owner != os.getpid():
                 self._owner = os.getpid()
@@ -218,7 +218,7 @@ def serve(handle: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
 
 
 def _reply(handle: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any], seconds: float) -> bytes:
-    """Return the reply line. After the processor time, the kernel ends this process: by SIGPROF, else by SIGXCPU."""
+    """Return the reply line. If the processor time is used up, the kernel ends this process by SIGPROF or SIGXCPU."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     limit = math.ceil(usage.ru_utime + usage.ru_stime + seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))

@@ -1,4 +1,4 @@
-"""Make text storable where it enters, so that SQLite and PostgreSQL hold exactly the text that the generator gets."""
+"""Make text storable as soon as it enters, so that the databases store exactly the text that an agent's code gets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def storable(text: str) -> tuple[str, int]:
-    """Return the text with each NUL and lone surrogate replaced, and the number of replacements."""
+    """Return the text with each NUL and each lone surrogate replaced, and the number of replacements."""
     if text.isascii() and "\x00" not in text:  # most texts: this check is faster than the pattern
         return text, 0
     return _UNSTORABLE.subn(REPLACEMENT, text)

@@ -1,7 +1,7 @@
-"""URLs of databases and brokers in messages, and messages of libraries about them, without passwords.
+"""Remove passwords from URLs of databases and brokers in messages, and recognise libraries' messages with passwords.
 
-A mistyped URL may have its password anywhere. So the password is not searched and replaced: only parts that are
-certainly a scheme, a host, a port, a path or a user beside a password are printed.
+A mistyped URL may have its password anywhere. So the password is not searched and replaced. Instead, only parts that
+are certainly a scheme, a host, a port, a path, or a user before a password are printed.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _ADDRESS_OPTIONS = ("host", "hostaddr", "port")
 def hide_secrets(url: str) -> str:
     """Return a URL for messages: `postgresql://lumos:***@HOST:5432/NAME`, without passwords and most options.
 
-    For a text that is not such a URL return only its scheme, or NOT_A_URL. Kombu's lists of brokers, with semicolons,
-    stay lists.
+    For a text that is not such a URL, return only its scheme, or NOT_A_URL. A list of brokers for Kombu, which has
+    semicolons, stays a list.
     """
     urls = url.split(";")
     if len(urls) > 1 and all(_SCHEME.match(part) for part in urls):
@@ -82,7 +82,7 @@ def _address_options(parts: SplitResult) -> str:
 
 
 def _hide_login(scheme: str, login: str) -> str:
-    """Return the login with a hidden password. A word without a password may itself be one, and is hidden."""
+    """Return the login with a hidden password. A word alone is hidden, because it may itself be a password."""
     user, colon, password = login.partition(":")
     if not login:
         return ""

@@ -1,4 +1,4 @@
-"""Treat messages that differ only in numbers as the same reason."""
+"""Recognise messages with the same reason: they differ only in numbers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The version of this code: the release and a digest of the shipped files, so that an edited copy has its own version.
+"""Compute the version of this code: the release and a digest of the shipped files. An edited copy has its own version.
 
-The digest covers every file of the three packages except caches. A wheel has two parts inside its packages that a
-checkout has elsewhere: the starter models and the Procfile. They are digested under their names in the wheel, so that a
-wheel has the version of its checkout. The packages are located as Python imports them, wherever this file is.
+The digest covers every file of the three packages except caches. The starter models and the Procfile are inside the
+packages of a wheel, but elsewhere in a checkout. They are digested under their names in the wheel, so that a wheel has
+the version of its checkout. The packages are those that Python would import, wherever this file is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis
 
 @cache
 def code_version() -> str:
-    """Return for example `0.2.0+3f9a1c20`. It is stored with every job, worker session and attempt."""
+    """Return the version, such as `0.2.0+3f9a1c20`. It is stored with every job, worker session and attempt."""
     hasher = hashlib.sha256()
     for name, path in sorted(list_shipped_files().items()):
         with open(path, "rb") as file:

@@ -1,6 +1,7 @@
-"""Folders of published weights, from a path or the Hugging Face cache: complete, and in safetensors only.
+"""Find and check folders of published weights, at a path or in the Hugging Face cache.
 
-Other formats are pickles, which run code when they are loaded. This module never downloads weights.
+The weights must be complete, and in safetensors, because other formats can run code when they are loaded. This module
+never downloads weights.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ _PIPELINE = "model_index.json"  #: of diffusers: lists the models of a pipeline,
 
 
 def find_weights(name: str) -> Path:
-    """Return the folder of a path, or of an id in the cache (`HF_HOME`). Raises SpecError: 'not run: needs …'."""
+    """Return the folder of weights. `name` is a path, or an id in the Hugging Face cache (`HF_HOME`).
+
+    Raises SpecError, with a text that begins with 'not run: needs', if the weights are missing or cannot be used.
+    """
     folder = from_launch(Path(name).expanduser())
     if not folder.is_dir():
         if name.startswith(("/", "./", "../", "~")):
@@ -29,7 +33,7 @@ def find_weights(name: str) -> Path:
 
 
 def check_weights(folder: Path) -> list[Path]:
-    """Return the weight files. Raises SpecError if some are missing, or there are only pickles."""
+    """Return the weight files of a folder. Raises SpecError if some are missing, or if all are pickles."""
     paths = [path for part in _models_of(folder) for path in _check_model(part)]
     check_entries(folder)
     return paths

@@ -115,7 +115,7 @@ def test_several_fields_and_what_the_benchmark_groups_by(database):
     [
         (["topik"], "No field of the data called 'topik'. Did you mean 'topic'? Choose one of: level, "),
         (["topic", "colour"], "called 'colour'. Choose one of: level, meta.meta.topic, tags, topic."),
-        (["tags"], "cannot be grouped by the field 'tags': in row '0' its value is a list. Expected text, numbers, truth values and null."),
+        (["tags"], "cannot be grouped by the field 'tags': in row '0' its value is a list. Expected text, numbers, "),
     ],
 )
 def test_what_cannot_be_grouped_by_is_refused_in_one_line(database, fields, message):
