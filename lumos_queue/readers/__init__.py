@@ -1,1 +1,1 @@
-"""Published data files → rows."""
+"""Read the rows of published data files."""

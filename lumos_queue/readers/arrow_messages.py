@@ -1,7 +1,8 @@
-"""Find out whether an Arrow stream is compressed before unpacking it: a small part may unpack to any size.
+"""Find out whether an Arrow stream is compressed before it is unpacked, because a small part may unpack to any size.
 
-`datasets` writes no compression. A message of a stream begins with a table of FlatBuffers; a few of its fields are read
-here: https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc.
+The library `datasets` writes no compression. A message of a stream begins with a table in the format FlatBuffers. This
+module reads a few fields of that table:
+https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _follow(table: bytes, position: int) -> int:
 
 
 def _find_field(table: bytes, position: int, field: int) -> int:
-    """Return the position of a field of the object at a position; 0 where the object has no such field."""
+    """Return the position of a field of the object at `position`; 0 if the object has no such field."""
     fields = position - struct.unpack_from("<i", table, position)[0]
     if fields < 0 or 4 + 2 * field >= struct.unpack_from("<H", table, fields)[0]:
         return 0

@@ -1,8 +1,8 @@
 """Convert rows of Arrow tables to values of JSON. pyarrow is imported when a file needs it.
 
 Text, numbers, truth values, lists and objects stay the same. NaN becomes null. Dates, times and decimals become text.
-Bytes become text where they are UTF-8, otherwise the object {"bytes": length}, which no reader takes for text. Readers
-of images get the bytes themselves (`Binary.content`).
+Bytes become text if they are UTF-8, and otherwise the object {"bytes": length}, which no reader treats as text. Readers
+of images take the bytes themselves from `Binary.content`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS_AT_ONCE = 250  #: rows that are converted together
 
 
 def import_arrow(source: Source) -> None:
-    """Import pyarrow. Raises SpecError, with the command that installs it, where it is missing."""
+    """Import pyarrow. If it is missing, raises SpecError with the command that installs it."""
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
@@ -44,7 +44,9 @@ class ArrowRows:
         self._source, self._names, self._count = source, schema.names, 0
         for field in schema:
             if problem := _find_problem(field.type):
-                raise source.refuse(f"its column '{shorten(field.name)}' is {problem}. Leave it out, or make it text")
+                raise source.refuse(
+                    f"its column '{shorten(field.name)}' is {problem}. Remove the column, or convert it to text"
+                )
 
     def read(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[Row | BadRow]:
         """Yield the rows. Raises SpecError for a damaged or truncated file, and for a file without rows."""
@@ -75,12 +77,12 @@ class ArrowRows:
 def damage_error(source: Source, error: BaseException, rows: int = 0) -> SpecError:
     """Return the error for a file that Arrow cannot read completely; `rows` were read before the damage."""
     reason = shorten(str(error), 200).rstrip(".") or type(error).__name__
-    behind = f" behind row {rows:,}" if rows else ""
+    behind = f" after row {rows:,}" if rows else ""
     return source.refuse(f"it is damaged or cut off{behind} ({reason}). Copy, download or write it again")
 
 
 class Binary(dict[str, int]):
-    """Bytes that are not text. As JSON they are an object with their number."""
+    """Bytes that are not text. As JSON, this is the object {"bytes": length}."""
 
     def __init__(self, content: bytes):
         super().__init__(bytes=len(content))
@@ -88,14 +90,14 @@ class Binary(dict[str, int]):
 
 
 class _Refused:
-    """A cell that no row may have."""
+    """A cell whose row is refused. `problem` describes the value."""
 
     def __init__(self, problem: str):
         self.problem = problem
 
 
 def _find_problem(kind: pyarrow.DataType, depth: int = 0) -> str:
-    """Describe the type of a column that cannot be read; return "" for a column that can."""
+    """Return a description of a column's type if the column cannot be read, otherwise ""."""
     from pyarrow import BaseExtensionType, types
 
     if depth > MAX_DEPTH:

@@ -1,4 +1,4 @@
-"""Read captions of images by row from a JSON file such as ScienceQA's captions.json. `lumos data captions` writes one.
+"""Read captions of images by row from a JSON file, such as ScienceQA's or one that `lumos data captions` wrote.
 
 {"model": "…", "captions": {"23": "A cat sleeps on a mat.", …}}
 """
@@ -16,7 +16,7 @@ FORMAT = "a JSON object with 'captions': row to text"
 
 
 def read_captions(path: Path) -> Mapping[str, str]:
-    """Return the captions by row, each on one line, without empty ones. Raises SpecError for a file of another form."""
+    """Return the captions by row, each on one line; empty captions are left out. Raises SpecError for another file."""
     document = json_document(path, FORMAT)
     captions = document.get("captions") if isinstance(document, dict) else None
     if not isinstance(captions, dict):

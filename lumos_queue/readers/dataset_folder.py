@@ -27,7 +27,7 @@ _DATA_FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".gz", ".arrow")
 
 
 def read_dataset_folder(folder: Path, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
-    """Yield the rows of a dataset's folder. Raises SpecError for another folder, and for one with several splits."""
+    """Yield the rows of a dataset's folder. Raises SpecError for other folders, and if it has several splits."""
     if (folder / SPLITS).exists():
         raise SpecError(
             f"Cannot read '{folder}': it has several splits. Name one of them: {_list_splits(folder, source)}"
@@ -40,7 +40,7 @@ def read_dataset_folder(folder: Path, source: Source, fields: Sequence[str]) -> 
 
 
 def read_arrow(streams: Iterable[io.BufferedReader], source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
-    """Yield the rows of streams that are the parts of one table. Raises SpecError for damaged streams."""
+    """Yield the rows of a table whose parts are the `streams`. Raises SpecError for damaged streams."""
     import_arrow(source)
     batches = _read_batches(streams, source)
     first = next(batches, None)
@@ -63,7 +63,7 @@ def _read_batches(streams: Iterable[io.BufferedReader], source: Source) -> Itera
             file.seek(0)
             try:
                 if is_compressed(file):
-                    raise source.refuse("its parts are compressed. Write it without compression, or as Parquet")
+                    raise source.refuse("its parts are compressed. Write the file without compression, or as Parquet")
                 file.seek(0)
                 for batch in ipc.open_stream(file):
                     batch.validate(full=True)
@@ -82,7 +82,7 @@ def _read_description(folder: Path, name: str, source: Source) -> Any:
 
 
 def _file_names(state: Any, source: Source) -> list[str]:
-    """Return the names of the streams, which are not checked yet. Raises SpecError where there are none."""
+    """Return the file names of the streams, which are not checked yet. Raises SpecError if there are none."""
     files = state.get("_data_files") if isinstance(state, dict) else None
     names = [file.get("filename") if isinstance(file, dict) else None for file in files or []]
     texts = [name for name in names if isinstance(name, str) and name.endswith(".arrow")]
@@ -90,7 +90,7 @@ def _file_names(state: Any, source: Source) -> list[str]:
         raise source.refuse(f"its {STATE} does not name its files (*.arrow). Write it again with save_to_disk")
     if isinstance(state, dict) and state.get("_indices_files"):
         raise source.refuse(
-            "it has a list of selected rows beside its files. Write it again with flatten_indices().save_to_disk"
+            "it selects some rows of its files by a list. Write the dataset again with flatten_indices().save_to_disk"
         )
     return texts
 
@@ -104,7 +104,7 @@ def _list_splits(folder: Path, source: Source) -> str:
 
 
 def _describe(folder: Path) -> str:
-    """Return the rest of the message for a folder without a dataset: the path to name instead, if there is any."""
+    """Return the end of the message about a folder without a dataset: the path of a file to name instead, if any."""
     files = sorted(path for path in folder.glob("*") if path.suffix in _DATA_FILES and path.is_file())
     if not files:
         return ", and none that `save_to_disk` of datasets wrote"

@@ -1,4 +1,4 @@
-"""Read tables of text row by row: CSV, TSV, or with semicolons, with a header."""
+"""Read text tables with a header row by row: CSV, TSV, or with semicolons between the columns."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _UNREAD = "the rest of the file was not read"
 def read_delimited(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the rows of a table with cells as text; empty rows are counted and skipped.
 
-    The header must have one of the `fields`. A column without a name is not read. Raises SpecError for an unusable
-    header, and where the separator of the columns is not clear.
+    The header must have at least one of the `fields`. A column without a name is not read. Raises SpecError if the
+    header is not usable, and if the separator of the columns is not clear.
     """
     csv.field_size_limit(MAX_FIELD_BYTES)
     start = file.peek().decode("utf-8-sig", "replace")
@@ -54,7 +54,7 @@ def _read_header(reader: Iterator[list[str]], source: Source) -> list[str]:
 
 
 def _is_separator(cells: list[str]) -> bool:
-    """Whether the line is `sep=;`, which is for spreadsheet programs."""
+    """Whether the line is one such as `sep=;`, which tells spreadsheet programs the separator."""
     return cells[0] in ("sep=", *(f"sep={delimiter}" for delimiter in DELIMITERS)) and not any(cells[1:])
 
 
@@ -86,7 +86,7 @@ def _read_rows(reader: Iterator[list[str]], names: Sequence[str]) -> Iterator[Ro
 
 
 def _find_escaped(names: Sequence[str], cells: Sequence[str]) -> str:
-    """Return the column of the first cell that is not UTF-8; "" where all cells are."""
+    """Return the column of the first cell that is not UTF-8; "" if all cells are UTF-8."""
     for column, cell in enumerate(cells):
         if not cell.isascii() and _ESCAPED_BYTE.search(cell):
             return shorten(names[column]) if column < len(names) and names[column] else "row"
@@ -94,7 +94,7 @@ def _find_escaped(names: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def _find_delimiter(start: str, source: Source, names: Sequence[str]) -> str:
-    """Return the separator of the columns from the start of a table. Raises SpecError where it is not clear."""
+    """Return the separator of the columns, from the start of a table. Raises SpecError if it is not clear."""
     header = next((line for line in _QUOTED.sub("", start).splitlines() if line.strip()), "")
     candidates = [delimiter for delimiter in DELIMITERS if delimiter in header]
     if len(candidates) < 2:
@@ -109,7 +109,7 @@ def _find_delimiter(start: str, source: Source, names: Sequence[str]) -> str:
     delimiter_names = " and ".join(DELIMITERS[delimiter] for delimiter in candidates)
     raise source.refuse(
         f"its first line has {delimiter_names}, and it is not clear which of them separate the columns. "
-        'Put the names that have such characters in them into quotation marks ("…"), or save the file as JSON lines'
+        'Put column names with such characters into quotation marks ("…"), or save the file as JSON lines'
     )
 
 

@@ -1,4 +1,4 @@
-"""Tell files that are one JSON object or XML from files of rows, without reading the rows."""
+"""Distinguish files that are a single JSON object, or XML, from files of rows, without reading the rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROWS = (FileKind.TEXT, FileKind.PARQUET, FileKind.ARROW)
 
 
 def is_xml(path: Path | None, description: str) -> bool:
-    """Whether a file is XML. `description` describes the expected file. Raises SpecError where it cannot be read."""
+    """Whether a file is XML. `description` describes the expected file. Raises SpecError for an unreadable file."""
     if path is not None and path.is_dir():
         return False
     with open_data(path, description, kinds=_ROWS) as file:
@@ -29,8 +29,8 @@ def read_object(
 ) -> Mapping[str, Any] | None:
     """Return the JSON object of a file that is a single object; None for a file of rows in any format.
 
-    `is_row` decides whether an object is a row, because a file of a single line may be either. `description` describes
-    the expected file. Raises SpecError where the file cannot be read.
+    A file with a single object may also be a file of one row: `is_row` decides. `description` describes the expected
+    file. Raises SpecError if the file cannot be read.
     """
     if path is not None and path.is_dir():
         return None
@@ -46,7 +46,7 @@ def read_object(
 
 
 def _read_line(file: io.BufferedReader) -> Mapping[str, Any] | None:
-    """Return the object on the first line that is not blank; None where the line is not a complete object."""
+    """Return the object on the first line that is not blank; None if the line is not a complete object."""
     line = b""
     while not line.strip():
         line = file.readline(MAX_DOCUMENT_BYTES).removeprefix(UTF8_MARK)

@@ -19,9 +19,9 @@ _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value inside a row, and its path such as `hops[2].answer`. Every method raises BadRow for another type.
+    """A value inside a row, with its path, such as `hops[2].answer`. Methods raise BadRow for a value of another type.
 
-    Null is absent: `name in node` is False for a field that is null, and `node[name]` reports that it is missing.
+    A field that is null counts as absent: `name in node` is False, and `node[name]` reports the field as missing.
     """
 
     row: int
@@ -95,8 +95,8 @@ class Node:
 class RowNode(Node):
     """A value of a published row, in any form that a file of one of the formats may have.
 
-    An object or a list may be a text (readers/written_values.py), numbers and truth values may be text, and an id or an
-    answer may be a number. An empty text is absent, because a table has no null.
+    An object or a list may be written as text (readers/written_values.py), as may numbers and truth values, and an id
+    or an answer may be a number. An empty text counts as absent, because a table has no null.
     """
 
     def __contains__(self, key: str) -> bool:
@@ -104,7 +104,7 @@ class RowNode(Node):
         return fields is not None and fields.get(key) not in (None, "")
 
     def label(self) -> str:
-        """Return text as `text` does, or a number as text: an id, an answer, a choice."""
+        """Return a text or a number as text, for an id, an answer or a choice."""
         if isinstance(self.value, (int, float)) and not isinstance(self.value, bool):
             return number_field({self.name: self.value}, self.row, self.name)
         return self.text()
@@ -151,14 +151,14 @@ def _begins(value: Any, beginning: str) -> bool:
 
 @dataclass(slots=True)
 class ConversionFields:
-    """Reads the fields that only conversions need. If rows are only evaluated, unreadable fields are left out."""
+    """Reads fields that only conversions need. In other uses of the rows, an unreadable field is left out."""
 
     required: bool  #: the rows are converted: a row with an unreadable field is bad
     left_out: int = 0  #: rows that are read without a field
     first: str = ""  #: the problem of the first of these rows
 
     def read(self, read: Callable[[], T], otherwise: T) -> T:
-        """Return the result of `read`, or `otherwise` if it raises BadRow. Raises BadRow where rows are converted."""
+        """Return the result of `read`; if `read` raises BadRow, return `otherwise`, or raise BadRow in a conversion."""
         try:
             return read()
         except BadRow as bad:
@@ -173,7 +173,7 @@ class ConversionFields:
         self.first = self.first or problem
 
     def notes(self) -> list[str]:
-        """Return a sentence on the rows that were read without a field, if there are any."""
+        """Return a list with a sentence on the rows that were read without a field; [] without such rows."""
         if not self.left_out:
             return []
         return [f"{self.left_out:,} of them cannot be converted; the first: {self.first}"]

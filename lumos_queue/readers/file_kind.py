@@ -1,4 +1,4 @@
-"""Detect the kind of a file from its first bytes, regardless of its name. Refusals of other files name a remedy."""
+"""Detect the kind of a file from its first bytes, whatever its name. A file of a kind that is refused has a remedy."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def kind_of(start: bytes) -> FileKind:
 
 
 def refusal_of(start: bytes) -> str:
-    """Return the kind of a file that is refused and the remedy, as `it is UTF-16: convert it with …`; "" for text."""
+    """Return why a file is refused, with the remedy, as `it is UTF-16: convert it with …`; "" if it may be text."""
     for beginning, name, remedy in _OTHERS:
         if start.startswith(beginning):
             return f"it is {name}: {remedy}"
@@ -98,7 +98,7 @@ def refusal_of(start: bytes) -> str:
 
 
 def _wide_encoding(start: bytes) -> str:
-    """Return the encoding with two bytes for each character, if the start looks like ASCII text in it, otherwise ""."""
+    """Return UTF-16LE or UTF-16BE if the start looks like ASCII text in that encoding, otherwise ""."""
     if len(start) >= 4:
         if not any(start[1:4:2]) and all(start[0:4:2]):
             return "UTF-16LE"

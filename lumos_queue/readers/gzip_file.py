@@ -17,7 +17,7 @@ _GZIP = 31  # zlib's number for the format with its header and its checksum
 
 
 class GzipContent(io.RawIOBase):
-    """The content of a gzip file of one or more members. Reading raises SpecError for damaged files and for bombs."""
+    """The unpacked content of a gzip file. Reading raises SpecError for a damaged file, and beyond the limits."""
 
     def __init__(self, file: BinaryIO, source: Source):
         self._file, self._source = file, source
@@ -72,6 +72,6 @@ class GzipContent(io.RawIOBase):
             raise self._source.refuse(f"it unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB. Split the file")
         if self._output_bytes > MAX_RATIO * self._input_bytes + SLACK_BYTES:
             raise self._source.refuse(
-                f"it unpacks to more than {MAX_RATIO} times its size, as rows do not. If you trust it, unpack it with: "
-                "gunzip"
+                f"it unpacks to more than {MAX_RATIO} times its size, which is unusual for rows. If you trust it, "
+                "unpack it with: gunzip"
             )

@@ -1,10 +1,10 @@
-"""Read instructions in Alpaca's form: a file of rows such as this invented one:
+"""Read instructions in Alpaca's form: a file of rows such as this invented row:
 
     {"instruction": "Name the colour.", "input": "A ripe lemon.", "output": "Yellow."}
 
-ReWOO's planner data have this form, too. In arXiv v3 LUMOS mixes Alpaca's rows into its own data with `Respond to me
-directly` added to the input, so that one model both answers directly and plans (spec/lumos.md 1.8). The paper does not
-say how the parts are joined; here empty lines join them, both in training and in evaluation.
+ReWOO's planner data also have this form. In arXiv v3, LUMOS mixes Alpaca's rows into its own data, with `Respond to me
+directly` added to the input, so that a single model can answer directly or plan (spec/lumos.md 1.8). The paper does not
+describe how the parts are joined. This code joins them by empty lines, in training and in evaluation.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Instruction:
 
 
 def read_instructions(path: Path | None) -> Iterator[Instruction | BadRow]:
-    """Yield the rows in file order; texts are only stripped.
+    """Yield the rows in file order. Texts are stripped, and otherwise unchanged.
 
-    A row with an empty output is a BadRow to be left out; Alpaca's published file has such rows. Raises the errors of
-    `read_records`.
+    A row with an empty output, as in Alpaca's published file, is a BadRow that is marked to be left out. Raises the
+    errors of `read_records`.
     """
     for item in read_records(path, FORMAT, FIELDS):
         if isinstance(item, BadRow):

@@ -26,7 +26,7 @@ _TAIL = 32  #: an error in so many last characters of the buffer may mean that t
 def read_json_lines(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the object of each line; empty lines are counted and skipped.
 
-    Raises SpecError when the first row is not an object, or has none of the `fields`.
+    Raises SpecError if the first row is not an object, or has none of the `fields`.
     """
     row, good, decoder = 0, False, RowDecoder()
     while line := file.readline(MAX_FIELD_BYTES + 1):
@@ -43,8 +43,8 @@ def read_json_lines(file: io.BufferedReader, source: Source, fields: Sequence[st
         if not good:
             if _is_part(line, value):
                 raise source.refuse(
-                    "its first line is a part of a JSON object, and a line must be a whole one. Make a list or lines "
-                    "of its rows, as with: jq -c '.FIELD[]' (of a list in it), or jq -c . (of one object after another)"
+                    "its first line is only a part of a JSON object. Write each row on its own line, as with: "
+                    "jq -c '.FIELD[]' (for a list in a field), or jq -c . (for one object after another)"
                 )
             source.check_first(value, row, fields)
         good = True
@@ -54,7 +54,7 @@ def read_json_lines(file: io.BufferedReader, source: Source, fields: Sequence[st
 
 
 def _is_part(line: bytes, value: Any) -> bool:
-    """Whether the line begins an object that further lines continue."""
+    """Whether the line seems to begin an object that continues on further lines."""
     return isinstance(value, BadRow) and line.rstrip().endswith((b"{", b"[", b","))
 
 
@@ -71,8 +71,8 @@ def _read_line(line: bytes, row: int, decoder: RowDecoder) -> Any:
 def read_json_list(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the objects of one JSON list.
 
-    Raises SpecError when the first row is not an object, or has none of the `fields`, and where the list is truncated
-    or not JSON.
+    Raises SpecError if the first row is not an object, or has none of the `fields`, and if the list is truncated or is
+    not JSON.
     """
     decoder, elements = RowDecoder(), _Elements(file, source)
     row = 0
@@ -86,7 +86,7 @@ def read_json_list(file: io.BufferedReader, source: Source, fields: Sequence[str
 
 
 class _Elements:
-    """Reads the elements of a list. Only text that is not decoded yet stays in memory."""
+    """Reads the elements of a list one after another. Only text that is not decoded yet is in memory."""
 
     def __init__(self, file: io.BufferedReader, source: Source):
         self._file, self._source = file, source
@@ -108,7 +108,7 @@ class _Elements:
                 self._expect(",", "',' or ']'")
                 self._next_character()
         if self._next_character():
-            raise self._source.refuse("there is more behind the end of the list. Remove it")
+            raise self._source.refuse("there is more text after the end of the list. Remove this text")
 
     def _read_element(self, decoder: RowDecoder) -> Any:
         while True:
@@ -144,7 +144,7 @@ class _Elements:
     def _fill(self) -> bool:
         """Read more text; return False at the end of the file.
 
-        The text that remains to be decoded doubles, so that an element of any length is decoded few times.
+        Each read doubles the text that remains to be decoded, so that even a long element is decoded only a few times.
         """
         remaining = len(self._text) - self._position
         if remaining > MAX_FIELD_BYTES:
@@ -164,7 +164,7 @@ class _Elements:
 
 
 def json_document(path: Path | None, description: str) -> Any:
-    """Return the JSON value of a file. Raises SpecError for other files, and for files that are too large."""
+    """Return the JSON value of a whole file. Raises SpecError for other files, and beyond MAX_DOCUMENT_BYTES."""
     source = Source(path, description)
     with open_data(path, description) as file:
         data = file.read(MAX_DOCUMENT_BYTES + 1)

@@ -1,4 +1,4 @@
-"""Decode the JSON of data files. Infinite numbers are refused. NaN is null: table libraries write it for gaps."""
+"""Decode the JSON of data files. Infinite numbers are refused. NaN, which table libraries write for null, is null."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RowDecoder:
         return value
 
     def decode_at(self, text: str, position: int) -> tuple[Any, int]:
-        """Return the value that begins at a position, and its end. Raises ValueError as `decode` does."""
+        """Return the value that begins at `position`, and its end. Raises ValueError in the same cases as `decode`."""
         try:
             value, end = self._decoder.raw_decode(text, position)
         except RecursionError:
@@ -40,7 +40,7 @@ class RowDecoder:
         return value, end
 
     def make_row(self, number: int, value: Any, field: str = "row") -> tuple[int, Mapping[str, Any]] | BadRow:
-        """Return the row of a value, or a BadRow for other types, infinite numbers and too many fields."""
+        """Return (number, object) for an object; a BadRow for another type, infinite numbers or too many fields."""
         infinite, self._has_infinity = self._has_infinity, False
         if not isinstance(value, dict):
             return BadRow(number, field, describe_object(value))

@@ -1,4 +1,4 @@
-"""Open data files: a regular file, or a pipe that a person named. Gzip is unpacked, and the kind is checked."""
+"""Open data files: regular files, and pipes that a person named. Gzip is unpacked, and the kind of file is checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _lock = threading.Lock()
 def open_raw(path: Path | None, description: str, folder: Path | None = None) -> io.BufferedReader:
     """Open a file without unpacking it. A pipe can be opened repeatedly, each time from its beginning.
 
-    `description` describes the expected file. Raises SpecError where the file is missing or not a regular file.
+    `description` describes the expected file. Raises SpecError if the file is missing, or is not a regular file.
     """
     if path is None:
         raise SpecError(f"This benchmark reads {description}: give its path with --data.")
@@ -73,7 +73,7 @@ _ARTICLES = {
 
 
 def peek_character(file: io.BufferedReader, source: Source) -> str:
-    """Return the first character of an open file without moving on. Raises SpecError for an empty file."""
+    """Return the first character of an open file that is not a space; the position stays. Raises SpecError if empty."""
     start = file.peek().removeprefix(UTF8_MARK).lstrip()
     if not start:
         raise SpecError(f"'{source.path}' is empty. Expected {source.description}.")
@@ -81,7 +81,7 @@ def peek_character(file: io.BufferedReader, source: Source) -> str:
 
 
 def seekable(file: io.BufferedReader, source: Source) -> BinaryIO:
-    """Return the file if it can be read in any order, otherwise a temporary copy; then the file is closed."""
+    """Return the file if it can be read in any order. Otherwise close the file and return a temporary copy of it."""
     if file.seekable():
         return file
     with file:
@@ -89,7 +89,7 @@ def seekable(file: io.BufferedReader, source: Source) -> BinaryIO:
 
 
 def _reopen_pipe(pipe: io.BufferedReader, source: Source) -> io.BufferedReader:
-    """Open the stored content of a pipe. The first call reads the pipe to its end."""
+    """Open the content of a pipe. The first call reads the pipe to its end and stores the content."""
     with pipe, _lock:
         state = os.fstat(pipe.fileno())
         key = (state.st_dev, state.st_ino)
@@ -99,7 +99,7 @@ def _reopen_pipe(pipe: io.BufferedReader, source: Source) -> io.BufferedReader:
 
 
 def _copy(file: io.BufferedReader, source: Source) -> BinaryIO:
-    """Copy a file to a temporary file without a name, which the system removes when it is closed."""
+    """Return a temporary copy of a file. The copy has no name, and the system removes it when it is closed."""
     copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
     size = 0
     while data := file.read(2**20):
@@ -107,7 +107,7 @@ def _copy(file: io.BufferedReader, source: Source) -> BinaryIO:
         if size > MAX_COPY_BYTES:
             copy.close()
             raise source.refuse(
-                f"it has more than {MAX_COPY_BYTES >> 30} GiB and cannot be read as it comes. Write it to a file first"
+                f"it has more than {MAX_COPY_BYTES >> 30} GiB, too much for a temporary copy. Write it to a file first"
             )
         copy.write(data)
     copy.flush()

@@ -53,7 +53,7 @@ def read_parquet_rows(file: io.BufferedReader, source: Source, fields: Sequence[
 
 
 def _list_repeated(metadata: FileMetaData) -> list[str]:
-    """Return the columns whose values may repeat, and unpack to much more than their group of rows."""
+    """Return the columns that are small in the file, but whose repeated values may unpack to much more."""
     names = set[str]()
     for index in range(metadata.num_row_groups):
         group = metadata.row_group(index)
@@ -70,5 +70,5 @@ def _check_size(metadata: FileMetaData, size: int, source: Source) -> None:
     if unpacked_size > min(MAX_UNPACKED_BYTES, MAX_RATIO * size + SLACK_BYTES):
         raise source.refuse(
             f"it unpacks to {unpacked_size / 2**20:,.0f} MiB, more than {MAX_RATIO} times its size or "
-            f"{MAX_UNPACKED_BYTES >> 30} GiB. Split it, or write it without compression"
+            f"{MAX_UNPACKED_BYTES >> 30} GiB. Split the file, or write it without compression"
         )

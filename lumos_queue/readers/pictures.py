@@ -1,4 +1,4 @@
-"""Find the images and captions of a benchmark's rows, and report those that are missing."""
+"""Find the images and captions of a benchmark's rows, and report missing images and captions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPTIONS = {
 
 
 class Pictures:
-    """The images of one reading of a benchmark: provides the `inputs` of each row, and notes on missing images."""
+    """The images of a benchmark while its rows are read: the `inputs` of each row, and notes on missing images."""
 
     def __init__(self, images: str = "", captions: str = ""):
         """Read the captions. Raises SpecError when the folder of images is missing or the captions cannot be read."""
@@ -41,8 +41,8 @@ class Pictures:
     def of(self, row: int, key: str, candidates: Sequence[tuple[str, ...]]) -> dict[str, Any]:
         """Return the inputs of a row with an image: `image` (sha256; None without a file), `image_name` and `caption`.
 
-        `candidates` are the possible paths below the folder; the first that exists is used. Raises BadRow for an image
-        that cannot be used.
+        `key` is the row's name in the captions. `candidates` are possible paths of the image below the folder; the
+        first that exists is used. Raises BadRow for an image that cannot be used.
         """
         path = self._find(row, candidates)
         name = "" if path is None or self._folder is None else str(path.relative_to(self._folder))
@@ -92,7 +92,7 @@ class Pictures:
             raise BadRow(row, "image", str(error)) from None
 
     def _digest(self, row: int, path: Path) -> str:
-        """Return the digest of an image. An image of several questions is read once."""
+        """Return the sha256 of an image. An image that several rows have is read only once."""
         if path not in self._digests:
             try:
                 self._digests[path] = read_image(path).sha256
@@ -103,10 +103,10 @@ class Pictures:
 
 
 def read_image_field(node: RowNode) -> tuple[bytes | None, str]:
-    """Return the bytes of a row's image, if the row contains them, and the name of the image's file, or ''.
+    """Return the bytes of a row's image, or None if the row has no bytes, and the name of the image's file, or ''.
 
-    Exports by `datasets` have an object with both. Its path is of the machine that wrote it, so only its name is used.
-    Raises BadRow for other values.
+    The library `datasets` writes an object with bytes and path. The path is that of another machine, so only the file's
+    name is used. Raises BadRow for other values.
     """
     if (content := _read_content(node.value)) is not None:
         return content, ""

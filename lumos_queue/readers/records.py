@@ -22,13 +22,13 @@ def read_records(path: Path | None, description: str, fields: Sequence[str] = ()
     """Return an iterator of the rows of a file: (number from 1, record), or a BadRow for a row that cannot be read.
 
     The file is CSV, TSV, a table with semicolons, a JSON list, JSON lines or Parquet, each also gzipped, or a folder
-    that `save_to_disk` of the library `datasets` wrote. Its first bytes decide, not its name. JSON lines are counted by
-    line, other formats by record, including empty ones. Cells of CSV are text; NaN is None.
+    that `save_to_disk` of the library `datasets` wrote. Its first bytes decide, not its name. Rows are numbered by line
+    in JSON lines, and by record in other formats, including empty rows. Cells of CSV are text; NaN is None.
 
-    `description` describes the expected file. `fields`: the first row must have at least one of them; (): any.
+    `description` describes the expected file. The first row must have at least one of the `fields`, if there are any.
 
-    Raises SpecError where the file as a whole cannot be read: at once if it is not a data file, otherwise while the
-    rows are read.
+    Raises SpecError if the file as a whole cannot be read: at once if it is not a data file, otherwise while the rows
+    are read.
     """
     source = Source(path, description)
     if path is None or not path.is_dir():
@@ -39,7 +39,7 @@ def read_records(path: Path | None, description: str, fields: Sequence[str] = ()
 
 @contextmanager
 def _translate_errors(source: Source) -> Iterator[None]:
-    """Raise SpecError with the file's name where a disk fails, or a network file system disappears."""
+    """Raise SpecError with the file's name if the disk fails, or if a network file system disappears."""
     try:
         yield
     except OSError as error:

@@ -1,6 +1,6 @@
 """Make tasks of the rows of data files: fields must have text or a number, and ids must be unique.
 
-`read_records` reads the rows. JSON lines are counted by line, other rows by record, from 1.
+`read_records` reads and counts the rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def text_field(record: Mapping[str, Any], row: int, name: str) -> str:
 
 
 def number_field(record: Mapping[str, Any], row: int, name: str) -> str:
-    """Return the finite number of a field, or of its text, in plain form: `8.0` is `8`. Raises BadRow for others."""
+    """Return the number that a field has, or has as text, in plain form: `8` for `8.0`. Raises BadRow for others."""
     if (value := record.get(name)) is None:
         raise BadRow(row, name, "missing")
     text = str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
@@ -46,7 +46,7 @@ def plain_number(value: Fraction) -> str:
 
 
 class _RowNames:
-    """The names of earlier rows. A small number takes one byte instead of a text, because most names are numbers."""
+    """The names of earlier rows. Most names are small numbers; each takes a byte of memory instead of a text."""
 
     def __init__(self) -> None:
         self._numbers, self._names = bytearray(), set[str]()
@@ -65,7 +65,7 @@ class _RowNames:
 
 
 def _small_number(name: str) -> int:
-    """Return the number of a name of up to seven digits; -1 for other names, also for `07`."""
+    """Return the number that a name of up to seven digits writes; -1 for other names, such as `07`."""
     if len(name) <= 7 and name.isascii() and name.isdecimal() and (name[0] != "0" or name == "0"):
         return int(name)
     return -1

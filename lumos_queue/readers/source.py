@@ -1,4 +1,4 @@
-"""The description of a data file in messages, the limits of its rows, and the check of its first row."""
+"""Describe a data file in messages, state the limits of its rows, and check its first row."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Row = tuple[int, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that a person named, and the expectation: `description` follows "is not" and "Expected" in messages."""
+    """A file that a person named. `description` describes the expected file; messages have it after "is not"."""
 
     path: Path | None
     description: str
 
     def refuse(self, problem: str) -> SpecError:
-        """Return the error for a file of another kind; `problem` has no full stop."""
+        """Return the error for a file that is not the expected file. `problem` is a sentence without its full stop."""
         return SpecError(f"'{self.path}' is not {self.description}: {problem}.")
 
     def refuse_empty(self) -> SpecError:
@@ -46,7 +46,7 @@ class Source:
         if not any(names):
             raise self.refuse("its first line names no column")
         if len(names) > MAX_COLUMNS:
-            raise self.refuse(f"it has {len(names):,} columns, and at most {MAX_COLUMNS:,} are read. Leave some out")
+            raise self.refuse(f"it has {len(names):,} columns, and at most {MAX_COLUMNS:,} are read. Remove columns")
         known_names = set[str]()
         for name in names:
             if name and name in known_names:
@@ -69,7 +69,7 @@ def describe_object(value: Any) -> str:
 
 
 def describe_value(value: Any) -> str:
-    """Return the type of a value, or a plain value itself, short enough for one line."""
+    """Return `an object`, `a list`, or a plain value itself in quotes, short enough for one line."""
     if isinstance(value, (dict, list)):
         return {dict: "an object", list: "a list"}[type(value)]
     return f"'{shorten(str(value) if isinstance(value, (str, float)) else json.dumps(value))}'"

@@ -22,17 +22,17 @@ USUAL = "train"
 
 
 def split_of(path: Path | None, option: str, splits: Sequence[str]) -> str:
-    """Return the split of a source's rows: the `option`, or `train` without one.
+    """Return the split of a source's rows: `option`, or `train` if the option is ''.
 
-    Raises SpecError for a split that the source does not have, and for a missing option when the file's name has a
-    split other than `train`: test rows must not become training rows unnoticed.
+    Raises SpecError if the source has no such split. It also does if the option is missing and the file's name has
+    another split than `train`, so that test rows do not become training rows unnoticed.
     """
     split_in_name = find_split_name(path.name) if path and not option else None
     if split_in_name not in (None, USUAL):
         choices = [f"--split {split}" for split in splits if split in (split_in_name, USUAL)]
         raise SpecError(
-            f"By its name, '{path.name if path else ''}' is of the split '{split_in_name}', and no --split was given. "
-            f"Name the split of its rows: {' or '.join(choices or [f'--split {split}' for split in splits])}."
+            f"The name of '{path.name if path else ''}' has the split '{split_in_name}', and no --split was given. "
+            f"Give the split of its rows: {' or '.join(choices or [f'--split {split}' for split in splits])}."
         )
     split = option or USUAL
     if split not in splits:
@@ -41,6 +41,6 @@ def split_of(path: Path | None, option: str, splits: Sequence[str]) -> str:
 
 
 def find_split_name(name: str) -> str | None:
-    """Return the split that is a word of a file's name; None when there is none, or more than one."""
+    """Return the split that a word of a file's name means; None if no word does, or if words mean different splits."""
     splits = {_NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in _NAMES}
     return splits.pop() if len(splits) == 1 else None

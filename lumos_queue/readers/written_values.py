@@ -1,4 +1,4 @@
-"""Read nested values that a table has as text: JSON, or the printed form of Python and NumPy. Nothing is evaluated.
+"""Read nested values that a table has as text: JSON, or as Python and NumPy print them. Nothing is evaluated.
 
 `datasets` and pandas write nested columns of a CSV file as Python prints them. Invented cells:
 
@@ -6,7 +6,7 @@
     ['Ann died in 1800.' 'Bob was born in 1810.']
 
 NumPy leaves out the middle of a list of more than 1,000 values, and rounds numbers with a point. Such a text is
-refused, because the values cannot be restored. `[0.5]` is read: a list with a single number may be of Python or NumPy.
+refused, because the values cannot be restored. `[0.5]` is read, because Python also prints a list with one number so.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _Parser:
         return self._kind == "mark" and self._token == mark
 
     def _list(self, depth: int) -> list[Any]:
-        """Read the elements up to `]`. Spaces without commas are of NumPy, which rounds numbers."""
+        """Read the elements up to `]`. A list without commas is written by NumPy, which rounds numbers."""
         values: list[Any] = []
         commas = 0
         while not self._is_at("]"):

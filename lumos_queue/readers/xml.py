@@ -1,6 +1,6 @@
 """Read rows from XML one by one with expat.
 
-Document types are refused, and with them all entities that a file defines, because XML bombs consist of entities.
+A file with a document type (`<!DOCTYPE …>`) is refused, because it may define entities, of which XML bombs consist.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_TAG_BYTES = 2**20  #: of a tag or a comment, which expat reads again from it
 
 
 class _Refused(Exception):
-    """The document has something that is not read."""
+    """Raised if the document has something that is refused."""
 
 
 class _Rows:
@@ -66,7 +66,7 @@ class _Rows:
 def elements(path: Path | None, description: str, name: str) -> Iterator[Row]:
     """Yield each `<name>` element as a record of its attributes and its children's texts.
 
-    `description` describes the expected file. Raises SpecError when the file is not XML, has a document type, or has no
+    `description` describes the expected file. Raises SpecError if the file is not XML, has a document type, or has no
     such element.
     """
     with open_data(path, description) as file:

@@ -14,4 +14,6 @@ def require_folders(path: Path, option: str) -> None:
             continue
         if above.is_dir():
             return
-        raise SpecError(f"'{above}' is a file, so '{path}' cannot be in it. Name another path with {option}.")
+        raise SpecError(
+            f"'{above}' is a file, not a folder: '{path}' cannot be in it. Name another path with {option}."
+        )

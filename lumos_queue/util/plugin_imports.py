@@ -164,7 +164,7 @@ def _check(name: str, file: str, digest: bytes, holders: Iterable[Code]) -> None
     for code in holders:
         if file not in code.files:
             raise PluginChanged(
-                f"'{name}' is in '{file}', which the digest of '{code.module}' does not cover: import '{name}' by name "
+                f"'{name}' is in '{file}', which the digest of '{code.module}' does not cover: import it by name "
                 f"in '{code.module}', with its folder in PYTHONPATH, or install it. Then start this process again."
             )
         if code.files[file] != digest:

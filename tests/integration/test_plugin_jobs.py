@@ -212,7 +212,7 @@ def test_a_job_row_that_names_a_module_imports_nothing(lumos, tmp_path):
                 spec["infer"][place] = "evil:itself"
                 connection.execute(JobRow.__table__.update().where(JobRow.id == job).values(spec=spec, state="queued"))
             told = lumos("resume", job)
-            assert told.code == 2 and "does not import for others" in told.err and "imported" not in told.err
+            assert told.code == 2 and "does not trust" in told.err and "imported" not in told.err
         trusted = lumos("resume", job, LUMOS_PLUGINS="evil")
         assert trusted.code == 2 and "SystemError: imported" in trusted.err
     assert lumos("evaluate", "wordmath", "--planner", "scripted:none.json").code == 2  # the file, nothing worse

@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[bytes | Callable[[], bytes], str]] = {
     "list without an end": (b'[{"question": 1, "answer": 1},', "row 2: "),
     "list with a last comma": (b'[{"question": 1, "answer": 1},]', "row 2: Expecting value"),
     "list without commas": (b'[{"question": 1, "answer": 1} {}]', "row 2: expected ',' or ']'"),
-    "list with more behind it": (b'[{"question": 1, "answer": 1}] []', "more behind the end of the list"),
+    "list with more behind it": (b'[{"question": 1, "answer": 1}] []', "more text after the end of the list"),
     "nested without end": (b"[" * 200_000, "nested more than 100 levels deep"),
     "nested objects without end": (b'{"question": ' * 200_000, "nested more than 100 levels deep"),
     "nested list": (b'[{"question": %s1%s}]' % (b"[" * 101, b"]" * 101), "nested more than 100 levels deep"),

@@ -72,7 +72,7 @@ def test_an_address_names_server_and_model(url, base, model):
         ("vllm://host:80", "A vLLM or SGLang server is openai:// or chat://, text-generation-inference is"),
         ("mymodels:reply", "'mymodels:reply' has no scheme: write function:mymodels:reply for a Python function."),
         ("function:lumos_queue", "names no function: expected function:package.module:name"),
-        ("function:tests.unit.no_such:reply", "in a module that this process does not import for others"),
+        ("function:tests.unit.no_such:reply", "in a module that this process does not trust"),
     ],
 )
 def test_a_wrong_address_gets_one_line_with_the_way_out(url, message):

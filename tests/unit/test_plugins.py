@@ -111,7 +111,7 @@ def test_a_name_that_two_distributions_use_is_refused_and_others_are_not(site, r
     install(site, name="their-things", version="2", module="theirs")
     with pytest.raises(
         SpecError,
-        match=r"^The widget 'small' is brought by mylab-things 1\.0 and their-things 2: uninstall all but one\.$",
+        match=r"^The widget 'small' is defined by mylab-things 1\.0 and their-things 2: uninstall all of them but one",
     ):
         registry.load("small")
     assert registry.load("big") == [2]
@@ -137,18 +137,18 @@ def test_one_that_does_not_work_is_told_of_in_one_line(site, registry, text, tol
 
 def test_a_dotted_name_is_imported_only_if_it_is_listed_or_given(site, registry):
     (site / "mylab_own.py").write_text("raise SystemError('imported')\n")
-    with pytest.raises(SpecError, match=r"does not import for others: if you trust the code.*LUMOS_PLUGINS=mylab_own,"):
+    with pytest.raises(SpecError, match=r"does not trust\. If you trust the code.*LUMOS_PLUGINS=mylab_own,"):
         registry.load("mylab_own:widget")
     assert "mylab_own" not in sys.modules and "mylab_own:widget" not in registry
     (site / "mylab_own.py").write_text(WIDGETS)
     plugins.TRUSTED.add_named("mylab_own:small", "gsm8k", "tgi://host:1", "")
     assert registry.load("mylab_own:small") == [1] and registry.plugin("mylab_own:small").distribution == ""
-    with pytest.raises(SpecError, match="does not import for others"):
+    with pytest.raises(SpecError, match="does not trust"):
         registry.load("os:system")
 
 
 def test_a_module_that_is_not_found_is_told_of_with_where_to_list_its_folder(site, registry):
-    hint = r"No module named '.*'\. If a file has it, list the file's folder: LUMOS_PLUGINS=\. for this one\.$"
+    hint = r"No module named '.*'\. If a file defines the module, list the file's folder; .*: LUMOS_PLUGINS=\.$"
     (site / "mylab_needs.py").write_text("import no_such_library\n")
     plugins.TRUSTED.add_named("mylab_nowhere.models:reply", "mylab_needs:reply")
     with pytest.raises(SpecError, match=hint):
@@ -216,7 +216,7 @@ def test_a_listed_folder_lets_in_its_modules_and_is_searched_last(site, tmp_path
 @pytest.mark.parametrize(
     ("listed", "told"),
     [
-        ("/no/such/folder", "LUMOS_PLUGINS names the folder '/no/such/folder': there is none"),
+        ("/no/such/folder", "LUMOS_PLUGINS names the folder '/no/such/folder', which does not exist"),
         ("mylab.tasks:object", "LUMOS_PLUGINS has 'mylab.tasks:object': expected modules"),
         ("a b", "LUMOS_PLUGINS has 'a b'"),
     ],
@@ -242,9 +242,7 @@ def test_an_unknown_name_lists_built_in_ones_plug_ins_and_the_dotted_form(site, 
     install(site)
     with pytest.raises(SpecError, match=r"No widget called 'smal'.*built, package\.module:object, small"):
         registry.load("smal")
-    module = (
-        r"^No widget called 'mylab\.widgets'\. If it names a module, name the object in it, mylab\.widgets:OBJECT\.$"
-    )
+    module = r"^No widget called 'mylab\.widgets'\. If it is a module, name an object in .*: mylab\.widgets:OBJECT\.$"
     with pytest.raises(SpecError, match=module):
         registry.load("mylab.widgets")
 

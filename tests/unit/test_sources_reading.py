@@ -47,8 +47,8 @@ def test_every_name_opens_a_whole_source():
     [
         ("chess", "No source called 'chess'.*strategyqa"),
         ("", "No source called ''"),
-        ("no.such.module", "'no.such.module:benchmark' is in a module that this process does not import for others"),
-        ("lumos_queue.records:benchmark", "does not import for others"),
+        ("no.such.module", "'no.such.module:benchmark' is in a module that this process does not trust"),
+        ("lumos_queue.records:benchmark", "does not trust"),
         ("..", "No source called '..:benchmark'"),
     ],
 )

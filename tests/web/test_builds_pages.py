@@ -127,7 +127,7 @@ def test_what_changed_since_the_preview_is_not_built(explorer):
         ({"rows": "٣"}, "--rows is"),
         ({"near": "2"}, "expected a number from 0 to 1"),
         ({"near": "nan"}, "expected a number from 0 to 1"),
-        ({"dev_share": "1"}, "nothing would be left"),
+        ({"dev_share": "1"}, "leaves no row to train on"),
         ({"mix": "wordmath"}, "--mix"),
         ({"level": "proven"}, "No check level called"),
         ({"formulations": "magic"}, "No formulation called"),
