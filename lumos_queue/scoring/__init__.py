@@ -1,1 +1,1 @@
-"""Judging answers, and the uncertainty of scores."""
+"""Judge answers, and measure the uncertainty of scores."""

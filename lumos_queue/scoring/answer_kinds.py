@@ -1,4 +1,4 @@
-"""The kinds of answers of benchmarks: prompts ask for the kind, and readers look for it."""
+"""The kinds of answers of benchmarks. Prompts request an answer of a kind, and readers look for such an answer."""
 
 from __future__ import annotations
 

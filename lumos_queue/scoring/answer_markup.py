@@ -1,6 +1,6 @@
 """Convert a reply with LaTeX, Markdown and HTML to plain text.
 
-The marks of an answer are kept as spans: the contents of `\\boxed{…}` and `<answer>…</answer>` are boxes, those of
+Spans retain which parts were marked: the contents of `\\boxed{…}` and `<answer>…</answer>` are boxes, the contents of
 `**…**` and `<b>…</b>` are bold. Reading never raises and takes linear time. Unknown mark-up stays as it is written.
 """
 
@@ -34,7 +34,7 @@ class _Characters(dict[int, str | None]):
 
 
 def _plain_character(character: str) -> str | None:
-    """Return a digit of any script as ASCII, a full-width character as its narrow form, None for an invisible one."""
+    """Return a digit of any script as ASCII, a full-width character as narrow; None for an invisible character."""
     if character in "\n\t" or " " <= character <= "~":
         return character
     if character in "\u00a0\u202f\u2009\u2007\u3000":

@@ -1,21 +1,23 @@
 """Read the answer of a model's reply with the reader `phrase` or `flexible`. Scorers only compare answers.
 
-`phrase` is the reading of models that were trained by LUMOS: of a reply with reasons what follows the last `answer is`,
-without its full stop; of a reply without reasons all of it.
+`phrase` reads replies as models trained by LUMOS write them. If a reply gives reasons, the answer is the text after the
+last `answer is`, without its full stop. If a reply gives no reasons, the whole reply is the answer.
 
-`flexible` reads replies of instruct models, through Markdown, LaTeX and HTML (answer_markup.py):
+`flexible` reads replies of instruct models, through Markdown, LaTeX and HTML (answer_markup.py), by these rules:
 
-1. The last statement that says anything of that kind (answer_statements.py): a box, `####`, `the answer is`, `Answer:`,
-   `"answer":`, `final result`, a heading `Answer`. If it states several different answers, there is none. Where a
-   number is expected and no statement has figures, the last one, if no figures follow, is the answer: `… is Ann.`
-2. Without a statement, the first line, where the answer is all of it: a number with its unit, a letter of a choice or
-   the choice, yes or no.
-3. Else the last number (stated_numbers.py), or the last line that names one choice, or says yes or no.
+1. The answer is in the last statement with content of the expected kind (answer_statements.py). A statement is a box,
+   or it follows `####`, `the answer is`, `Answer:`, `"answer":`, `final result` or a heading `Answer`. If it has
+   several different answers, there is no answer. If a number is expected and no statement has figures, the text of the
+   last statement is the answer (`… is Ann.`), unless figures follow.
+2. Without a statement, the first line is the answer if it has nothing else: a number with its unit, the letter of a
+   choice or the choice, yes or no.
+3. Otherwise the answer is the last number (stated_numbers.py), or that of the last line that names one choice, or yes
+   or no.
 
-A reply that the limit of tokens cut has no last number: rule 3 does not hold for it, and a statement counts only if
-text follows its sentence. Of a text answer, what follows the last statement's marker, else the whole reply.
-Numbers are returned plainly (`9500`, `0.5`, `1/3`), choices as their letter, yes or no as `Yes` or `No`.
-Reading is total, and linear in the length of the reply.
+If the limit of tokens cut a reply, rule 3 does not apply, because the last number may be missing, and a statement
+counts only if text follows its sentence. A text answer is the text after the last statement's marker, or without a
+statement the whole reply. Numbers are returned plainly (`9500`, `0.5`, `1/3`), choices as their letter, yes or no as
+`Yes` or `No`. Every reply can be read, in time that is linear in its length.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ READING_VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The kind of a benchmark's answers, as far as a prompt shows it."""
+    """The kind of a benchmark's answers, and the choices: what a prompt shows of the expected answer."""
 
     kind: AnswerKind
     choices: Sequence[str] = ()  #: the texts of a question's choices, in the order of their letters
@@ -81,7 +83,10 @@ def _read_last(
     read: Callable[[Statement], tuple[bool, str | None]],
     read_lines: Callable[[], str | None],
 ) -> str | None:
-    """Return the answer of the last statement that has an answer; without statements, the answer of the lines."""
+    """Return the answer of the last statement that is about the expected kind; without such a statement, `read_lines`.
+
+    `read` returns whether a statement is about that kind, and its answer.
+    """
     for statement in reversed(statements):
         says, answer = read(statement)
         if says:
@@ -90,7 +95,7 @@ def _read_last(
 
 
 def _read_number(reply: PlainReply, statements: Sequence[Statement], cut: bool) -> str | None:
-    """Return a number. If no statement has figures and none follow the last, its text is the answer: `… is Ann.`"""
+    """Return a number. If no statement has figures, and no figures follow it, return the last statement's text."""
     last_figure = max(map(reply.text.rfind, "0123456789"))
 
     def read_rest() -> str | None:
@@ -103,7 +108,7 @@ def _read_number(reply: PlainReply, statements: Sequence[Statement], cut: bool) 
 
 
 def _read_number_lines(reply: PlainReply, cut: bool) -> str | None:
-    """Return the number of the first line, if the line has nothing else; otherwise the last number."""
+    """Return the number of the first line if the line has nothing else; otherwise the last number of the reply."""
     text = reply.text.rstrip()
     first, _, rest = text.lstrip().partition("\n")
     if (rest.strip() or not cut) and (value := read_whole(first)) is not None:

@@ -1,8 +1,8 @@
 """Find the answer that a reply states: boxes, `####`, `The answer is …`, `Answer: …`, `"answer": …`, a heading
 `Answer`.
 
-A statement is the first line with text that follows the marker. The readers of each kind of answer (answer_readers.py)
-decide how much of it counts.
+A statement is the first line with text after such a marker. The readers of each kind of answer (answer_readers.py)
+decide how much of the line counts.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ class Statement:
 
 
 def find_statements(reply: PlainReply, choices: bool = False, cut: bool = False) -> list[Statement]:
-    """Return the statements in order. `choices`: include statements that only name a choice.
+    """Return the statements in order. With `choices`, include phrases that name a choice: `I choose (B)`.
 
-    `cut`: the reply ends at the limit of tokens, so a statement that reaches its end is incomplete and is left out.
+    `cut`: whether the reply ends at the limit of tokens. Then a statement that reaches the end of the reply may be
+    incomplete, and is left out.
     """
     text = reply.text
     statements = [*_boxes(reply), *_hashes(text), *_values(text)]
@@ -89,13 +90,13 @@ def last_sentences(text: str) -> Iterator[str]:
 
 
 def sentence(text: str) -> str:
-    """Return the first sentence of a line: up to a dot, a mark or a semicolon that a space follows."""
+    """Return the first sentence of a line: up to a dot, `!`, `?` or a semicolon, if a space or the end follows."""
     end = _SENTENCE_END.search(text)
     return text[: end.start()] if end else text
 
 
 def _boxes(reply: PlainReply) -> list[Statement]:
-    """The boxes. Boxes on the same line are one statement, because they are an answer only if they agree."""
+    """Return a statement for each line with boxes. Boxes on a line are an answer only if they are equal."""
     lines: dict[int, list[Span]] = {}
     line, position = 0, 0
     for start, end in reply.boxes[-MAX_MARKERS:]:
@@ -124,7 +125,7 @@ def _hashes(text: str) -> list[Statement]:
 
 
 def _values(text: str) -> list[Statement]:
-    """The answers in objects of JSON: `{"answer": "42 apples"}`."""
+    """Return the answers in objects of JSON, such as `{"answer": "42 apples"}`."""
     statements = []
     for marker in deque(_JSON.finditer(text), MAX_MARKERS):
         line = text[marker.end() : marker.end() + MAX_STATEMENT]
@@ -134,7 +135,7 @@ def _values(text: str) -> list[Statement]:
 
 
 def _statement(reply: PlainReply, start: int) -> Statement | None:
-    """Return the text after a marker: the rest of its line, or the next line with text."""
+    """Return the statement after a marker: the rest of the marker's line, or the next line with text."""
     before = _BEFORE_TEXT.match(reply.text, start)
     start = before.end() if before else start
     end = reply.text.find("\n", start)

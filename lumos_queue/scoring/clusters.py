@@ -1,6 +1,6 @@
-"""Compare two agents on the same tasks, where a task has several samples or scores from 0 to 1: a task is a cluster.
+"""Compare two agents on the same tasks, if tasks have several samples, or scores from 0 to 1. A task is a cluster.
 
-Tasks with equal sums are stored once, with their number: a *kind* of task is a row of `sums` and its count.
+Tasks with equal sums are stored once, with their number. A *kind* of task is a row of `sums` with its count.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ MAX_EXACT = 20_000  #: the largest sum whose distribution is computed
 class Clusters:
     """Pairs of scores, summed by task.
 
-    `sums` has a row (Σw_a, Σw_a a, Σw_b, Σw_b b) for each kind of task, over its pairs of scores a and b (from 0 to 1)
-    with their weights; `counts` has the number of tasks of each kind. Raises ValueError for scores outside 0 to 1
-    and without any task.
+    `sums` has a row (Σw_a, Σw_a a, Σw_b, Σw_b b) for each kind of task: the sums over the pairs of scores a and b, from
+    0 to 1, of a task, with weights w_a and w_b. `counts` has the number of tasks of each kind. Raises ValueError for
+    scores outside 0 to 1, and without any task.
     """
 
     sums: np.ndarray  #: shape (kinds, 4)
@@ -41,7 +41,7 @@ class Clusters:
         weights, values = sums[:, ::2], sums[:, 1::2]
         fine = np.isfinite(sums).all() and np.all((weights > 0) & (values >= -1e-9) & (values <= weights + 1e-9))
         if not fine or not self.tasks:
-            raise ValueError("a score is not from 0 to 1, has no weight, or there is none")
+            raise ValueError("a score is not from 0 to 1 or has no weight, or there is no score")
 
     @property
     def tasks(self) -> int:
@@ -67,9 +67,10 @@ class Clusters:
     def standard_error(self) -> float:
         """The standard error of the difference, clustered by task; 0 for one task.
 
-        sqrt(C / (C - 1) Σ_c e_c²) with e_c the deviation of task c. Where all tasks have equally many samples this is
-        the standard deviation of the tasks' differences over sqrt(C) (E. Miller, Adding Error Bars to Evals,
-        arXiv:2411.00640 (2024), 4.1 and 4.2; K.-Y. Liang, S. L. Zeger, Biometrika 73 (1986) 13-22).
+        It is sqrt(C / (C - 1) Σ_c e_c²), where C is the number of tasks and e_c the deviation of task c. If all tasks
+        have equally many samples, it is the standard deviation of the tasks' differences over sqrt(C) (E. Miller,
+        Adding Error Bars to Evals, arXiv:2411.00640 (2024), 4.1 and 4.2; K.-Y. Liang, S. L. Zeger, Biometrika 73
+        (1986) 13-22).
         """
         if self.tasks < 2:
             return 0.0
@@ -79,18 +80,20 @@ class Clusters:
 def bootstrap_interval(
     clusters: Clusters, z: float = Z_95, max_resamples: int = MAX_RESAMPLES, least: int = MIN_RESAMPLES
 ) -> tuple[float, float, str]:
-    """Return (low, high, method) of the difference of mean scores, 95 % by default.
+    """Return (low, high, method): an interval of the difference of mean scores, 95 % by default.
 
-    The same tasks give the same interval. `max_resamples` and `min_resamples` limit the number of resamples.
+    The same tasks give the same interval. The number of resamples is at most `max_resamples`; if fewer than `least` are
+    possible in reasonable time, nothing is resampled.
 
-    'bootstrap': the percentile interval (B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap, 1993, 13.3).
-    Tasks are drawn with replacement, each with all its samples and with the scores of both agents. Two tasks are added
-    to the observed ones: half a task fixed, half a task broken, by the largest difference of a task (by 1 where
-    no task differs), and one without a difference. For 0/1 scores these are the half tasks in each cell of A. Agresti,
-    Y. Min, Simple improved confidence intervals for comparing matched proportions, Stat. Med. 24 (2005) 729-740.
-    Without them, few tasks, or many that hardly differ, give far too narrow intervals, also with the
-    bias-corrected and accelerated method. 'standard error': the same with the clustered standard error, for so many
-    kinds of tasks that drawing would take long; the two methods then agree. Coverage: docs/comparing.md.
+    The method 'bootstrap' is the percentile interval (B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap,
+    1993, 13.3). Tasks are drawn with replacement, each with all its samples and the scores of both agents. Two tasks
+    are added to the observed tasks: half a task fixed and half a task broken, by the largest difference of a task (by 1
+    if no task differs), and one task without a difference. For 0/1 scores, these are the half tasks in each cell of
+    A. Agresti, Y. Min, Simple improved confidence intervals for comparing matched proportions, Stat. Med. 24 (2005)
+    729-740. Without the added tasks, intervals of few tasks, or of many tasks that hardly differ, are far too narrow,
+    also by the bias-corrected and accelerated method. The method 'standard error' uses the same tasks with the
+    clustered standard error, if there are so many kinds of tasks that drawing would take long; then the two methods
+    agree. For the coverage see docs/comparing.md.
     """
     weight_a, _, weight_b, _ = clusters.totals / clusters.tasks
     means_a, means_b = clusters.sums[:, 1] / clusters.sums[:, 0], clusters.sums[:, 3] / clusters.sums[:, 2]
@@ -119,22 +122,23 @@ def _wald_interval(sums: np.ndarray, counts: np.ndarray, tasks: int, z: float) -
 
 
 def _deviations(sums: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Return the contribution of a task of each kind to the difference beyond an average task, linearised; shape
-    (kinds,).
+    """Return by how much a task of each kind changes the difference, compared with an average task.
+
+    The contribution is linearised; the shape is (kinds,).
     """
     mean_a, mean_b = totals[1] / totals[0], totals[3] / totals[2]
     return (sums[:, 3] - sums[:, 2] * mean_b) / totals[2] - (sums[:, 1] - sums[:, 0] * mean_a) / totals[0]
 
 
 def sign_flip_p(clusters: Clusters) -> tuple[float, str]:
-    """Return (two-sided p-value, method) of the hypothesis that the agents can be exchanged, task by task.
+    """Return (two-sided p-value, method) of the hypothesis that the two agents can be exchanged on every task.
 
-    If the agents do not differ, each could have got the scores that the other got on a task: the signs of the tasks'
-    differences are flips of a coin (R. A. Fisher, The Design of Experiments, 1935, 21; for clusters, which are
-    flipped whole, E. W. Noreen, Computer-Intensive Methods for Testing Hypotheses, 1989). 'exact': over all signs, for
-    0/1 scores; with one sample this is McNemar's exact test. 'random': over random signs, with the observed ones among
-    them (B. Phipson, G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010) 39). 'normal': by the variance of the sum over
-    all signs, for tasks that differ in very many ways.
+    Under this hypothesis, the two agents' scores on a task could be swapped, so the signs of the tasks' differences are
+    flips of a coin (R. A. Fisher, The Design of Experiments, 1935, 21; for clusters, which are flipped whole, E. W.
+    Noreen, Computer-Intensive Methods for Testing Hypotheses, 1989). The method 'exact' is for 0/1 scores and counts
+    all combinations of signs; with one sample per task it is McNemar's exact test. 'random' draws random signs and adds
+    the observed signs (B. Phipson, G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010) 39). 'normal' uses the variance
+    of the sum over all signs, if there are too many kinds of differences to draw signs.
     """
     weight_a, sum_a, weight_b, sum_b = clusters.sums.T
     ones = bool(np.all(clusters.sums == np.rint(clusters.sums)) and np.all(weight_a == weight_b))
@@ -159,7 +163,10 @@ def sign_flip_p(clusters: Clusters) -> tuple[float, str]:
 
 
 def _exact_p(sizes: np.ndarray, counts: np.ndarray, total: int) -> float:
-    """The probability of a sum at least as large, of `counts` terms of each whole size, with equally likely signs."""
+    """Return the probability that a sum is at least `total` in size, if the signs of its terms are equally likely.
+
+    The sum has `counts` terms of each whole size in `sizes`.
+    """
     from scipy.special import gammaln
 
     chances = np.ones(1)  # of the sum of the terms that are positive
@@ -176,9 +183,8 @@ def _exact_p(sizes: np.ndarray, counts: np.ndarray, total: int) -> float:
 def tasks_needed(clusters: Clusters, z: float = Z_95, z_power: float = Z_80) -> int | None:
     """Return the number of tasks with which this difference is detected in 80 of 100 cases; None without a difference.
 
-    Each task has as many samples as here.
-
-    (z + z_power)^2 times the variance of a task's difference over the squared difference (Miller 2024, section 5).
+    Each task is assumed to have as many samples as the tasks of `clusters`. The number is (z + z_power)^2 times the
+    variance of a task's difference, divided by the squared difference (Miller 2024, section 5).
     """
     error, difference = clusters.standard_error, clusters.difference
     if not difference:

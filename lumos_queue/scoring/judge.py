@@ -1,6 +1,7 @@
-"""LLM accuracy: a model in the role `judge` decides whether an answer means the same as the gold answer.
+"""Compute LLM accuracy: a model in the role `judge` decides whether an answer means the same as the gold answer.
 
-The prompt is that of the LUMOS evaluation (spec/lumos.md 6.2), which asked GPT-4. The vote is stored with the episode.
+The prompt is that of the LUMOS evaluation, whose judge was GPT-4 (spec/lumos.md 6.2). The vote is stored with the
+episode.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MAX_DETAIL = 200  #: characters of a vote kept in the score; all of it is in the
 
 
 def prompt(question: str, prediction: str, gold: str) -> str:
-    """Return the question for the judge. Each part is on one line, so that no part can look like another part."""
+    """Return the prompt for the judge. Each argument is put on one line, so that it cannot look like another part."""
     question, prediction, gold = (" ".join(text.split()) for text in (question, prediction, gold))
     return _PROMPT.format(question=question, prediction=prediction[:MAX_SHOWN], answer=gold)
 
@@ -29,17 +30,17 @@ def prompt(question: str, prediction: str, gold: str) -> str:
 def read_vote(reply: str) -> bool | None:
     """Return True for a reply of nothing but CORRECT, False for nothing but INCORRECT, and None for any other reply.
 
-    The original accepts only the exact text `CORRECT`, so that `CORRECT.` counts as wrong. Sentences are not read,
-    because they may deny the word (`It isn't correct.`).
+    Case, spaces and punctuation around the word do not count. (LUMOS's own evaluation accepts only exactly `CORRECT`.)
+    Sentences are not read, because they may deny the word (`It isn't correct.`).
     """
     return {"correct": True, "incorrect": False}.get(reply.strip(_AROUND).casefold())
 
 
 def vote_scores(vote: str | None) -> Sequence[Score]:
-    """Return the score of a vote; no score without a judge, or if the judge refused or never replied.
+    """Return the score of a vote. If `vote` is None (no judge, or a judge that refused or never replied), return ().
 
-    An unreadable vote counts as incorrect, and its detail reports it. So does the empty vote of an episode without an
-    answer.
+    An unreadable vote counts as incorrect, and the detail of the score reports it. An episode without an answer has an
+    empty vote, which also counts as unreadable.
     """
     if vote is None:
         return ()

@@ -1,23 +1,27 @@
 """Find the choice that a model's answer means. The prompt asks for a capital letter; models also write choices and
 sentences.
 
-Nothing was published about how LUMOS reads such answers: these rules are this project's (spec/lumos.md 6.2), in order.
+Nothing was published about how LUMOS reads such answers. These rules are this project's (spec/lumos.md 6.2), and the
+first rule that applies decides.
 
-1. What follows the last `=`, or after the last `Answer:`, is the answer, unless all of it is a choice.
-2. It is a letter alone, or begins with a letter marked as one: `B`, `(b)`, `B. dog`, `C: dog`. Not where another letter
-   follows at once (`A, B`, `A. B.`), where `is wrong` does, or where several choices are listed with their letters.
-3. It is a choice: exactly; then whatever the case, an article in front and a dot at the end.
-4. The one letter that is a word and has a choice; of several the last one after `answer is`, `choice is`, `pick` and
-   the like. A capital, or after `answer`, `option` or `choice` a small one, unless that is a choice. Not the article
-   (`A dog`; but `A is right`), not an initial (`D.C.`, `B-24`), not inside a choice that it names (`It is vitamin C.`).
-5. Without letters: the one choice that it names as whole words, longer choices first: `blue jeans` names `blue jeans`,
-   not `blue`.
-6. Without either: the one choice that it is a part of: `remote` is `remote controls`.
+1. Only the text after the last `=`, and in it after the last `Answer:`, is read, unless the whole answer is a choice.
+2. The text is a single letter, or begins with a letter that is marked: `B`, `(b)`, `B. dog`, `C: dog`. The rule does
+   not apply if another letter follows at once (`A, B`, `A. B.`), if `is wrong` follows, or if the text lists several
+   choices with their letters.
+3. The text is a choice: exactly, or else apart from case, an article before it and a dot after it.
+4. The text has a single letter that is a word and belongs to a choice. Of several letters, the last after `answer is`,
+   `choice is`, `pick` and similar words counts. The letter is a capital, or, after `answer`, `option` or `choice`, also
+   a small letter that is not itself a choice. The article (`A dog`; but `A is right`), initials (`D.C.`, `B-24`) and
+   letters inside a choice that the text names (`It is vitamin C.`) do not count.
+5. The text has no such letter, and names a single choice in whole words. Longer choices are sought first: `blue jeans`
+   names `blue jeans`, not `blue`.
+6. The text names neither letter nor choice, and is a part of a single choice: `remote` is `remote controls`.
 
-In 4 and 5, what is denied does not count: up to four words after `not`, `n't`, `neither` and the like (`does not look
-like a dog`), or before `is not`, `is wrong` and the like. Things joined by a comma, `and`, `or` or a stroke are denied
-together (`A and B are wrong`), and said together: `The answer is A or B` means none.
-Choices with the same text are one choice. A letter without a choice, `No answer` and everything else: none.
+In rules 4 and 5, a denied letter or choice does not count: up to four words after `not`, `n't`, `neither` and similar
+words (`does not look like a dog`), or before `is not`, `is wrong` and similar words. Letters and choices that a comma,
+`and`, `or` or a slash joins are denied together (`A and B are wrong`), and stated together: `The answer is A or B`
+names no choice. Choices with the same text are the same choice. A letter without a choice, `No answer` and all other
+texts mean no choice.
 """
 
 from __future__ import annotations
@@ -63,7 +67,7 @@ _ANSWER = re.compile(r"\banswer:", re.IGNORECASE)
 
 
 def read_choice(answer: str, choices: Sequence[str]) -> int | None:
-    """Return the index, from 0, of the choice that the answer means; of equal choices the first. None: unreadable."""
+    """Return the index, from 0, of the choice that the answer means, or None. Of equal choices, the first counts."""
     answer = answer[:MAX_ANSWER]
     if "=" in answer and (whole := _same(answer, choices)) is not None:
         return whole
@@ -88,7 +92,7 @@ def read_choice(answer: str, choices: Sequence[str]) -> int | None:
 
 
 def _lists(text: str, choices: Sequence[str]) -> bool:
-    """Whether the text lists several choices, each after its letter. Then no letter of the text is an answer."""
+    """Whether the text lists several choices, each after its letter, so that no letter in it is an answer."""
     lists = (
         re.search(rf"(?<!\w){letter}[\"'`*_]*[.):]\s*{re.escape(choice)}(?!\w)", text, re.IGNORECASE)
         for letter, choice in zip(LETTERS, choices, strict=False)
@@ -97,7 +101,7 @@ def _lists(text: str, choices: Sequence[str]) -> bool:
 
 
 def _letters(text: str, choices: Sequence[str], mentions: Sequence[Mention]) -> Iterable[Mention]:
-    """The letters that are words by themselves and have a choice, in order."""
+    """Yield the letters, in order, that are words by themselves and belong to a choice."""
 
     def large(match: re.Match[str]) -> str:
         small = match[1]
@@ -111,7 +115,7 @@ def _letters(text: str, choices: Sequence[str], mentions: Sequence[Mention]) -> 
 
 
 def _claims(text: str, mentions: Iterable[Mention]) -> list[list[Mention]]:
-    """Group joined mentions into lists; leave out the denied groups."""
+    """Group mentions that are joined, as by a comma or `and`, into lists. Groups that the text denies are left out."""
     together: list[list[Mention]] = []
     for mention in mentions:
         if together and _JOINED.fullmatch(text, together[-1][-1][2], mention[1]):
@@ -131,7 +135,7 @@ def _find_index(letter: str, choices: Sequence[str]) -> int | None:
 
 
 def _same(text: str, choices: Sequence[str]) -> int | None:
-    """The choice that equals the text: as written, else in plain form, if only one choice has that form."""
+    """Return the choice that equals the text: as written, or else in plain form if only one choice has that form."""
     for spelling in (text.strip(), text.strip(" ."), _LEADING_ARTICLE.sub("", text.strip(" ."), count=1)):
         if spelling in choices:
             return choices.index(spelling)
@@ -140,15 +144,15 @@ def _same(text: str, choices: Sequence[str]) -> int | None:
 
 
 def _plain(text: str) -> str:
-    """Small letters, single spaces, no article in front, no quotes and no dot around."""
+    """Return the text in small letters, with single spaces, without article before it, and quotes or dots around it."""
     return _LEADING_ARTICLE.sub("", " ".join(text.casefold().split()).strip(" .!\"'`*"), count=1)
 
 
 def _mentions(text: str, choices: Sequence[str]) -> Iterable[Mention]:
-    """Each choice in the text: as written, then in any case; no choice inside a longer one.
+    """Yield each choice in the text: as written, then in any case. A choice inside a longer choice does not count.
 
-    A text in another case names all choices that differ by their case alone. Choices of one character are looked for
-    as they are written, and only figures and small letters; `a` is the article.
+    Words in another case mention all choices that differ only by case. A choice of a single character is found only as
+    it is written, and only if it is a figure or a small letter other than the article `a`.
     """
     spans: dict[tuple[int, int], bool] = {}  #: span to whether it is as written
     for as_written in (True, False):
@@ -164,13 +168,13 @@ def _mentions(text: str, choices: Sequence[str]) -> Iterable[Mention]:
 
 
 def _hides(span: tuple[int, int], exact: bool, other_span: tuple[int, int]) -> bool:
-    """Whether a mention found earlier excludes another one."""
+    """Whether an earlier mention, at `span`, excludes a later mention at `other_span`."""
     overlap = span[0] < other_span[1] and other_span[0] < span[1]
     return overlap and (exact or span != other_span)
 
 
 def _find_containing(text: str, choices: Sequence[str]) -> Iterable[int]:
-    """The choices that hold the text as whole words."""
+    """Yield the indexes of the choices that contain the text as whole words."""
     if plain := _plain(text):
         pattern = re.compile(rf"(?<!\w){re.escape(plain)}(?!\w)")
         for index, choice in enumerate(choices):
@@ -179,6 +183,6 @@ def _find_containing(text: str, choices: Sequence[str]) -> Iterable[int]:
 
 
 def _only(choices: Sequence[str], indexes: Iterable[int]) -> int | None:
-    """The first of the indices if all of them have the same choice."""
+    """Return the first index of the choice that all `indexes` mean; None for different choices, or without indexes."""
     index_list = list(indexes)
     return choices.index(choices[index_list[0]]) if len({choices[index] for index in index_list}) == 1 else None

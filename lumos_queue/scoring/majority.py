@@ -1,4 +1,4 @@
-"""Majority votes over the answers of several samples: self-consistency (X. Wang et al., arXiv:2203.11171, 2023)."""
+"""Take majority votes over the answers of samples: self-consistency (X. Wang et al., arXiv:2203.11171, 2023)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Vote = Hashable | None
 def read_vote(answer: str | None, kind: AnswerKind, choices: Sequence[str] = ()) -> Vote:
     """Return the vote of an answer: its number, its choice, yes or no, or otherwise its normalized words.
 
-    `choices`: the choices of the task, for the kind CHOICE. None without an answer.
+    `choices` are the choices of the task, for the kind CHOICE. Return None without an answer.
     """
     if answer is None:
         return None
@@ -33,10 +33,10 @@ def read_vote(answer: str | None, kind: AnswerKind, choices: Sequence[str] = ())
 
 
 def majority_score(votes: Sequence[Vote], scores: Sequence[float]) -> float:
-    """Return the score of the answer with the most votes, from 0 to 1; of a tie, the mean over its answers.
+    """Return the score of the answer with the most votes, from 0 to 1; for a tie, the mean over the tied answers.
 
-    `scores`: the score of each sample. Equal answers may have different scores from a stricter scorer: the mean counts.
-    0 without any vote.
+    `scores` has the score of each sample. If a strict scorer gave equal answers different scores, their mean counts.
+    Return 0 without any vote.
     """
     counts = Counter(vote for vote in votes if vote is not None)
     if not counts:
@@ -48,7 +48,7 @@ def majority_score(votes: Sequence[Vote], scores: Sequence[float]) -> float:
 
 
 def majority_at(k: int, votes: Sequence[Vote], scores: Sequence[float]) -> float:
-    """Return the mean of `majority_score` over the groups of `k` consecutive samples; remaining samples are left out.
+    """Return the mean of `majority_score` over groups of `k` consecutive samples; remaining samples are left out.
 
     The groups share no sample, so the mean is unbiased. Raises ValueError for fewer samples than `k`.
     """

@@ -1,4 +1,4 @@
-"""The interval of a mean score, computed from six sums for any number of scores: for lists of many jobs."""
+"""Compute the interval of a mean score from six sums, however many scores there are, for lists of many jobs."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Moments:
         )
 
     def interval(self, z: float = Z_95) -> tuple[float, float, float] | None:
-        """`compute_counted_interval` of the same scores, all from 0 to 1; None without any weight.
+        """Return `compute_counted_interval` of the same scores, all from 0 to 1; None without any weight.
 
-        Σ (w(v - m))² is Σw²v² - 2mΣw²v + m²Σw². Its rounding error is some 1e-16 of Σw², which the clusters that are
-        added to those seen make harmless.
+        Σ (w(v - m))² is computed as Σw²v² - 2mΣw²v + m²Σw². Its rounding error, of about 1e-16 of Σw², is harmless,
+        because the interval adds clusters to the observed clusters.
         """
         if not self.w:
             return None

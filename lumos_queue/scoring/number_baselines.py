@@ -25,19 +25,19 @@ _PARTS = 16  #: in which hashes are counted, one after another: what is counted 
 
 
 def _numbers(question: str) -> Sequence[Number]:
-    """The numbers of a question, in order: in figures, or also in words if fewer than two are in figures."""
+    """Return the numbers of a question in order: those in figures, and if these are fewer than two, also in words."""
     figures = figures_in(question)
     return figures if len(figures) >= 2 else numbers_in(question, words=True)
 
 
 def numeric_baselines(tasks: Iterable[Task], gold: Callable[[Task], str]) -> dict[str, bytearray]:
-    """Return the verdicts of rules without a model: name of the rule to a verdict per task. `gold` returns a task's
-    answer.
+    """Return the verdicts of rules without a model, by name of the rule: a byte, 0 or 1, for each task.
 
-    `best constant` is an oracle: the one answer that is right most often is chosen on the very rows it is judged on, so
-    it bounds every rule that ignores the question. Tasks with fewer than two numbers are wrong under the other rules.
+    `gold` returns a task's answer. `best constant` is an oracle: its answer is the answer that is right most often on
+    the judged rows themselves, so it bounds every rule that ignores the question. Under the other rules, tasks with
+    fewer than two numbers are wrong.
 
-    Each task is read once and not retained. A verdict is a byte, 0 or 1, and an answer a hash of 64 bits.
+    Each task is read once and not retained; of its answer, a hash of 64 bits is.
     """
     verdicts = {name: bytearray() for name in _RULES}
     answers = array("q")
@@ -53,7 +53,7 @@ def numeric_baselines(tasks: Iterable[Task], gold: Callable[[Task], str]) -> dic
 
 
 def _find_commonest(answers: array[int]) -> int | None:
-    """The most frequent hash, of several the first; None if no answer is a number."""
+    """Return the most frequent hash, the first of several; None if no answer is a number."""
     candidates: dict[int, int] = {}  # the first of the commonest hashes of each part, and how often it occurs
     for part in range(_PARTS):
         counts = Counter(answer for answer in answers if answer % _PARTS == part and answer != _UNREADABLE)

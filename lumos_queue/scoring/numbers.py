@@ -43,8 +43,8 @@ _NUMBER = re.compile(
 def parse_number(text: str, percent: Literal["strip", "divide"] = "strip") -> Fraction | None:
     """Return the first number of the text, exactly; None without a readable number.
 
-    Currency signs, units and thousands separators are ignored. A number glued to the end of a word (`R2`) is a
-    name. `25%` is 25, or 1/4 with percent='divide'.
+    Currency signs, units and thousands separators are ignored. A number that directly follows a letter (`R2`) is part
+    of a name and does not count. `25%` is 25, or 1/4 with percent='divide'.
     """
     text = plain_text(text[:MAX_TEXT])
     match = _NUMBER.search(text)
@@ -105,7 +105,7 @@ def show_number(value: Fraction, decimal: bool) -> str:
 
 
 def decimal_places(denominator: int) -> int | None:
-    """Return how many decimal places 1/denominator needs; None if it is infinite or needs more than MAX_DECIMALS."""
+    """Return how many decimal places 1/denominator needs; None for more than MAX_DECIMALS, or an endless decimal."""
     twos = fives = 0
     while denominator % 2 == 0:
         denominator //= 2

@@ -41,7 +41,7 @@ _PART = re.compile(rf"and (?:a|one)[- ]half|half an?|[a-z]+|{_DIGITS}")
 def numbers_in(text: str, words: bool = False) -> list[Fraction]:
     """Return the numbers in order: in figures, and with `words` also `six`, `forty-five`, `a dozen`, `half a` (1/2).
 
-    Linear in the length.
+    The time is linear in the length of the text.
     """
     if not words:
         return [Fraction(figure) for figure in figures_in(text)]
@@ -51,7 +51,7 @@ def numbers_in(text: str, words: bool = False) -> list[Fraction]:
 
 
 def figures_in(text: str) -> list[int | Fraction]:
-    """Return the numbers in figures, in order; those without a decimal point as int. Linear in the length."""
+    """Return the numbers in figures, in order; numbers without a decimal point are ints. The time is linear."""
     return [
         int(figure) if figure.isdecimal() else Fraction(figure.replace(",", "")) for figure in _FIGURES.findall(text)
     ]
@@ -63,7 +63,7 @@ def mask_numbers(text: str, known_numbers: Collection[Fraction], mask: str) -> s
 
 
 def _value(phrase: str) -> Fraction:
-    """Return the number of a phrase: its parts are added, and a scale multiplies the parts before it."""
+    """Return the number of a phrase: its parts are added; a word such as `thousand` multiplies the parts before it."""
     total, part = Fraction(0), Fraction(0)
     for word in _PART.findall(phrase):
         if word == "hundred":

@@ -1,8 +1,8 @@
 """Judge a numeric answer: the same number counts in any notation.
 
-`12`, `12.0`, `$12`, `12 apples` and `24/2` are one answer; `12 or 13`, `12 million`, `2x`, `nan` and prose are not.
-A percent sign is a unit: `25%` equals `25`, not `0.25`. Scale words are no units (scale_words.py): a number before
-them is not read.
+`12`, `12.0`, `$12`, `12 apples` and `24/2` are the same answer. `12 or 13`, `12 million`, `2x`, `nan` and prose are not
+read as numbers. A percent sign is a unit: `25%` equals `25`, not `0.25`. Scale words such as `million` are not units
+(scale_words.py), so a number before a scale word is not read.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def read_number(text: str | None) -> Fraction | None:
 
 
 def _read_mixed_number(match: re.Match[str]) -> Fraction | None:
-    """`1 3/4`."""
+    """Return the value of a mixed number such as `1 3/4`."""
     whole, over, parts = (read_numeral(match[name]) for name in ("whole", "over", "parts"))
     return whole + over / parts if whole is not None and over is not None and parts else None
 
 
 def _plain(match: re.Match[str]) -> Fraction | None:
-    """`1,234.5`, `3/4` or `1e5`."""
+    """Return the value of a number such as `1,234.5`, `3/4` or `1e5`."""
     value, exponent = read_numeral(match["number"]), int(match["exponent"] or 0)
     if value is None or abs(exponent) > MAX_EXPONENT:
         return None
@@ -92,23 +92,22 @@ def _is_unit(rest: str, money: bool) -> bool:
 
 
 def close(value: Fraction | int, gold: Fraction | int) -> bool:
-    """Whether two numbers are equal up to the relative tolerance; a gold number of 0 must be equal exactly."""
+    """Whether two numbers are equal up to the relative tolerance; for a gold number of 0, exactly equal."""
     return value == gold or abs(value - gold) * TOLERANCE_PARTS <= abs(gold)
 
 
 def same_number(answer: str | None, gold: str) -> bool:
-    """Whether the answer is the gold number in any notation. False unless each text is one number; never raises."""
+    """Whether the answer is the gold number in any notation; False if either text is not a number. Never raises."""
     value, target = read_number(answer), read_number(gold)
     return value is not None and target is not None and close(value, target)
 
 
 def answer_scores(right: bool, identical: bool, ending: str) -> Sequence[Score]:
-    """Return `accuracy`, whether the answer is right, and `strict`, whether it equals the gold text without a limit.
+    """Return the scores `accuracy` (`right`) and `strict` (`identical`, and the agent stopped by itself).
 
-    `strict` also requires that the agent stops by itself. Version 3 of `accuracy` reads no number before a scale word
-    (scale_words.py); earlier versions read `12 thousands` and `2 dozens` as 12 and 2. Version 2 also judges the last
-    value at the limit of subgoals, where that is the agent's answer (limit.py); version 1 counts every `limit` as
-    wrong, as `strict` does.
+    Version 1 of `accuracy` counted every ending `limit` as wrong, as `strict` still does. Since version 2, the last
+    value at the limit of subgoals is judged, if the agent's setting makes it the answer (limit.py). Since version 3, a
+    number before a scale word is not read (scale_words.py); earlier versions read `12 thousands` as 12.
     """
     return Score("accuracy", float(right), ACCURACY_VERSION), Score("strict", float(identical and ending == "answered"))
 

@@ -1,4 +1,4 @@
-"""Baselines without a model for questions about paragraphs, which an agent must exceed."""
+"""Compute baselines without a model for questions about paragraphs. A useful agent must exceed these baselines."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _WORD = re.compile(r"\w{4,}")
 
 
 def likeliest_title(task: Task) -> str | None:
-    """Return the title of the paragraph with most of the question's words, if the question does not name the title.
+    """Return the title of the paragraph with most words of the question, among titles that the question does not name.
 
-    Only words of four letters and more count; the first paragraph wins a tie. None without such a paragraph.
+    Only words of four letters or more count; the first paragraph wins a tie. Return None without such a paragraph.
     """
     question = normalize(task.question)
     words = set(_WORD.findall(question))
@@ -30,9 +30,9 @@ def _count_words(words: set[str], page: Mapping[str, str]) -> int:
 
 
 def page_baselines(tasks: Iterable[Task], golds: Callable[[Task], Sequence[str]]) -> dict[str, list[bool]]:
-    """Return the verdicts of rules without a model. `golds` returns the right answers of a task.
+    """Return the verdicts of rules without a model, by name of the rule. `golds` returns the right answers of a task.
 
-    `likeliest title` is there when some task has paragraphs. Each task is read once and not retained.
+    The rule `likeliest title` is left out if no task has paragraphs. Each task is read once and not retained.
     """
     always_yes: list[bool] = []
     by_title: list[bool] = []

@@ -1,6 +1,7 @@
-"""Compare two agents on the same tasks, with one right or wrong answer each: their difference and its significance.
+"""Compare two agents on the same tasks, each with a right or wrong answer: the difference and its significance.
 
-The functions need only the counts of a 2x2 table. For several samples and graded scores see clusters.py.
+The functions need only the counts of a 2x2 table. For several samples of a task, and for scores between 0 and 1, see
+clusters.py.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Z_80 = 0.8416212335729143  #: the 80 % point of the normal distribution
 
 @dataclass(frozen=True, slots=True)
 class PairedCounts:
-    """Pairs of verdicts about the same tasks, counted by who is right. Raises ValueError for a negative count."""
+    """Counts of tasks by whether agents A and B were right. Raises ValueError for a negative count."""
 
     both: int
     fixed: int  #: only B was right
@@ -33,16 +34,16 @@ class PairedCounts:
 
     @property
     def difference(self) -> float:
-        """Share that B gets right minus that of A; 0 without pairs."""
+        """The share of tasks that B gets right minus the share that A gets right; 0 without pairs."""
         return (self.fixed - self.broken) / self.n if self.n else 0.0
 
 
 def mcnemar_p(fixed: int, broken: int) -> float:
-    """Return the exact two-sided p-value of McNemar's test: whether fixed and broken tasks are equally likely.
+    """Return the exact two-sided p-value of McNemar's test, whether fixed and broken tasks are equally likely.
 
-    The binomial test of `fixed` among the discordant pairs with 1/2 (Q. McNemar, Psychometrika 12 (1947) 153-157; exact
-    as in A. Agresti, Categorical Data Analysis, 3rd ed. 2013, 11.1.1). SciPy's `binomtest` returns the
-    same; the distribution function alone loads in a third of the time of scipy.stats. 1 without discordant pairs.
+    It is the binomial test of `fixed` among all discordant pairs, with the probability 1/2 (Q. McNemar, Psychometrika
+    12 (1947) 153-157; exact as in A. Agresti, Categorical Data Analysis, 3rd ed. 2013, 11.1.1). SciPy's `binomtest`
+    returns the same, but importing scipy.stats takes three times as long. Return 1 without discordant pairs.
     """
     from scipy.special import bdtr
 
@@ -56,10 +57,10 @@ def mcnemar_p(fixed: int, broken: int) -> float:
 def tango_interval(fixed: int, broken: int, n: int, z: float = Z_95) -> tuple[float, float]:
     """Return the score interval of the difference (fixed - broken) / n of paired proportions, 95 % by default.
 
-    T. Tango, Equivalence test and confidence interval for the difference in proportions for the paired-sample design,
-    Stat. Med. 17 (1998) 891-908: all differences that the score test does not reject; at 0 that test is McNemar's.
-    Unlike Wald's interval it has a width where no pair is discordant. Its coverage: docs/comparing.md. (-1, 1) without
-    pairs. Raises ValueError unless the counts are of n pairs.
+    The interval has all differences that the score test does not reject (T. Tango, Equivalence test and confidence
+    interval for the difference in proportions for the paired-sample design, Stat. Med. 17 (1998) 891-908); at 0, that
+    test is McNemar's. Unlike Wald's interval, it has a width even if no pair is discordant. For its coverage see
+    docs/comparing.md. Return (-1, 1) without pairs. Raises ValueError unless the counts are of n pairs.
     """
     if min(fixed, broken) < 0 or fixed + broken > n:
         raise ValueError(f"{fixed} fixed and {broken} broken of {n} are not counts of pairs")
@@ -72,7 +73,10 @@ def tango_interval(fixed: int, broken: int, n: int, z: float = Z_95) -> tuple[fl
 
 
 def _score(fixed: int, broken: int, n: int, delta: float) -> float:
-    """Tango's statistic for a difference of `delta`; it falls as `delta` grows. Variance at the restricted maximum."""
+    """Return Tango's statistic for a difference of `delta`; it falls as `delta` grows.
+
+    The variance is that of the most likely shares whose difference is `delta`.
+    """
     a, c = 2.0 * n, -broken * delta * (1.0 - delta)
     b = -fixed - broken + (2.0 * n - fixed + broken) * delta
     share = (math.sqrt(max(0.0, b * b - 4.0 * a * c)) - b) / (2.0 * a)  # of pairs that only A gets right
@@ -98,7 +102,7 @@ def _bisect(falls, low: float, high: float) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return the adjusted p-values of several tests, in their order (S. Holm, Scand. J. Statist. 6 (1979) 65-70).
 
-    All tests below 0.05 may be called different: the chance that any of them is not is at most 5 %.
+    If all tests with an adjusted p-value below 0.05 are called significant, the chance of any error is at most 5 %.
     """
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
@@ -110,10 +114,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def tasks_for_power(fixed: float, broken: float, z: float = Z_95, z_power: float = Z_80) -> int | None:
     """Return the number of tasks with which McNemar's test detects this difference in 80 of 100 cases.
 
-    `fixed` and `broken` are shares of the tasks, from 0 to 1. With psi their sum and delta their difference
+    `fixed` and `broken` are shares of the tasks, from 0 to 1; psi is their sum, delta their difference. The number is
     n = (z sqrt(psi) + z_power sqrt(psi - delta^2))^2 / delta^2 (R. J. Connor, Sample size for testing differences in
-    proportions for the paired-sample design, Biometrics 43 (1987) 207-211, eq. 3, for a two-sided 5 % test). None
-    without a difference.
+    proportions for the paired-sample design, Biometrics 43 (1987) 207-211, eq. 3, for a two-sided 5 % test). Return
+    None without a difference.
     """
     delta, discordant = fixed - broken, fixed + broken
     if not delta:

@@ -1,8 +1,8 @@
-"""Sample sets: the same number of tasks drawn several times, as the paper evaluates QA (300 × 3, 1,000 × 3).
+"""Draw sample sets: several sets of equally many tasks, as in the paper's evaluation of QA (300 × 3, 1,000 × 3).
 
-The paper's own sets are not published. These depend only on the rows' names: set k (0, 1, 2, …) consists of the tasks
-whose sha256 of `set k`, a NUL and the row comes first. So the order of the file and the version of Python do not
-matter, a smaller set is part of a larger set with the same k, and anyone with the rows draws the same sets.
+The paper's own sets are not published. These sets depend only on the rows' names: set k (0, 1, 2, …) has the tasks with
+the smallest sha256 of `set k`, a NUL and the row. So the order of the file and the version of Python do not matter, a
+smaller set is part of a larger set with the same k, and anyone with the rows draws the same sets.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from lumos_queue.records import Task
 
 
 def sample_sets(tasks: Sequence[Task], size: int, sets: int) -> tuple[Task, ...]:
-    """The tasks that were drawn into any of `sets` sets of `size`, in their order; `inputs["sets"]` says into which.
+    """Return the tasks that are in at least one of `sets` sets of `size` tasks, in the order of `tasks`.
 
-    A task is drawn at most once into a set, and may be in several. Raises SpecError when there are fewer tasks.
+    `inputs["sets"]` of a task has the numbers of its sets; it may be in several. Raises SpecError if there are fewer
+    than `size` tasks.
     """
     if size < 1 or sets < 1:
         raise SpecError(f"Cannot draw {sets} sets of {size} rows: both numbers must be at least 1.")

@@ -2,7 +2,7 @@
 
 Strata of annotations are benchmark × check level × number of subgoals (1-2, 3-4, 5 or more), because the acceptance
 check depends on these. Strata of runs are benchmark × score (right, wrong, none) × number of subgoals. A stratum's
-share of the sample is proportional to its share of the population; it gets at least one member.
+share of the sample is proportional to its share of the population, but the sample has at least one member of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MIDDLE = 0.5  #: of a judge's scale
 
 
 class AuditKind(StrEnum):
-    """The kind of the members of an audit, which its labels measure."""
+    """What the members of an audit are. The labels of people measure them."""
 
     ANNOTATIONS = "annotations"  #: accepted annotations: the precision of the acceptance check
     RUNS = "runs"  #: episodes of evaluations and inferences: the share that is right, and whether the metric says so
@@ -28,7 +28,7 @@ class AuditKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SampledEpisode:
-    """One member of a sample."""
+    """An episode that was drawn into a sample."""
 
     number: int  #: from 1, in the order they are shown
     episode: int
@@ -44,16 +44,16 @@ def stratum_of(benchmark: str, level: str, subgoals: int) -> str:
 
 
 def decide_verdict(score: float | None, metric: str = "") -> str:
-    """Return the verdict of a score, in the words of labels: `right` or `wrong`; empty without a score.
+    """Return the verdict of a score as a label, `right` or `wrong`; '' without a score.
 
-    A judge's grade says right from the middle of its scale on, a score by any other metric where it is 1.
+    A judge's grade means right in the middle of its scale or above. A score by any other metric means right if it is 1.
     """
     side = side_of(score, metric)
     return "" if side is None else "right" if side >= 1 else "wrong"
 
 
 def side_of(score: float | None, metric: str) -> float | None:
-    """Return 1 or 0 for a judge's grade, as `decide_verdict` reads it; a score by any other metric as it is."""
+    """Return 1 for a judge's grade in the middle of its scale or above, 0 below; other metrics' scores are unchanged."""
     return score if score is None or metric != GRADE else float(score >= MIDDLE)
 
 
@@ -75,7 +75,8 @@ def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
         return sizes
     if len(sizes) > size:
         raise SpecError(
-            f"A sample of {size} cannot hold one of each of the {len(sizes)} strata: give --size {len(sizes)} or more."
+            f"A sample of {size} is too small for one member of each of the {len(sizes)} strata: give --size "
+            f"{len(sizes)} or more."
         )
     exact = {name: Fraction(size * count, population) for name, count in sizes.items()}
     stratum_sizes = {name: max(1, int(share)) for name, share in exact.items()}
@@ -91,10 +92,11 @@ def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
 def sample_strata(
     strata: Mapping[str, Sequence[int]], size: int, seed: int, twice: float = 0.0
 ) -> list[SampledEpisode]:
-    """A sample of the episodes in `strata`, the same for the same seed whatever the version of Python.
+    """Return a sample of the episodes in `strata`. The same seed gives the same sample in every version of Python.
 
-    The order mixes the strata, so that those judged first are of all of them. `twice` is the share of the sample that
-    two people label; unless it is 0, at least one. Raises SpecError as `allocate` does, and for a share that is none.
+    The order mixes the strata, so that the first episodes to judge come from all strata. `twice` is the share of the
+    sample that two people label; unless it is 0, at least one episode is. Raises SpecError for a share that is not from
+    0 to 1, and if there are more strata than `size`.
     """
     if not 0 <= twice <= 1:
         raise SpecError(f"The share of items that are labelled twice is {twice}: expected 0 to 1, as in 0.2.")
@@ -115,5 +117,5 @@ def sample_strata(
 
 
 def _chance(of: str, seed: int, episode: int) -> bytes:
-    """A pseudo-random key that depends only on the arguments."""
+    """Return a pseudo-random key that depends only on the arguments."""
     return hashlib.sha256(f"audit {of} {seed} {episode}".encode()).digest()

@@ -1,15 +1,16 @@
 """Scale words after a number, which change the number: `12 thousand`, `12K`, `2 dozens`, `3 quarters`.
 
-They are no units. Certain are the full words (`hundred` to `trillion`, `dozen`, `lakh`, `crore`, also plural), their
-abbreviations (`mn`, `bn`, `tn`), a `K` or `k` that touches the number, a `k` alone, and of an amount of money also `m`,
-`b` and `t` that touch it (`$12m`). Uncertain, and so no number at all:
+Scale words are not units. Their factor is certain for the full words (`hundred` to `trillion`, `dozen`, `lakh`,
+`crore`, also plural), for their abbreviations (`mn`, `bn`, `tn`), for a `K` or `k` that touches the number, for a `k`
+alone, and in an amount of money also for `m`, `b` and `t` that touch the number (`$12m`). The factor is uncertain, so
+that no number is read, for
 
-- `5 tens`, and parts (`3 quarters`, which may be coins, `2 thirds of`, `3 and a half`); `12 third graders` is 12;
-- `M`, `B` and `T`, of an amount of money also in lower case; `K` with further words (`12 K dollars`);
-- `grand`, `gross`, `score` and `mil` where no noun follows;
-- a scale as the second word (`12 full dozens`).
+- `5 tens`, and parts (`3 quarters`, which may be coins, `2 thirds of`, `3 and a half`); but `12 third graders` is 12;
+- `M`, `B` and `T`, in an amount of money also in lower case; `K` with further words (`12 K dollars`);
+- `grand`, `gross`, `score` and `mil` if no noun follows;
+- a scale word as the second word (`12 full dozens`).
 
-A `K` after a space and with nothing behind it is kelvin, a unit: `300 K`. In brackets, parts name what is counted:
+A `K` after a space with nothing after it is kelvin, a unit: `300 K`. Parts in brackets name the counted things:
 `9 (quarters)`.
 """
 
@@ -47,7 +48,7 @@ _MOST = 3  #: scale words in a row
 def read_scale(text: str, start: int = 0, money: bool = False) -> tuple[Fraction | None, int]:
     """Return the factor by which the words from `start` on multiply the number before them, and the end of the words.
 
-    Factor 1: they do not change the number. None: they change it in an uncertain way. `money`: whether a currency sign
+    The factor is 1 if the words do not change the number, and None if it is uncertain. `money`: whether a currency sign
     precedes the number.
     """
     if (part := _AND_PART.match(text, start)) and (part[1].lower() in _PARTS | _WITHOUT_NOUN):

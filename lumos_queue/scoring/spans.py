@@ -1,7 +1,7 @@
 """Judge an answer that is a name, a date or a phrase: exact match and F1 of words, as for SQuAD.
 
-P. Rajpurkar, J. Zhang, K. Lopyrev and P. Liang, SQuAD: 100,000+ questions for machine comprehension of text, EMNLP
-2016, section 6.1: case, ASCII punctuation and the articles a, an, the do not count.
+Case, ASCII punctuation and the articles a, an, the do not count (P. Rajpurkar, J. Zhang, K. Lopyrev and P. Liang,
+SQuAD: 100,000+ questions for machine comprehension of text, EMNLP 2016, section 6.1).
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ def normalize(text: str) -> str:
 
 
 def is_no_answer(text: str) -> bool:
-    """Whether the text means that there is no answer, in the words of the question answering tool's prompt."""
+    """Whether the text means that there is no answer, in one of the forms that the question answering tool uses."""
     return normalize(read_answer(text)) in _NO_ANSWER
 
 
 def exact_match(answer: str, gold: str) -> bool:
-    """Whether both texts have the same words."""
+    """Whether the normalized texts are equal: the same words in the same order."""
     return normalize(answer) == normalize(gold)
 
 
 def f1(answer: str, gold: str) -> float:
-    """Return the harmonic mean of the shares of common words; 1 if both have no words, 0 if only one has none."""
+    """Return the harmonic mean of the common words' shares of each text; 1 if both are empty, 0 if only one is."""
     answer_words, gold_words = normalize(answer).split(), normalize(gold).split()
     if not answer_words or not gold_words:
         return float(answer_words == gold_words)

@@ -1,4 +1,4 @@
-"""Read the letter of the choice that a statement or a line names. Leading words are removed; letters.py reads."""
+"""Read the letter of the choice that a statement or line names. letters.py reads the text after its leading words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MARKED_BEFORE = re.compile(r"[(\[]?[A-H][)\].:]{1,3}[ ]")
 
 
 def read_stated_choice(statement: Statement, choices: Sequence[str]) -> tuple[bool, str | None]:
-    """Return whether a statement is about choices, and the letter; None if it names several."""
+    """Return whether a statement is about choices, and the letter; None instead of the letter if it names several."""
     if statement.is_whole:
         letters = {_read_line(line, choices) for line in statement.text.split("\n")}
         says = letters != {None} or bool(_NAMES_LETTERS.search(statement.text))
@@ -38,7 +38,7 @@ def read_stated_choice(statement: Statement, choices: Sequence[str]) -> tuple[bo
 
 
 def read_choice_lines(reply: PlainReply, choices: Sequence[str], cut: bool) -> str | None:
-    """Return the letter of the first line, if that is the answer; else of the last line that names a choice."""
+    """Return the letter of the first line, if the line is only an answer; else of the last line that names a choice."""
     lines = [line.strip() for line in reply.text.split("\n") if line.strip()]
     if not lines:
         return None
@@ -53,14 +53,14 @@ def read_choice_lines(reply: PlainReply, choices: Sequence[str], cut: bool) -> s
 
 
 def _read_line(line: str, choices: Sequence[str]) -> str | None:
-    """The letter of the choice that a line means; None for a letter without a choice, if the choices are known."""
+    """Return the letter of the choice that a line means; None for a letter without a choice, if choices are known."""
     line = _LED.sub("", _DOLLAR.sub("", line).strip())
     index = read_choice(line, choices or LETTERS)
     return None if index is None else LETTERS[index]
 
 
 def _read_marked(line: str, choices: Sequence[str]) -> str | None:
-    """The letter of a line that is a letter, a marked letter with its choice, or a choice, without more text."""
+    """Return the letter of a line that is only a letter, a marked letter with its choice, or a choice."""
     line = _DOLLAR.sub("", line).strip(" \"'“”.")
     match = _MARKED.fullmatch(line)
     if match and LETTERS.index(match[1].upper()) < len(choices or LETTERS):

@@ -5,11 +5,11 @@ The rules, in order:
 1. The sentence ends at a dot, a mark or a semicolon. Its head ends before an explanation: `because`, `since`, `for`, an
    opening bracket, a dash and the like. If the head states numbers, only it counts: `42, because 6 * 7 = 42` is 42.
 2. If parts of the sentence are bold and state numbers, only these count.
-3. An equation counts as its last side with a number: `6 * 7 = 42 apples` is 42. Several
-   equations, joined by a comma, `and` or `or`, have to agree.
-4. The numbers that remain have to be equal. `12 or 13`, `12-13`, `5 hours and 30 minutes`, `6 * 7` state none.
-5. Scale words multiply the number where that is certain (scale_words.py): `12 thousand` is 12,000; `3 quarters` is no
-   number. `2x`, `10^3` and `12.5.3` are no numbers either. A time or a ratio stays as it is written: `3:45`.
+3. Of an equation, the last side with a number counts: `6 * 7 = 42 apples` is 42. Several equations that are joined by a
+   comma, `and` or `or` must agree.
+4. The remaining numbers must be equal. `12 or 13`, `12-13`, `5 hours and 30 minutes` and `6 * 7` state no number.
+5. Scale words multiply the number if their factor is certain (scale_words.py): `12 thousand` is 12,000. `3 quarters`,
+   `2x`, `10^3` and `12.5.3` are not read as numbers. A time or a ratio stays as it is written: `3:45`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class StatedNumber:
 
 
 def read_stated(statement: Statement) -> tuple[bool, str | None]:
-    """Return whether a statement is about a number, and the number; None if it states several, or no number."""
+    """Return whether a statement is about a number, and the number; None instead if it states several, or none."""
     if statement.is_whole:
         values = {value for line in statement.text.split("\n") for value in _sentence_values(line)}
         return bool(values), _only(values)
@@ -86,7 +86,7 @@ def read_stated(statement: Statement) -> tuple[bool, str | None]:
 
 
 def last_number(text: str, bold: Sequence[str]) -> str | None:
-    """Return the last number of a text, or the only number in `bold`. None if the last number is one of several.
+    """Return the last number of a text, or the only number in its `bold` parts. None if alternatives precede it (`or`).
 
     Numbers of steps and list items at the start of a line do not count.
     """
@@ -129,7 +129,7 @@ def read_spelled(text: str) -> str:
 
 
 def _show(value: Value) -> str | None:
-    """A number without thousands separators, with a decimal point or as a fraction."""
+    """Return a number as text without thousands separators, with a decimal point or as a fraction."""
     return show_number(value, decimal=True) if isinstance(value, Fraction) else value
 
 
@@ -146,7 +146,7 @@ def _only(values: set[Value]) -> str | None:
 
 
 def _sentence_values(text: str) -> set[Value]:
-    """The different numbers that a sentence states; None stands for an unreadable number."""
+    """Return the different numbers that a sentence states; None in the set means an unreadable number."""
     text = sentence(_normal(text).lstrip(" \t([\"'"))
     if (explanation := _EXPLANATION.search(text)) and (values := _clause_values(text[: explanation.start()])):
         return values
@@ -160,7 +160,7 @@ def _clause_values(text: str) -> set[Value]:
 
 
 def _equation_values(text: str) -> set[Value]:
-    """The numbers of the last side of an equation that has any; without an equation, all of them."""
+    """Return the numbers on the last side of an equation that has numbers; without an equation, all numbers."""
     for side in reversed(_EQUALS.split(text)):
         if values := {number.value for number in _numbers(side)}:
             return values
@@ -168,7 +168,7 @@ def _equation_values(text: str) -> set[Value]:
 
 
 def _numbers(text: str) -> Iterator[StatedNumber]:
-    """The numbers of a text, in order; without exponents and numbers in names (`m^2`, `R2`)."""
+    """Yield the numbers of a text, in order, without exponents and numbers in names (`m^2`, `R2`)."""
     for match in _NUMBER.finditer(text):
         start, end = match.span()
         before = text[max(0, start - 12) : start]

@@ -14,10 +14,10 @@ _MATHS = re.compile(r"^\$(?P<inner>[^$]*)\$$")
 
 
 def read_text(reply: PlainReply, statements: Sequence[Statement]) -> str:
-    """Return the answer as text; without a statement the whole reply; '' for an empty reply.
+    """Return the answer as text; without a statement, the whole reply; '' for an empty reply.
 
-    A bold part that begins a statement is the answer: `**Paris**, the capital`. A line after `####` is a heading unless
-    it is the last of the reply.
+    A bold part that begins a statement is the answer: `**Paris**, the capital`. A line after `####` is a heading, and
+    no answer, unless it is the last line of the reply.
     """
     for statement in reversed(statements):
         if statement.is_whole and statement.start and _is_heading(reply, statement):

@@ -1,4 +1,4 @@
-"""Read yes or no in a statement or a line. Mark-up and leading words are removed; yes_no.py reads."""
+"""Read yes or no in a statement or a line. Mark-up and leading words are removed; yes_no.py reads the rest."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SAYS = re.compile(r"(?<![^\W_])(?:yes|no|true|false)(?![^\W_])", re.IGNORECASE)
 
 
 def read_stated_truth(statement: Statement) -> tuple[bool, str | None]:
-    """Return whether a statement has yes or no, and `Yes` or `No`; None if it has both, or is not an answer."""
+    """Return whether a statement has yes or no, and `Yes` or `No`; None instead if it has both, or no clear answer."""
     text = statement.text if statement.is_whole else sentence(statement.text)
     truths = {_read(line) for line in text.split("\n")}
     return bool(_SAYS.search(text)), truths.pop() if len(truths) == 1 else None
 
 
 def read_truth_lines(reply: PlainReply, cut: bool) -> str | None:
-    """Return the yes or no that begins the first line, else the last line that begins with yes or no."""
+    """Return the `Yes` or `No` of the first line; if it has none, of the last line that has an answer, or None."""
     lines = [line for line in reply.text.split("\n") if line.strip()]
     if not lines:
         return None

@@ -1,4 +1,4 @@
-"""Confidence intervals of measured shares, and the agreement of labellers."""
+"""Compute confidence intervals of measured shares, and the agreement of labellers."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Stratum:
 
 
 def estimate_share(strata: Sequence[Stratum], z: float = Z_95) -> tuple[float, float, float] | None:
-    """(share, low, high) of what is right in the population; None when nothing was judged.
+    """Return (share, low, high) of the right members of the population; None if nothing was judged.
 
-    The share is the strata's shares weighted by their population W (W. G. Cochran, Sampling Techniques, 3rd ed. 1977,
-    eq. 5.1). The interval is Wilson's at the effective sample size, as C. Franco, R. J. A. Little, T. A. Louis and
-    E. V. Slud compare in J. Survey Stat. Methodol. 7 (2019) 334-364: p(1-p) over the stratified variance
-    Σ W²p(1-p)/n, but never more than Kish's 1/Σ(W²/n), which is not misled by a few judgements that all agree.
-    Where every judged member represents equally many, that is n, and the interval is Wilson's of the plain counts. The
-    population counts as infinite. Strata without a judged member are left out: the share is of the others.
+    The share is the mean of the strata's shares, weighted by their population W (W. G. Cochran, Sampling Techniques,
+    3rd ed. 1977, eq. 5.1). The interval is Wilson's at the effective sample size, as C. Franco, R. J. A. Little, T. A.
+    Louis and E. V. Slud compare in J. Survey Stat. Methodol. 7 (2019) 334-364. This size is p(1-p) over the stratified
+    variance Σ W²p(1-p)/n, but at most Kish's 1/Σ(W²/n), which a few judgements that all agree do not mislead. If every
+    judged member represents equally many members, the size is n, and the interval is Wilson's of the plain counts. The
+    population counts as infinite. Strata without a judged member are left out, also from the share.
     """
     for stratum in strata:
         if not 0 <= stratum.right <= stratum.judged or stratum.population < 0:
@@ -73,18 +73,18 @@ _PRIOR_CLUSTERS = 4.0
 def compute_weighted_interval(
     values: Sequence[tuple[Hashable, float, float]], z: float = Z_95
 ) -> tuple[float, float, float] | None:
-    """(share, low, high) of (cluster, value, weight) triples, values from 0 to 1; None without any weight.
+    """Return (share, low, high) from (cluster, value, weight) triples, with values from 0 to 1; None without weight.
 
-    The share is the ratio Σwv / Σw. Triples of one cluster are not independent: the samples of a task, the steps of a
-    task (weight: how many), a task drawn into several sample sets (weight: into how many).
+    The share is the ratio Σwv / Σw. Triples of the same cluster are not independent. They are the samples of a task,
+    the steps of a task (the weight is their number), or a task in several sample sets (the weight is their number).
     The variance is that of a ratio estimator, linearised and clustered, Σ_c (Σ_{i in c} w(v - share))² / (Σw)²
     (W. G. Cochran, Sampling Techniques, 3rd ed. 1977, chapter 6; L. Kish, Survey Sampling, 1965, chapter 6), without
     the factor C/(C-1) and for an infinite population. The interval is Wilson's at the effective sample size,
-    share (1 - share) / variance. As few clusters may agree by chance, the variance is first drawn towards that of
-    clusters of zeros and ones whose members all agree, K = (Σw)² / Σ_c w_c² of them in effect (Kish), as if by
-    _PRIOR_CLUSTERS more clusters; it is never made smaller. So the size is K where all values are 0 or all are 1, n for
-    n unclustered zeros and ones of one weight (which gives Wilson's own interval), more than K where values lie between
-    0 and 1, and always at least Σw over the heaviest cluster's weight.
+    share (1 - share) / variance. Because few clusters may agree by chance, the variance is first moved towards that of
+    clusters of zeros and ones whose members all agree, of which there are K = (Σw)² / Σ_c w_c² in effect (Kish), as if
+    there were _PRIOR_CLUSTERS more clusters; it is never made smaller. So the size is K if all values are 0 or all are
+    1. It is n for n unclustered zeros and ones of equal weight (which gives Wilson's own interval), more than K if
+    values are between 0 and 1, and always at least Σw over the heaviest cluster's weight.
     Raises ValueError for a value outside 0 to 1, or a weight that is negative.
     """
     weights: dict[Hashable, float] = defaultdict(float)
@@ -111,9 +111,7 @@ def compute_weighted_interval(
 def compute_counted_interval(
     groups: Sequence[tuple[float, float, int]], z: float = Z_95
 ) -> tuple[float, float, float] | None:
-    """`compute_weighted_interval` of values none of which has a cluster beside it, from (value, weight, how many)
-    triples.
-    """
+    """Return `compute_weighted_interval` of values without clusters, from (value, weight, number of values) triples."""
     for value, weight, _ in groups:
         _check_share(value, weight)
     weighted_groups = [group for group in groups if group[1] and group[2]]
@@ -137,8 +135,9 @@ def _check_share(value: float, weight: float) -> None:
 def cluster_interval(
     share: float, total: float, squares: float, deviations: float, clusters: int, z: float
 ) -> tuple[float, float, float]:
-    """Return the interval from Σw and, over clusters, Σ (Σw)² and Σ (Σ w(v - share))²: see
-    `compute_weighted_interval`.
+    """Return the interval of `compute_weighted_interval` from sums.
+
+    `total` is Σw. `squares` and `deviations` are sums over clusters: Σ (Σw)² and Σ (Σ w(v - share))².
     """
     size = total * total / squares
     if max_variance := share * (1 - share):
@@ -149,10 +148,11 @@ def cluster_interval(
 
 
 def cohen_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """Return the agreement of two labellers beyond chance, from their labels of the same items: 1 always, 0 by chance.
+    """Return the agreement of two labellers beyond chance: 1 if they always agree, 0 for agreement by chance.
 
-    J. Cohen, A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20 (1960) 37-46. None if it is not
-    defined: without items, or if both labellers use the same single label, so that chance always agrees.
+    `pairs` has their labels of the same items. J. Cohen, A coefficient of agreement for nominal scales, Educ. Psychol.
+    Meas. 20 (1960) 37-46. Return None if kappa is not defined: without items, or if both labellers use the same single
+    label, so that they would always agree by chance.
     """
     n = len(pairs)
     first, second = Counter(left for left, _ in pairs), Counter(right for _, right in pairs)

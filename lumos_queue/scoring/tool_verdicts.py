@@ -1,4 +1,4 @@
-"""A judge's verdicts about a task, stored as an episode's answer in JSON. Scores are computed from it."""
+"""A judge's verdicts about a task, stored as an episode's answer in JSON. Scores are computed from this answer."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class RunVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The winner of a vote: 1 the own run, 0 the other run, 1/2 neither.
+    """The result of a vote. `win` is 1 if the own run wins, 0 if the other run wins, 1/2 for a tie.
 
-    `preferences` are the judge's, with the own run first and with the other first; none where it was not asked.
+    `preferences` are the judge's with the own run first, and with the other run first; () if the judge was not asked.
     """
 
     win: float

@@ -1,8 +1,8 @@
-"""ToolEval's pass and win rates of tool agents from a judge's labels (spec/sum2act.md 6), without randomness.
+"""Compute ToolEval's pass and win rates of tool agents from a judge's labels (spec/sum2act.md 6), without randomness.
 
-A judge gives each run several votes. ToolEval's own code flips a coin for `unsure` in its table and for two runs that
-are equally good. Here both count 1/2, and so do tied votes. A missing run stays in the denominator: it fails and
-loses.
+A judge gives each run several votes. If a label is `unsure` in its table, or two runs are equally good, ToolEval's own
+code flips a coin. This code counts 1/2 in these two cases, and for tied votes. A missing run is not left out: it fails
+and loses.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ _SOLVED = {AnswerLabel.SOLVED: 1.0, AnswerLabel.UNSURE: 0.5, AnswerLabel.UNSOLVE
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A judgement of a run. `task` is None without a label of the task: the answer solves, or there is no Finish."""
+    """A judgement of a run. `task` is None if the task has no label: the answer solves it, or the run has no Finish."""
 
     answer: AnswerLabel
     task: TaskLabel | None = None
 
     @property
     def worth(self) -> float:
-        """1 pass, 1/2 unsure, 0 fail."""
+        """The value of the vote: 1 for a pass, 1/2 for unsure, 0 for a failure."""
         if self.answer == AnswerLabel.SOLVED:
             return PASS
         return FAIL if self.task is None else TABLE[self.answer][self.task]
@@ -70,24 +70,25 @@ def majority(values: Sequence[float]) -> float:
 
 
 def strict_pass(votes: Sequence[Vote]) -> float:
-    """Return whether most votes say that the answer solves the request: 1, 0, or 1/2 for a tie."""
+    """Return 1 if most votes say that the answer solves the request, otherwise 0; 1/2 for a tie."""
     return majority([float(vote.answer == AnswerLabel.SOLVED) for vote in votes])
 
 
 def tooleval_pass(votes: Sequence[Vote]) -> float:
-    """Return whether most votes pass by ToolEval's table: 1, 0, or 1/2 for a tie."""
+    """Return 1 if the votes, valued by ToolEval's table, have a mean above 1/2, otherwise 0; 1/2 for a tie."""
     return majority([vote.worth for vote in votes])
 
 
 def solvable_pass(votes: Sequence[Vote]) -> float:
-    """Return SoPR's share: the mean of the votes on the answer; 0 without votes."""
+    """Return the score of SoPR (solvable pass rate): the mean of the votes on the answer; 0 without votes."""
     return fmean(_SOLVED[vote.answer] for vote in votes) if votes else FAIL
 
 
 def settle_round(own_vote: Vote | None, opponent_vote: Vote | None) -> float | None:
-    """Return the result of a round without a comparison: 1 for the own run, 0 for the other, None to ask a judge.
+    """Return the result of a round if the votes settle it, 1 for the own run or 0 for the other run; None if not.
 
-    A vote of None is a missing run, which loses; if both runs are missing, the result is 1/2.
+    With None, a judge must compare the runs. A vote of None is a missing run, which loses; if both runs are missing,
+    the result is 1/2.
     """
     if own_vote is None or opponent_vote is None:
         return HALF if own_vote is opponent_vote else float(own_vote is not None)
@@ -95,7 +96,10 @@ def settle_round(own_vote: Vote | None, opponent_vote: Vote | None) -> float | N
 
 
 def compare_round(own_first: Preference, other_first: Preference) -> float:
-    """Return the result of a round from a judge's preferences in both orders; a preference for a position is a tie."""
+    """Return the result of a round from a judge's preferences in both orders of the runs: 1, 0, or 1/2 for a tie.
+
+    If the judge prefers the same position in both orders, the result is a tie.
+    """
     if (own_first, other_first) == (Preference.FIRST, Preference.SECOND):
         return PASS
     return FAIL if (own_first, other_first) == (Preference.SECOND, Preference.FIRST) else HALF

@@ -1,4 +1,4 @@
-"""Read yes or no from an answer, as a word by itself: `eyes`, `No one knows`, `not yes` are neither."""
+"""Read yes or no from an answer. They must be words by themselves: `eyes`, `No one knows` and `not yes` are neither."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _DOUBT = re.compile(r"n['’]t\b|\b(?:not|cannot|never|neither|nor|no|hardly|if|
 
 
 def read_yes_no(text: str) -> bool | None:
-    """Return True for the answers yes and `True`, False for no and `False`; None for neither, or both.
+    """Return True for the answers yes and `True`, False for no and `False`; None if the answer has neither, or both.
 
-    The first word counts, and the word after `answer is` or `Answer:`; each only before punctuation or the end.
+    The first word counts, and the word after `answer is` or `Answer:`, but only if punctuation or the end follows.
     """
     if is_no_answer(text):
         return None

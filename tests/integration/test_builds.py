@@ -182,7 +182,7 @@ def test_shares_of_a_mix_hold_exactly(database, tmp_path, shared_data):
     assert counts == {"wordmath": 120, "asdiv": 40}
     assert found["warning"].startswith("40 of 160 rows may be licensed for non-commercial use only: asdiv")
     assert found["warning"] in (tmp_path / "one" / "README.md").read_text()
-    with pytest.raises(SpecError, match="'svamp', which has no episode"):
+    with pytest.raises(SpecError, match="'svamp', but no episode of it remains"):
         make(mixed, tmp_path / "two", mix={"wordmath": 0.5, "svamp": 0.5})
     mixed.close()
     assert [path.name for path in tmp_path.iterdir() if "two" in path.name] == []

@@ -197,7 +197,7 @@ def test_what_has_nothing_to_compare_is_refused(database):
 def test_a_job_chosen_by_how_its_tasks_ended_says_that_its_accuracy_is_none(database):
     first = create_scored_job(database, once(1, 0))
     other = create_scored_job(database, once(1, 0), chosen="score=0", parent=first)
-    assert "its mean is no accuracy" in compare(database, first, other)["notes"][0]
+    assert "its mean is not an accuracy" in compare(database, first, other)["notes"][0]
     plain = create_scored_job(database, once(1, 0), chosen="formulation=iterative", parent=first)
     assert compare(database, first, plain)["notes"] == []
 

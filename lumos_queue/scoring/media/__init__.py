@@ -1,1 +1,1 @@
-"""Similarity of two pictures, two texts, or a picture and a text. Measures without their weights are `not run`."""
+"""Measure the similarity of two pictures, two texts, or a picture and a text. A measure without weights is not run."""

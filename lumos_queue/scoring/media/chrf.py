@@ -1,7 +1,7 @@
-"""chrF of two texts (Popović 2015): F-score of character n-grams up to 6, recall counting twice.
+"""Compute chrF of two texts (Popović 2015): the F-score of character n-grams up to 6, in which recall counts twice.
 
-A proxy that never replaces BERTScore. It equals sacrebleu's sentence-level chrF2: spaces are ignored, and orders for
-which either text is too short are left out of the mean.
+chrF is a proxy that never replaces BERTScore. It equals sacrebleu's sentence-level chrF2: spaces are ignored, and the
+mean leaves out each n for which either text is too short.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ ORDER, BETA = 6, 2
 
 
 def chrf(candidate: str, reference: str) -> float:
-    """Return the score, from 0 to 1."""
+    """Return the chrF score of a candidate against a reference, from 0 to 1."""
     candidate_text, reference_text = "".join(candidate.split()), "".join(reference.split())
     precisions, recalls = 0.0, 0.0
     orders = 0

@@ -1,7 +1,8 @@
-"""The scores of OpenAGI's paper that need models: CLIP score, BERTScore and ViT score. No model is downloaded.
+"""Compute the scores of OpenAGI's paper that need models: CLIP score, BERTScore and ViT score.
 
-Environment variables name the weights: a folder, or an id in the cache of Hugging Face. A score without its weights is
-not run, and no other score replaces it. Scores are comparable only with the same weights, so their name is part of it.
+Environment variables name the weights: a folder, or an id in the cache of Hugging Face. No model is downloaded. A score
+without its weights is not run, and no other score replaces it. Scores are comparable only if they have the same
+weights, so a score is stored with the name of its weights.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _LAYERS = {"deberta-xlarge-mnli": 40}
 
 
 def find_score_weights(name: str) -> Path:
-    """Return the folder of a score's weights. Raises SpecError: 'not run: needs …'."""
+    """Return the folder of a score's weights. Raises SpecError with the text 'not run: needs …' if they are missing."""
     score = SCORES[name]
     try:
         return find_weights(_choose(score))
@@ -52,9 +53,9 @@ def find_score_weights(name: str) -> Path:
 
 
 def name_score_weights(name: str) -> str:
-    """Return the name of a score's weights as 'NAME@DIGEST': scores of other weights are not comparable.
+    """Return the name of a score's weights as 'NAME@DIGEST', because scores of different weights are not comparable.
 
-    NAME is the id, or a folder's last part; DIGEST is the beginning of the weights' sha256.
+    NAME is the id of the weights, or the last part of their folder; DIGEST is the beginning of their sha256.
     """
     weights = _choose(SCORES[name])
     label = Path(weights).name if Path(weights).is_absolute() or Path(weights).is_dir() else weights
@@ -65,7 +66,7 @@ _digest = cache(digest_of_weights)  # of gigabytes
 
 
 def has_score_weights(name: str) -> bool:
-    """Whether a score can be computed on this machine; looked up once in a process for the same weights."""
+    """Whether a score can be computed on this machine. A process checks the same weights only once."""
     return _has_weights(_choose(SCORES[name]))
 
 
@@ -83,7 +84,7 @@ def _has_weights(weights: str) -> bool:
 
 
 def clip_score(image: bytes, text: str) -> float:
-    """Return max(0, cosine) of the embeddings of an image and a text (Hessel et al. 2021 without its weight of 2.5)."""
+    """Return max(0, cosine) of the embeddings of an image and a text (Hessel et al. 2021, without the factor 2.5)."""
     import torch
 
     model, images, tokenizer = _load_clip(str(find_score_weights(CLIP)))
@@ -100,9 +101,10 @@ def clip_score(image: bytes, text: str) -> float:
 
 
 def vit_score(image: bytes, reference: bytes) -> float:
-    """Return max(0, cosine) of the embeddings of two images: the class token's after the last layer and its norm.
+    """Return max(0, cosine) of the embeddings of two images.
 
-    The paper names a similarity; its code computes a distance instead (docs/experts.md).
+    The embedding is that of the class token, after the last layer and its norm. The paper describes a similarity, but
+    its code computes a distance (docs/experts.md).
     """
     import torch
 
@@ -115,7 +117,7 @@ def vit_score(image: bytes, reference: bytes) -> float:
 
 
 def bert_score(candidate: str, reference: str) -> float:
-    """Return F1 of BERTScore (Zhang et al. 2020), raw, without idf weights; 0 where either text is empty."""
+    """Return the F1 of BERTScore (Zhang et al. 2020), not rescaled and without idf weights; 0 if a text is empty."""
     import torch
 
     folder = str(find_score_weights(BERT))
@@ -129,7 +131,7 @@ def bert_score(candidate: str, reference: str) -> float:
 
 
 def _embed(folder: str, text: str) -> tuple[Any, Any]:
-    """Embeddings of length 1 of each token, and the mask of the tokens that count: all but special tokens."""
+    """Return the embeddings of all tokens, each of norm 1, and the mask of the tokens that are not special tokens."""
     import torch
 
     model, tokenizer, layer = _load_bert(folder)

@@ -1,4 +1,4 @@
-"""Similarity of pictures without a model: SSIM and PSNR. They are proxies and never replace a ViT score."""
+"""Measure the similarity of pictures without a model: SSIM and PSNR. They are proxies and never replace a ViT score."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Planes = NDArray[np.float64]  #: height x width x 3, 0 to 1
 
 
 def ssim(first: bytes, second: bytes) -> float:
-    """Return the mean structural similarity of two image files, -1 to 1, over RGB and pixels with a whole window.
+    """Return the mean structural similarity of two image files, from -1 to 1.
 
-    Wang, Bovik, Sheikh and Simoncelli 2004, equation 13 with its window. The second picture is resized to the size of
-    the first. Raises ValueError for a file that cannot be decoded, and a picture smaller than the window.
+    The mean is over the colours and over the pixels that have a whole window around them (Wang, Bovik, Sheikh and
+    Simoncelli 2004, equation 13). The second picture is resized to the size of the first. Raises ValueError for a file
+    that cannot be decoded, and for a picture smaller than the window.
     """
     x, y = _read_pair(first, second)
     if min(x.shape[:2]) <= 2 * _RADIUS:
@@ -31,7 +32,7 @@ def ssim(first: bytes, second: bytes) -> float:
 
 
 def psnr(first: bytes, second: bytes) -> float:
-    """Return the peak signal-to-noise ratio in dB; infinite for equal pictures. Raises ValueError as `ssim` does."""
+    """Return the peak signal-to-noise ratio in dB; infinity for equal pictures. Raises ValueError for a broken file."""
     x, y = _read_pair(first, second)
     error = float(((x - y) ** 2).mean())
     return math.inf if error == 0 else -10 * math.log10(error)
@@ -55,7 +56,7 @@ def _decode(data: bytes) -> Image.Image:
 
 
 def _blur(planes: Planes) -> Planes:
-    """The Gaussian mean around each pixel with a whole window."""
+    """Return the Gaussian mean around each pixel that has a whole window around it."""
     weights = np.exp(-(np.arange(-_RADIUS, _RADIUS + 1) ** 2) / (2 * _SIGMA**2))
     weights /= weights.sum()
     for axis in (0, 1):
