@@ -53,7 +53,7 @@ def decide_verdict(score: float | None, metric: str = "") -> str:
 
 
 def side_of(score: float | None, metric: str) -> float | None:
-    """Return 1 for a judge's grade in the middle of its scale or above, 0 below; other metrics' scores are unchanged."""
+    """Return 1 for a judge's grade in the middle of its scale or above, else 0; other scores are unchanged."""
     return score if score is None or metric != GRADE else float(score >= MIDDLE)
 
 

@@ -42,7 +42,7 @@ def test_allocations_always_add_up():
 
 
 def test_more_strata_than_places_are_refused():
-    with pytest.raises(SpecError, match="sample of 2 is too small for one member of each of the 3 strata: give --size 3"):
+    with pytest.raises(SpecError, match="too small for one member of each of the 3 strata: give --size 3"):
         allocate({"a": 5, "b": 5, "c": 5}, 2)
 
 
