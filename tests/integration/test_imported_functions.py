@@ -63,7 +63,7 @@ def test_a_worker_refuses_it_in_one_line_which_the_job_shows_and_no_shell_runs(t
     report = begin("report", imported)
     assert report.wait(60) == 0
     shown = " ".join(report.out.split())
-    assert f"{imported} waits: plug-in: {reason} what 'mylab.models', its package or a listed module defines." in shown
+    assert f"{imported} waits: plug-in: {reason} an object that 'mylab.models', its package or" in shown
 
 
 def row(opened, job):

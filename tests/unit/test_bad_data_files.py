@@ -102,7 +102,7 @@ REFUSED: dict[str, tuple[bytes | Callable[[], bytes], str]] = {
     "Latin-1 in the header": ("Frage,R\xe9ponse\na,1\n".encode("latin-1"), "first line is not UTF-8.*iconv -f LATIN1"),
     "Latin-1 in a list": ('[{"question": "\xe9", "answer": 1}]'.encode("latin-1"), "not UTF-8 near byte 15"),
     "a number": (b"[1, 2]", "expected a JSON object, found '1'"),
-    "object of many lines": (b'{\n "data": [{"question": 1}]\n}', "first line is a part of a JSON object.*jq -c"),
+    "object of many lines": (b'{\n "data": [{"question": 1}]\n}', "first line is only a part of a JSON object.*jq -c"),
     "list cut off": (b'[{"question": 1, "answer": 1}, {"question', "row 2: "),
     "list without an end": (b'[{"question": 1, "answer": 1},', "row 2: "),
     "list with a last comma": (b'[{"question": 1, "answer": 1},]', "row 2: Expecting value"),

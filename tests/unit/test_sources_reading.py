@@ -311,9 +311,9 @@ def test_rows_of_another_split_do_not_become_training_rows_without_a_word(tmp_pa
     )
     assert split_of(tmp_path / "test.jsonl", "train", every) == "train"
     assert split_of(tmp_path / "train.jsonl", "test", every) == "test"
-    with pytest.raises(SpecError, match=r"of the split 'test', .*: --split train or --split test\.$"):
+    with pytest.raises(SpecError, match=r"has the split 'test', .*: --split train or --split test\.$"):
         split_of(tmp_path / "test.jsonl", "", every)
-    with pytest.raises(SpecError, match=r"of the split 'dev', .*: --split train\.$"):
+    with pytest.raises(SpecError, match=r"has the split 'dev', .*: --split train\.$"):
         split_of(tmp_path / "val.jsonl", "", ("train", "test"))
     with pytest.raises(SpecError, match=r"No split called 'dev'. Choose one of: test, train."):
         split_of(tmp_path / "val.jsonl", "dev", ("train", "test"))
