@@ -13,7 +13,7 @@ from lumos_queue.benchmarks.registry import definition_of
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.reports.scores import samples_of
 
-COMMON = "To compare only the tasks that both have judged, add: --common"
+COMMON = "To compare only the tasks that are judged in both, add: --common"
 
 
 def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "") -> str:

@@ -86,9 +86,10 @@ def read_stated(statement: Statement) -> tuple[bool, str | None]:
 
 
 def last_number(text: str, bold: Sequence[str]) -> str | None:
-    """Return the last number of a text, or the only number in its `bold` parts. None if alternatives precede it (`or`).
+    """Return the last number of a text, or the only number in its `bold` parts; None if the last is one of several.
 
-    Numbers of steps and list items at the start of a line do not count.
+    Several numbers are alternatives (`12 or 13`) or a range. Numbers of steps and list items at the start of a line do
+    not count.
     """
     text = _normal(text)
     labels = {start for match in _LABEL.finditer(text) for start in range(match.start(), match.end())}

@@ -76,7 +76,7 @@ def _add(files: dict[str, bytes], path: str, content: bytes) -> bytes:
 
 
 def _list_files(unit: ModuleSpec) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return (name, path) of each regular file of a package, and of each file behind a link, compiled, or in a zip."""
+    """Return two lists of (name, path): a package's files, and further files (behind links, compiled, zip files)."""
     if archive := getattr(unit.loader, "archive", ""):
         return [], [(os.path.basename(archive), archive)]
     if unit.origin and unit.origin != "built-in" and not unit.submodule_search_locations:

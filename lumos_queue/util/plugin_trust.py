@@ -146,7 +146,7 @@ def _is_own(home: str, module: str, code: Code) -> bool:
 
 
 def _files_on_the_way(parts: list[str]) -> list[str]:
-    """Return the real paths of the files of the packages above a module, then of the module; '' if one has no file."""
+    """Return the real paths of the files of the packages above a module, then of the module; '' for a missing file."""
     files: list[str] = []
     path: list[str] | None = None
     for length in range(1, len(parts) + 1):
