@@ -36,7 +36,7 @@ class ChildProcess:
     """A process that runs `module.main()`. It is killed by `end`, or when this object is garbage-collected."""
 
     def __init__(self, module: str, limit: str, memory: int, variables: Mapping[str, str]):
-        """Start the process. `limit` is ADDRESS_SPACE or DATA, `memory` is in bytes. Raises OSError if it cannot start."""
+        """Start the process. `limit` is ADDRESS_SPACE or DATA, `memory` is in bytes. Raises OSError on failure."""
         arguments = [str(_ROOT), module, limit, str(memory), str(os.getpid())]
         self._process: Any = subprocess.Popen(
             [sys.executable, "-s", "-P", "-c", _START, *arguments],

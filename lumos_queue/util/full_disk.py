@@ -10,7 +10,7 @@ _TORCH = "PytorchStreamWriter failed writing"
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Return whether an error means that the disk is full. Errors of Rust libraries have the number only in the text."""
+    """Return whether an error means that the disk is full. Rust libraries have its number only in their text."""
     text = str(error)
     is_in_text = any(f"os error {number})" in text for number in _NUMBERS) or _TORCH in text
     return is_in_text or getattr(error, "errno", None) in _NUMBERS
