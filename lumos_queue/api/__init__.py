@@ -1,1 +1,1 @@
-"""What programs call: `import lumos_queue as lq`. The names are listed in lumos_queue/__init__.py."""
+"""The Python API, which programs use by `import lumos_queue as lq`. lumos_queue/__init__.py lists its names."""

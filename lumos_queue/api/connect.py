@@ -1,4 +1,4 @@
-"""Open the database of a deployment for one call of a program; its failures become errors of this project."""
+"""Open the database of a deployment for one call of a program, and translate its failures to errors of this project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lumos_queue.submission.database import database
 
 @contextmanager
 def translate_failures() -> Iterator[None]:
-    """Raise InfrastructureError, with a message of one line, where a database fails. May decorate a function."""
+    """Turn failures of the database into InfrastructureError with a message of one line. May decorate a function."""
     try:
         yield
     except DBAPIError as error:
@@ -26,7 +26,7 @@ def translate_failures() -> Iterator[None]:
 
 @contextmanager
 def open_deployment(deployment: Settings) -> Iterator[Database]:
-    """Yield the database with new connections, so that threads and forked children may call.
+    """Yield the database with new connections, so that threads and forked children may call this function.
 
     Raises InfrastructureError when the database does not answer, SpecError when it is at another revision, and the
     errors of `note_call`.

@@ -62,8 +62,8 @@ def convert(
 ) -> JobHandle:
     """Turn gold rationales into annotated episodes: by the model `teacher`, or by rules without a teacher.
 
-    Other arguments are those of `lumos convert` (docs/commands.md); return value and errors are those of `evaluate`.
-    The rows of a file of your own, or `rows` without a benchmark, need a field with rationales (`fields`).
+    The other arguments are those of `lumos convert` (docs/commands.md), return value and errors those of `evaluate`.
+    If the rows are your own (a file, or `rows` without a benchmark), `fields` must name their field of rationales.
 
     >>> import lumos_queue as lq
     >>> job = lq.convert("wordmath", split="train", limit=20).wait()

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def episodes(where: str = "", *, deployment: Settings | None = None) -> Episodes:
-    """Return the finished episodes that meet a filter (docs/queries.md), to loop over or as a table.
+    """Return the finished episodes that meet a filter (docs/queries.md); loop over them, or convert them to a table.
 
-    Raises SpecError for a filter that cannot be read. `deployment`: settings in place of those of the environment.
+    `deployment` replaces the settings of the environment. Raises SpecError for a filter that cannot be read.
 
     >>> import lumos_queue as lq
     >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "20", limit=20).wait()
@@ -51,7 +51,7 @@ class Episodes:
         self._condition, self._deployment = condition, deployment
 
     def __iter__(self) -> Iterator[StoredEpisode]:
-        """Yield the episodes. Raises SpecError for another revision, InfrastructureError if the database is down."""
+        """Yield the episodes. Raises SpecError for another revision of the database, InfrastructureError without it."""
         with open_deployment(self._deployment) as database:
             yield from stream_episodes(database, self._condition)
 
@@ -64,7 +64,7 @@ class Episodes:
             return count_episodes(database, self._condition)
 
     def to_columns(self) -> Columns:
-        """Return the values of each column by its name, one for each episode; None where an episode has no value."""
+        """Return the columns by name. A column has a value for each episode, which is None if the episode has none."""
         with open_deployment(self._deployment) as database:
             return read_columns(database, self._condition)
 
@@ -98,7 +98,7 @@ _FIELDS = {
 
 
 def _kind(name: str, values: list[Any]) -> tuple[str, str]:
-    """Return the types of a column in pandas and in Arrow."""
+    """Return the names of a column's type in pandas and in Arrow."""
     if name in WHOLE:
         return "int64", "int64"
     if name in NUMBERS or name.startswith(METRIC):

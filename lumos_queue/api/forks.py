@@ -21,7 +21,7 @@ _is_refused = False
 
 @contextmanager
 def note_call(deployment: Settings) -> Iterator[None]:
-    """Count a call that uses the database while it runs. Raises SpecError where the call would hang."""
+    """Count a call as in progress until it ends. Raises SpecError if it would hang on SQLite."""
     if _is_refused and deployment.database.startswith("sqlite"):
         raise SpecError(
             "This process was forked while its parent worked on jobs in threads, and cannot use SQLite: fork before "
@@ -36,7 +36,7 @@ def note_call(deployment: Settings) -> Iterator[None]:
 
 
 def refuse_sqlite() -> None:
-    """Refuse SQLite in this process: a forked child whose parent was working."""
+    """Refuse SQLite in this process from now on: it is a forked child, and its parent worked on jobs at the fork."""
     global _is_refused
     _is_refused = True
 

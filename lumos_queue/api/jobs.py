@@ -34,7 +34,7 @@ LINE_SECONDS = 5.0  #: interval of lines of progress
 
 
 def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None = None) -> list[JobHandle]:
-    """Return the newest jobs that meet a filter of jobs (docs/queries.md), the newest first.
+    """Return at most `limit` jobs that meet a filter of jobs (docs/queries.md), the newest first.
 
     Raises SpecError for a filter that cannot be read.
 
@@ -55,7 +55,7 @@ def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None =
 
 
 def get_job(job: str, *, deployment: Settings | None = None) -> JobHandle:
-    """Return the job whose id is or begins with `job`. Raises SpecError where there is none, or more than one.
+    """Return the job whose id is or begins with `job`. Raises SpecError if no job or several jobs match.
 
     >>> import lumos_queue as lq
     >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
@@ -87,12 +87,12 @@ class JobHandle:
 
     @property
     def state(self) -> str:
-        """The state: queued, running, paused, cancelling, cancelled, failed or done (db.states.JobState)."""
+        """The job's state: queued, running, paused, cancelling, cancelled, failed or done (db.states.JobState)."""
         return str(self._row().state)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The request, the progress and the score so far, as in a line of `lumos jobs --json`."""
+        """The job's request, progress and score so far, in the form of a line of `lumos jobs --json`."""
         with open_deployment(self._deployment) as database, database.engine.connect() as connection:
             row = db.jobs.get_job(connection, self.id)
             return describe_jobs(connection, [row], self._deployment.lease_seconds, clock(connection))[0]
@@ -102,11 +102,11 @@ class JobHandle:
     ) -> JobHandle:
         """Wait until the job is done, paused, cancelled or failed. Return this handle.
 
-        `progress`: True prints a line on standard error every few seconds, a function gets `facts` as often. `timeout`:
-        seconds after which TimeoutError is raised; the job continues.
+        `progress`: if True, a line is printed on standard error every few seconds; a function is called with `facts`
+        instead. `timeout`: after so many seconds TimeoutError is raised, and the job continues.
 
-        Raises SpecError when the job failed, NeedsAttention when all remaining items wait for a person's approval,
-        EndpointDown when this process works on the job and an endpoint refuses every request for a minute.
+        Raises SpecError when the job failed, NeedsAttention when all remaining items wait for a person's approval, and
+        EndpointDown when this process works on the job and an endpoint has refused all requests for a minute.
         """
         until = None if timeout is None else time.monotonic() + timeout
         run, patience, pause = run_of(self._deployment, self.id), Patience(), POLL_SECONDS
@@ -134,8 +134,8 @@ class JobHandle:
     def report(self, by: str | Sequence[str] = ()) -> Report:
         """Return scores with intervals, endings, calls, tokens and times of the episodes so far.
 
-        `by`: a field, or several: further columns of the data, or fields that the benchmark groups by. `report["by"]`
-        has the groups of each field. Raises SpecError for a field that the job does not have.
+        `by` names fields by which the scores are split: further columns of the data, or fields by which the benchmark
+        groups. `report["by"]` has the groups of each field. Raises SpecError for a field that the job does not have.
         """
         from lumos_queue.api.results import read_report
 
@@ -144,11 +144,11 @@ class JobHandle:
     def compare(
         self, other: JobHandle | str, *, metric: str = "", common: bool = False, by: str | Sequence[str] = ()
     ) -> Comparison:
-        """Compare the other job with this one, task by task: fixed and broken tasks, and the significance.
+        """Compare the job `other` with this job, task by task: fixed and broken tasks, and the significance.
 
-        `metric`: by default the main metric. `common`: compare different or incomplete jobs on the tasks that both have
-        judged. `by`: fields as in `report`; the p-values of their groups are corrected by Holm's method. Raises
-        SpecError for jobs that cannot be compared.
+        `metric`: by default the main metric. `common`: compare only the tasks that both jobs have judged, also if the
+        jobs differ or are incomplete. `by`: fields as in `report`; the p-values of their groups are corrected by Holm's
+        method. Raises SpecError for jobs that cannot be compared.
         """
         from lumos_queue.api.results import read_comparison
 
@@ -160,7 +160,7 @@ class JobHandle:
         return episodes(f"job={self.id} {where}", deployment=self._deployment)
 
     def score(self, scorer: Any) -> ScoringOutcome:
-        """Add the scores of a scorer (an object or a name) to the finished episodes that do not have them yet."""
+        """Run a scorer (an object or a name) on the finished episodes that lack its scores, and add these scores."""
         from lumos_queue.api.results import add_scores
 
         return add_scores(self._deployment, self.id, scorer)

@@ -1,4 +1,4 @@
-"""Name Python objects: an object of a module has a name in the module, other objects exist only in this process."""
+"""Give Python objects names. Other processes can import objects of a module; all others exist only in this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ELSEWHERE = (IN_PROCESS, "builtins")  #: modules that no other process can find
 
 
 def name_benchmark(benchmark: str | Benchmark, deployment: Settings) -> str:
-    """Return the registered name of a benchmark, whose `domain` may be an object, too. Raises as `name_object`."""
+    """Return the registered name of a benchmark. If its `domain` is an object, name it too. Raises as `name_object`."""
     domain = getattr(benchmark, "domain", None)
     if isinstance(benchmark, Benchmark) and isinstance(domain, Domain):
         benchmark.domain = name_object(DOMAINS, domain, domain.name, deployment)
@@ -37,7 +37,7 @@ def name_formulation(formulation: str | Formulation, deployment: Settings) -> st
 
 
 def address_of(model: str | Callable[[str], Any], deployment: Settings) -> str:
-    """Return the address of a model, which is an address or a function from a prompt to a text.
+    """Return the address of `model`, which is an address already, or a function that turns a prompt into a text.
 
     Raises SpecError if `model` has another type, and the errors of `name_object`.
     """
@@ -50,9 +50,9 @@ def address_of(model: str | Callable[[str], Any], deployment: Settings) -> str:
 
 
 def name_object(registry: Registry, value: Any, name: str, deployment: Settings) -> str:
-    """Return the name of an object in a registry; a `value` that is a name is returned as it is.
+    """Return the name of an object in a registry, and register the object if necessary. A `value` may be its own name.
 
-    Raises SpecError in a deployment for an object outside a module, because workers could not import it.
+    Raises SpecError for an object that is in no module if a broker is set, because workers could not import the object.
     """
     if isinstance(value, str):
         TRUSTED.add_named(value)
@@ -76,13 +76,13 @@ def name_object(registry: Registry, value: Any, name: str, deployment: Settings)
 
 
 def _as_identifier(name: str) -> str:
-    """Return the name as an identifier, which registries expect after a colon: `<lambda>` becomes `lambda`."""
+    """Turn a name into an identifier, because registries expect one after the colon: `<lambda>` becomes `lambda`."""
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
     return f"_{plain}" if not plain or plain[0].isdigit() else plain
 
 
 def _find_in_module(value: Any) -> str:
-    """Return `package.module:name` of an object in a module other than the program itself; '' for other objects."""
+    """Return `package.module:name` of an object; '' if no module except the program itself contains it."""
     for module_name in _list_module_names(value):
         module = sys.modules.get(module_name)
         if module is None or module_name in _ELSEWHERE or module_name.startswith("lumos_queue."):
@@ -94,7 +94,7 @@ def _find_in_module(value: Any) -> str:
 
 
 def _list_module_names(value: Any) -> list[str]:
-    """Return the modules that may contain an object: those of its class and of its code."""
+    """Return the names of the modules that may contain an object: those of its class and of its functions."""
     names = [getattr(value, "__module__", None), type(value).__module__]
     if isinstance(value, Formulation):
         names.append(value.generator.__module__)

@@ -1,4 +1,4 @@
-"""Reports and comparisons of jobs: as values, as text and as a page in a notebook."""
+"""Read reports and comparisons of jobs, which a program uses as values, as text, or as a page in a notebook."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEIGHT = 600  #: of a page in a notebook, in pixels
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JobsResult:
-    """Figures of jobs at the time of reading."""
+    """Figures of jobs at the moment at which they were read."""
 
     values: dict[str, Any]  #: as the command prints it with --json
     _page: JobsPage
@@ -46,7 +46,7 @@ class JobsResult:
         return write_small(self._page, render_html).decode()
 
     def write(self, path: str | Path) -> Path:
-        """Write the page to a new file: HTML, or Markdown where its name ends in .md. Raises SpecError if it exists."""
+        """Write the page as Markdown if the path ends in .md, else as HTML. Raises SpecError if the file exists."""
         target = from_launch(path)
         text = self.to_markdown() if target.suffix == ".md" else self.to_html()
         write_new(target, text.encode())
@@ -59,7 +59,7 @@ class JobsResult:
 
 
 class Report(JobsResult):
-    """The report of a job: `report["value"]`, `report["ci95"]`, `report["endings"]`, … A page in a notebook.
+    """The report of a job: `report["value"]`, `report["ci95"]`, `report["endings"]`, … A notebook shows it as a page.
 
     >>> import lumos_queue as lq
     >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=20).wait()
@@ -81,7 +81,7 @@ class Report(JobsResult):
 
 
 class Comparison(JobsResult):
-    """Jobs compared task by task: `comparison["comparisons"][0]` has difference, ci95, p, fixed and broken.
+    """Jobs that are compared task by task: `comparison["comparisons"][0]` has difference, ci95, p, fixed and broken.
 
     >>> import lumos_queue as lq
     >>> one, other = (
@@ -108,7 +108,7 @@ class Comparison(JobsResult):
 
 
 def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = ()) -> Report:
-    """Return the report of a job, also by fields. Raises SpecError for a field that the job does not have."""
+    """Return the report of a job, also split by the fields `by`. Raises SpecError for a field that the job lacks."""
     with open_deployment(deployment) as database, database.engine.connect() as connection:
         page = read_page(connection, [get_job(connection, job) for job in jobs], by=by)
     return Report(dict(page.material.jobs[0].report), page)
@@ -117,9 +117,9 @@ def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = (
 def read_comparison(
     deployment: Settings, jobs: Sequence[str], metric: str, common: bool, by: Sequence[str] = ()
 ) -> Comparison:
-    """Return the comparison of jobs with the first of them, also by fields.
+    """Compare each further job with the first of `jobs`, also for each group of the fields `by`.
 
-    Raises SpecError where the jobs cannot be compared, and for a field that they do not have.
+    Raises SpecError for jobs that cannot be compared, and for a field that they do not have.
     """
     with open_deployment(deployment) as database, database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
@@ -128,7 +128,7 @@ def read_comparison(
 
 
 def add_scores(deployment: Settings, job: str, scorer: Any) -> ScoringOutcome:
-    """Add the scores of a scorer (an object or a name) to the episodes of a job."""
+    """Run a scorer (an object or a name) on the episodes of a job, and add its scores."""
     name = name_object(SCORERS, scorer, getattr(scorer, "name", ""), deployment.model_copy(update={"broker_url": ""}))
     with open_deployment(deployment) as database:
         return score_job(database, deployment, job, name)

@@ -1,4 +1,4 @@
-"""Digests of the code of objects that no module file contains: objects of a notebook, or of the program itself."""
+"""Compute digests of objects that no module file contains: objects of a notebook, or of the program itself."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 
 def digest_of_object(value: Any) -> str:
-    """Return a digest of the source of an object's functions, the program's names that they use, and plain attributes.
+    """Return a digest of an object: the source of its functions, the program's names that they use, its attributes.
 
-    Imported modules are not part of it, nor values that are neither plain nor made of attributes, such as arrays.
+    The digest does not cover imported modules and the contents of objects without Python attributes, such as arrays.
     """
     hasher = hashlib.sha256()
     for part in _Parts().of(value):
@@ -27,7 +27,7 @@ def digest_of_object(value: Any) -> str:
 
 
 class _Parts:
-    """Yields the texts that identify objects, each object once."""
+    """Yields the texts whose digest identifies an object; an object that occurs several times is read once."""
 
     def __init__(self) -> None:
         self._visited: dict[int, Any] = {}  # objects by id; they stay alive, so that no id is reused
@@ -77,7 +77,7 @@ class _Parts:
                     yield from self._of_used(function.__globals__[name])
 
     def _of_used(self, value: Any) -> Iterator[str]:
-        """Yield the texts of a value that a function uses: code and constants. Other values may change in calls."""
+        """Yield the texts of a value that a function uses, if it is code or constant. Calls may change other values."""
         if isinstance(value, (*_PLAIN, tuple, frozenset, FunctionType, MethodType, partial, type)):
             yield from self.of(value)
 
@@ -108,7 +108,7 @@ def _content(cell: Any) -> Any:
 
 
 def _globals_read(code: CodeType) -> list[str]:
-    """Return the names that a function reads from its module, without those that it also sets, such as counters."""
+    """Return the global names that a function reads, except names that it also sets, such as counters."""
     instructions = [(instruction.opname, instruction.argval) for instruction in dis.get_instructions(code)]
     names = {name for operation, name in instructions if operation in ("LOAD_GLOBAL", "LOAD_NAME")}
     for inner in (constant for constant in code.co_consts if isinstance(constant, CodeType)):

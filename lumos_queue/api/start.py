@@ -44,7 +44,7 @@ def store_job(
     scheduling: Scheduling = DEFAULT_SCHEDULING,
     again: bool = False,
 ) -> tuple[Any, bool]:
-    """Store a job; return its row, and whether it is new. `say` gets each remark as a line of text."""
+    """Store a job. Return its row, and whether it is new. `say` is called with each remark for the user, as a line."""
     with database(deployment, create=True) as job_database:
         if not again and (remark := remark_on_extend(job_database, deployment, job)):
             say(remark)
@@ -69,9 +69,9 @@ def store_job(
 def begin_job(deployment: Settings, row: Any) -> None:
     """Start the work on a stored job (its row), unless it has stopped.
 
-    Without a broker a thread of this process works; it drains when the process ends. A thread that hangs is abandoned,
-    because the process belongs to the user's program. Raises SpecError when this process does not have the plug-ins
-    that the job needs.
+    Without a broker a thread of this process does the work. When the process ends, the thread stops after its current
+    items; a thread that hangs is abandoned, because the process belongs to the user's program. Raises SpecError when
+    this process does not have the plug-ins that the job needs.
     """
     if row.state in STOPPED:
         return
@@ -96,12 +96,12 @@ def begin_job(deployment: Settings, row: Any) -> None:
 
 
 def run_of(deployment: Settings, job: str) -> EmbeddedRun | None:
-    """Return the thread of this process that works, or has worked, on a job; None if there is none."""
+    """Return the thread of this process that works, or worked, on a job, or None if no thread did."""
     return _runs.get((deployment.database, job))
 
 
 def call_outside_loop(function: Callable[[], R]) -> R:
-    """Call a function that may start an event loop: in a new thread if a loop already runs, as in notebooks."""
+    """Call a function that may start an event loop; use a new thread if this thread runs a loop, as in notebooks."""
     try:
         asyncio.get_running_loop()
         runs = True
@@ -130,7 +130,7 @@ def _leave_daemon_threads() -> None:
 
 
 def _forget_runs() -> None:
-    """Forget the runs in a forked child: their threads exist only in its parent."""
+    """Forget the runs of the parent, whose threads do not exist in this forked child."""
     global _runs_lock
     if not all(run.over.is_set() for run in _runs.values()):
         refuse_sqlite()

@@ -29,7 +29,7 @@ _ROLES = ("planner", "grounder", "solver")  #: roles with their own argument
 
 @translate_failures()
 def submit_inference(kind: str, arguments: dict[str, Any]) -> JobHandle:
-    """Submit a job of the kind 'evaluate' or 'infer'. `arguments` are those of `evaluate`; their dictionary changes."""
+    """Submit a job of kind 'evaluate' or 'infer'. `arguments` are those of `evaluate`; their dictionary is changed."""
     deployment = arguments.pop("deployment") or read_settings()
     check_ranges(arguments, ("shots", *COMMON))
     name_and_tags = read_name_and_tags(arguments.pop("name"), pairs("tags", arguments.pop("tags")))
@@ -66,7 +66,7 @@ def submit_inference(kind: str, arguments: dict[str, Any]) -> JobHandle:
 def name_rows(
     kind: str, arguments: dict[str, Any], rows: GivenRows | None, deployment: Settings
 ) -> tuple[FileRequest, GivenRows | None]:
-    """Remove the arguments that name the rows from `arguments`; return their file, and rows that can be read twice."""
+    """Remove the arguments about the rows from `arguments`. Return the request for a file, and the rows as a list."""
     benchmark, data, split = arguments.pop("benchmark"), arguments.pop("data"), arguments.pop("split")
     attributes = {name: arguments.pop(name) for name in ("scorer", "domain", "licence", "title")}
     judge = read_judge_options("", arguments.pop("rubric"), arguments.pop("grades"), arguments.pop("votes"))
@@ -85,12 +85,12 @@ def name_rows(
         if file.definition:
             return file, None
     elif names := file_options.option_names:
-        raise SpecError(f"{names[0]} is for rows of your own: leave it out, or leave out the benchmark.")
+        raise SpecError(f"{names[0]} is only for your own rows, without benchmark: leave out {names[0]} or benchmark.")
     return FileRequest(name_benchmark(benchmark, deployment), path, split), rows
 
 
 def handle_of(deployment: Settings, row: Any, new: bool) -> JobHandle:
-    """Start the work on a job that was just stored; return its handle."""
+    """Start the work on a submitted job (its row); return its handle. `new`: whether the submission stored the job."""
     if not new:
         log.warning("job %s is the same request and is %s (again=True runs a new job)", row.id, row.state)
     begin_job(deployment, row)
@@ -98,7 +98,7 @@ def handle_of(deployment: Settings, row: Any, new: bool) -> JobHandle:
 
 
 def pairs(argument: str, values: Mapping[str, Any] | None) -> list[str]:
-    """Return NAME=VALUE texts, as on the command line."""
+    """Return the values as texts NAME=VALUE, as on the command line. `argument` is their name in messages."""
     return [f"{name}={value}" for name, value in check_mapping(argument, values).items()]
 
 

@@ -36,10 +36,10 @@ def train(
 ) -> JobHandle:
     """Train a model. `recipe` is `sft`, `experts`, the name of a plug-in's recipe, or a recipe as an object.
 
-    `values` of `sft`: data (a build, or several), folder, start, formulation, module, preset, window, and fields of a
-    fit such as steps, batch, rate, lora (its rank), seed, device (`cpu` or `cuda`). `values` of `experts`: folder,
-    only, profile, steps, seed. A plug-in's recipe reads its `values` by `from_json`. Return value and errors are those
-    of `evaluate`.
+    The `values` of `sft` are data (a build, or several), folder, start, formulation, module, preset, window, and fields
+    of a fit such as steps, batch, rate, lora (its rank), seed and device (`cpu` or `cuda`). The `values` of `experts`
+    are folder, only, profile, steps and seed. A plug-in's recipe reads its `values` by its method `from_json`. Return
+    value and errors are those of `evaluate`.
 
     >>> import lumos_queue as lq
     >>> lq.train("sft", data="no_such_build", folder="out")
@@ -76,7 +76,7 @@ def _make(name: str, values: dict[str, Any], deployment: Settings) -> Recipe:
         except TypeError as error:  # wrong arguments; wrong values raise SpecError
             raise SpecError(f"The recipe '{name}' cannot use these arguments: {error}.") from error
     if RECIPES.is_built_in(name):
-        raise SpecError(f"The recipe '{name}' is for the command line: lumos train {name} --help")
+        raise SpecError(f"The recipe '{name}' runs from the command line only: lumos train {name} --help")
     return RECIPES.load(name).from_json(values)
 
 

@@ -1,1 +1,1 @@
-"""Files of the original LUMOS: raw annotations, and the training files made from them, read with all their quirks."""
+"""Read and write files of the original LUMOS with all their quirks: raw annotations, and training files from them."""

@@ -1,6 +1,6 @@
 """Import released files as stored episodes.
 
-The files give a result for the last action of each subgoal only; the results of the other actions are stored empty.
+The files have only the result of each subgoal's last action, so the results of the other actions are stored as ''.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OPERAND = re.compile(r"R[0-9]+(?:\(.*\))?|Output|-?[0-9][0-9.,/%]*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class JoinedAnnotation:
-    """One annotation and the verdicts on it. In a onetime annotation every action belongs to the last subgoal."""
+    """An annotation and the verdicts on it. In a onetime annotation all actions belong to the last subgoal."""
 
     task: Task
     annotation: Annotation
@@ -52,13 +52,13 @@ class JoinedAnnotation:
 
     @property
     def level(self) -> str:
-        """`format`, unless the rows of both modules are rejected."""
+        """The check level of the episode: `format`, or '' if the rows of both modules are rejected."""
         modules = {verdict.module for verdict in self.verdicts if verdict.rejects}
         return "" if modules.issuperset(MODULES) else "format"
 
 
 def read_joined_annotations(join: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
-    """Yield the annotations of two joined files. A task's row is the id of its planner's row."""
+    """Yield the annotations of two joined files. `Task.row` is the id of the planner's row."""
     for plan, ground in join.pairs():
         inputs = {"domain": ground.domain, "plan_id": plan.id, "ground_id": ground.id}
         task = Task(benchmark, dataset, plan.id, plan.task, inputs)
@@ -81,7 +81,7 @@ def _steps(plan: ReleasedRow, ground: ReleasedRow) -> Iterator[AnnotatedSubgoal]
 
 
 def _verdicts(plan: ReleasedRow, steps: Sequence[AnnotatedSubgoal]) -> Iterator[Verdict]:
-    """Yield the verdicts on the steps, each at most once."""
+    """Yield the verdicts on the steps, at most one of each name."""
     actions = [action for step in steps for action in step.actions]
     unreadable = [action.raw for action in actions if not action.variables or _is_remnant(action)]
     silent = [step.subgoal.text for step in steps if not step.actions]
@@ -96,7 +96,7 @@ def _verdicts(plan: ReleasedRow, steps: Sequence[AnnotatedSubgoal]) -> Iterator[
 
 
 def _is_remnant(action: Action) -> bool:
-    """Whether the action is neither a call nor an operand, as the original writes for `R1 = 5` or for no action."""
+    """Whether the action is neither a call nor an operand: the original writes such texts for `R1 = 5` or no action."""
     return not action.name and not _OPERAND.fullmatch(action.arguments)
 
 
@@ -114,7 +114,7 @@ def import_job(
     licence: str,
     name_and_tags: NameAndTags = UNNAMED,
 ) -> NewJob:
-    """Return the job of an import. `identity`: its digest, by which a repeated import is recognised."""
+    """Return the row of an import job. `identity`: the job's digest, by which a repeated import is recognised."""
     return NewJob(
         kind="import",
         pool="cpu",
@@ -145,9 +145,9 @@ def store_released(
     again: bool = False,
     name_and_tags: NameAndTags = UNNAMED,
 ) -> tuple[str, bool, Counter[str]]:
-    """Store every pair as an episode of an import job. Return the job's id, whether it is new, and counts of verdicts.
+    """Store each pair of rows as an episode of an import job. Return its id, whether it is new, and counts of verdicts.
 
-    Raises SpecError when there is no pair.
+    Raises SpecError if the join has no pair.
     """
     summary = join.summary
     if not summary.pairs:
@@ -179,7 +179,7 @@ def store_released(
 
 
 def _as_steps(annotation: Annotation) -> Iterator[Step]:
-    """Yield the annotation as steps, each subgoal before its actions; in one-pass ones all subgoals come first."""
+    """Yield the annotation as steps, each subgoal before its actions. A onetime annotation has all subgoals first."""
     commands: list[tuple[Note | Do, Execution | None]] = []
     for step in annotation.steps:
         commands.append((Note(step.subgoal), None))
@@ -191,7 +191,7 @@ def _as_steps(annotation: Annotation) -> Iterator[Step]:
 
 
 def _execution(action: Action, result: str) -> Execution:
-    """Return the result, split over the variables if it has as many parts; else each variable gets the whole result."""
+    """Return the execution of an action. If `result` has a part for each variable, split it, else repeat it."""
     parts = result.split(", ")
     if len(parts) != len(action.variables):
         parts = [result] * len(action.variables)

@@ -19,7 +19,7 @@ MAX_LISTED = 5  #: bad rows quoted in one message
 
 @dataclass(frozen=True, slots=True)
 class ExportSummary:
-    """Counts of written and omitted rows."""
+    """The numbers of written and of omitted rows."""
 
     rows: dict[str, int]  #: by file name
     dropped: dict[str, int]  #: annotations that the original leaves out of its iterative file, by module
@@ -30,8 +30,8 @@ class ExportSummary:
 def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = False) -> ExportSummary:
     """Write `lumos_DOMAIN_MODULE_FORMULATION.jsonl` for each module and formulation that can be exported.
 
-    The folder appears complete or not at all. Raises SpecError for an unknown domain, a folder that is not empty, and
-    bad rows unless they are to be skipped.
+    Nothing is left of an incomplete folder. Raises SpecError for an unknown domain, for a folder that is not empty, and
+    for bad rows unless `skip_bad_rows`.
     """
     if domain not in RELEASED:
         raise unknown("released domain", domain, RELEASED)
@@ -59,7 +59,7 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
 
 
 def _modules(domain: str) -> tuple[str, ...]:
-    """Return the modules with a published instruction: some domains have that of the planner only."""
+    """Return the modules whose instruction was published: in some domains only that of the planner was."""
     is_published = DOMAINS.load(domain).verified_ground_head is not None
     return tuple(module for module in MODULES if module == "plan" or is_published)
 
@@ -85,7 +85,7 @@ def _write(path: Path, lines: Iterator[str]) -> int:
 
 
 def _check(raw: Path, skip_bad_rows: bool) -> tuple[int, str]:
-    """Return the number of unreadable rows and the first of them. Raises SpecError unless they are to be skipped."""
+    """Return the number of bad rows, and the first as text. Raises SpecError if no row is good, or none may be bad."""
     bad: list[BadRow] = []
     count = readable = 0
     for row in read_raw(raw):
@@ -97,6 +97,6 @@ def _check(raw: Path, skip_bad_rows: bool) -> tuple[int, str]:
         preview = "; ".join(str(row)[:200] for row in bad) + ("; and others" if count > MAX_LISTED else "")
         hint = " Fix them, or skip them with --skip-bad-rows." if readable else ""
         raise SpecError(
-            f"{raw}: {count} rows cannot be read ({preview or 'the file has no rows'}), {readable} can.{hint}"
+            f"{raw}: {count} rows cannot be read ({preview or 'the file has no rows'}), {readable} rows can.{hint}"
         )
     return count, str(bad[0]) if bad else ""

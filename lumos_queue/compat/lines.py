@@ -1,4 +1,4 @@
-"""Read JSON lines from outside the project, one line at a time: each line gives an object or a BadRow."""
+"""Read files of JSON lines from outside the project, one line at a time: a line becomes an object or a BadRow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARK = b"\xef\xbb\xbf"  # a byte order mark in UTF-8
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
-    """A line with a JSON object."""
+    """A line of a file with the JSON object that it contains."""
 
     number: int  #: counted from 1, empty lines too
     start: int  #: byte at which it begins
@@ -62,7 +62,7 @@ class JsonLines:
 
 
 def read_line(data: bytes, number: int, start: int = 0) -> JsonLine | BadRow:
-    """Read the JSON object of one line, without a byte order mark. Return a BadRow when it cannot be read."""
+    """Read the JSON object of a line and ignore a byte order mark. Return a BadRow if the line cannot be read."""
     try:
         row = read_json(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -75,7 +75,7 @@ def read_line(data: bytes, number: int, start: int = 0) -> JsonLine | BadRow:
 
 
 def _file_problem(path: Path) -> str:
-    """Return why the file cannot be JSON lines and how to convert it; '' when its first line may be JSON."""
+    """Return why the file is not JSON lines and how to convert it; '' if its first line may be a JSON object."""
     with open_regular(path) as file:
         first = next((line for line in iter(lambda: file.readline(MAX_LINE_BYTES), b"") if line.strip()), b"")
     if not first.removeprefix(_MARK).strip():
@@ -88,7 +88,7 @@ def _file_problem(path: Path) -> str:
 
 
 def _begins_array(line: bytes) -> bool:
-    """Whether the line is an array of objects, or the first line of a longer array; `[1]` is only a bad row."""
+    """Whether the line is an array of objects, or the first line of an array. `[1]` is no such line, but a bad row."""
     try:
         value = read_json(line)
     except ValueError:

@@ -1,7 +1,7 @@
 """Split an annotation's text as the original does (spec/lumos.md 2.3, 2.4); only the exports of this package use it.
 
-The index -1 of a missing mark is used like any other index, because its effects are in the released files.
-`notation.read_annotation` is the reader that reports the errors of a text.
+If a mark is missing, its index -1 is used like any other index, because the released files contain the effects.
+`notation.read_annotation` is a reader that reports the errors of a text instead.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A subgoal and its action lines, with their spaces."""
+    """A subgoal and its action lines, whose spaces are kept."""
 
     subgoal: str
     lines: tuple[str, ...]
 
 
 def split_plan(text: str) -> list[Block]:
-    """Return the blocks between blank lines, from the first `Subgoal 1` on; without it, from the last character on.
+    """Split the text at blank lines, from the first `Subgoal 1` on, or from the last character on if there is none.
 
-    Subgoals without a blank line between them are one block: the later ones are among its action lines.
+    Subgoals without a blank line between them are one block: the later subgoals count as action lines of the first.
     """
     blocks = (block.split("\n") for block in text[text.find("Subgoal 1") :].split("\n\n"))
     return [Block(lines[0], tuple(lines[1:])) for lines in blocks]
@@ -36,7 +36,7 @@ class ParsedAction:
     result: str
 
     def text(self) -> str:
-        """`R1 = F(x)`, without the result."""
+        """Return the action as `R1 = F(x)`, without its result."""
         return f"{', '.join(self.variables)} = {self.name}({self.arguments})"
 
 
@@ -59,7 +59,7 @@ def parse_line(line: str, has_result: bool = True) -> ParsedAction:
 
 
 def _find_end(line: str, start: int) -> int:
-    """Return the index at which the parenthesis at `start` closes; the line's length when it does not."""
+    """Return the index at which the parenthesis at `start` closes; the line's length if it never closes."""
     depth = 0
     for position in range(start, len(line)):
         depth += {"(": 1, ")": -1}.get(line[position], 0)
@@ -69,11 +69,11 @@ def _find_end(line: str, start: int) -> int:
 
 
 def read_reported_result(line: str) -> str:
-    """Return the result of a subgoal that the planner sees: the text after the last `=` of its last action line."""
+    """Return the result that the planner is sent for a subgoal: the text after the last `=` of its last action line."""
     return line[line.rfind("=") + 2 :].strip().strip(".")
 
 
 def read_reported_variable(line: str) -> str:
-    """Return the last variable of an action line, as the export of planner rows reads it; '' when there is none."""
+    """Return the last variable of an action line as the original reads it for planner rows; '' if there is none."""
     parts = line.partition(" = ")[0].split(":")
     return parts[1].strip().rpartition(", ")[2] if len(parts) > 1 else ""

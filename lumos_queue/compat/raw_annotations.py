@@ -1,4 +1,4 @@
-"""Raw annotations: the output of the original's conversion and source of training files (spec/lumos.md 2.1)."""
+"""Read raw annotations, which the original's conversion writes and turns into training files (spec/lumos.md 2.1)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Read a row of the released training files, with all its quirks (spec/lumos.md 3.1, 3.2).
 
-Module, formulation and task of a row follow from its text alone.
+The module, the formulation and the task of a row are read from its text alone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ReleasedRow:
 
 
 def read_row(line: JsonLine) -> ReleasedRow:
-    """Read the conversation in a line. Raises BadRow naming the field that is wrong."""
+    """Read the conversation in a line. Raises BadRow, which names the wrong field."""
     dataset, identifier, contents = text_field(line, "dataset"), text_field(line, "id"), _contents(line)
     first = contents[0]
     if first.startswith(PLAN_HEAD):
@@ -94,7 +94,7 @@ def _contents(line: JsonLine) -> list[str]:
 
 
 def _read_domain(line: JsonLine, dataset: str, head: str = "") -> str:
-    """Return the domain of the grounder's instruction; for a row without it, the dataset's name."""
+    """Return `head`, the domain whose grounder's instruction the row has, or without it the dataset as the domain."""
     if head or dataset in DOMAINS:
         return head or dataset
     raise BadRow(line.number, "dataset", f"'{dataset}' is not one of {', '.join(DOMAINS)}")
@@ -105,7 +105,7 @@ def _begins(text: str, head: str | None) -> bool:
 
 
 def _subgoals_and_results(line: JsonLine, contents: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the subgoals of an iterative plan, and the result of each that the planner sees."""
+    """Return the subgoals of an iterative plan, and for each the result that the planner sees."""
     if not says_stop(contents[-1]):
         raise BadRow(line.number, "messages", "the planner's last message does not stop planning")
     results = []

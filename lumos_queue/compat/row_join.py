@@ -1,8 +1,8 @@
 """Join planner rows with the grounder rows that were made from the same annotation.
 
-The ids do not match, because each file numbers its rows separately. Rows belong together when their tasks and subgoals
-are equal; of several such rows, the first of one file is paired with the first of the other. The index is on disk, so
-that files larger than the memory can be joined.
+The ids do not match, because each file numbers its rows separately. Two rows belong together if their tasks and their
+subgoals are equal. If several rows of a file are equal in this way, the first is paired with the first of the other
+file, the second with the second, and so on. The index is on disk, so files may be larger than the memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TASK_KNOWN = """SELECT count(*) FROM ranked WHERE module = ?
 
 @dataclass
 class JoinSummary:
-    """Counts and problems of the two files."""
+    """The counts of rows and pairs in the two files, and the problems of rows."""
 
     rows: dict[str, int] = field(default_factory=dict)  #: readable rows by module, each once
     duplicates: int = 0  #: rows that repeat an earlier row of their file
@@ -58,7 +58,7 @@ class JoinSummary:
 
 
 class Join:
-    """The index of two files; `open_join` makes it. `found`: the counts and problems of the files."""
+    """The index of two files; `open_join` makes it. `summary` has the counts and problems of the files."""
 
     def __init__(self, index: sqlite3.Connection, paths: dict[str, Path]):
         self._index, self._paths, self.summary = index, paths, JoinSummary()
@@ -72,11 +72,11 @@ class Join:
             self.summary.other_plan[module] = self._count(_TASK_KNOWN, module, other_module) - self.summary.pairs
 
     def tasks(self) -> Iterator[tuple[str, str]]:
-        """Yield (id of the planner's row, digest of the task) of each pair, in order."""
+        """Yield (id of the planner's row, digest of the task) for each pair, in the order of the planner's file."""
         yield from self._index.execute("SELECT id, task FROM pair ORDER BY rowid")
 
     def pairs(self) -> Iterator[tuple[ReleasedRow, ReleasedRow]]:
-        """Yield (planner's row, grounder's row), in the order of the planner's file."""
+        """Yield each pair (planner's row, grounder's row), in the order of the planner's file."""
         with open_regular(self._paths["plan"]) as plans, open_regular(self._paths["ground"]) as groundings:
             query = "SELECT plan_start, plan_number, ground_start, ground_number FROM pair ORDER BY rowid"
             for plan_start, plan_number, ground_start, ground_number in self._index.execute(query):
@@ -117,7 +117,7 @@ class Join:
 
 @contextmanager
 def open_join(plan: Path, ground: Path) -> Iterator[Join]:
-    """Read both files and index them. Raises SpecError when a file does not exist."""
+    """Read both files and yield their index, which is deleted at the end. Raises SpecError if a file does not exist."""
     index = sqlite3.connect("", isolation_level=None)  # without a name it is a temporary file, deleted at the end
     try:
         for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16384"):
@@ -135,7 +135,7 @@ def _read(line: JsonLine) -> ReleasedRow:
 
 
 def _read_at(file: BinaryIO, start: int, number: int) -> ReleasedRow:
-    """Read the row at a position. Raises BadRow when the file has changed since it was indexed."""
+    """Read row `number`, which begins at the byte `start`. Raises BadRow if the file has changed since the indexing."""
     file.seek(start)
     line = read_line(file.readline(), number, start)
     if isinstance(line, BadRow):

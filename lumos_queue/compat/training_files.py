@@ -1,9 +1,10 @@
 """Write training files from raw annotations as the original does, byte for byte (spec/lumos.md 2.3 to 3.2).
 
-The original's quirks stay, because these files are used together with released files. For other training sets, see
-builds. Planner and grounder rows read a subgoal's last variable in different ways, so the two files drop different
-rows. Where the specification is silent, JSON is as Python writes it by default, one object per line; rows are counted
-from 0; the task is unchanged. A web subgoal without text, on which the original fails, gives an empty description.
+The original's quirks stay, because these files are used together with released files. The package builds writes other
+training sets. Planner and grounder rows read a subgoal's last variable in different ways, so the two files omit
+different rows. The specification does not decide some points: here a line is a JSON object as Python writes it by
+default, rows are counted from 0, and the task is unchanged. A web subgoal without text, on which the original fails,
+has an empty description.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class _Omitted(Exception):
 
 
 class _Numbering:
-    """The number for `Output`: one more than the number of the last `R<int>` that ended an earlier subgoal.
+    """Numbers the variable `Output`: its number is that of the last `R<int>` that ended an earlier subgoal, plus 1.
 
     The original does not reset the number between rows, so the earlier subgoal may belong to another row.
     """
@@ -45,10 +46,10 @@ class _Numbering:
         self._last: int | None = None
 
     def name_output(self, variable: str, text: str) -> str:
-        """Replace each `Output` in the text of a subgoal, whose last variable is `variable`, by a numbered variable.
+        """Return the text of a subgoal in which each `Output` is a numbered variable.
 
-        In a subgoal that ends in `R<int>`, `Output` stays. Raises _Omitted without a variable, for a variable that
-        begins with R and is not `R<int>`, and for any other variable before the first number.
+        `variable` is the subgoal's last variable; if it is `R<int>`, the text stays. Raises _Omitted if the subgoal has
+        no variable, if `variable` begins with R but is not `R<int>`, and for others before the first `R<int>`.
         """
         if variable.startswith("R"):
             try:
@@ -64,8 +65,8 @@ class _Numbering:
 def export_rows(raws: Iterable[RawAnnotation], domain: str, module: str, formulation: str) -> Iterator[str]:
     """Yield the lines of `lumos_{domain}_{module}_{formulation}`, without line breaks.
 
-    Raises SpecError, before the first line, for an unknown name, and for the grounder of a domain whose grounding
-    instruction was never published.
+    The call itself raises SpecError for an unknown domain, module or formulation, and for the grounder of a domain
+    whose grounding instruction was never published.
     """
     names = (
         ("released domain", domain, RELEASED),

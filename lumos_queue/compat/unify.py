@@ -1,5 +1,5 @@
-"""Unify training files of several domains in one file (spec/lumos.md 3.3), with instructions and direct answers, as
-arXiv v3 adds those of Alpaca."""
+"""Unify training files of several domains in one file (spec/lumos.md 3.3). Like the paper's version 3 on arXiv, it can
+add instructions with direct answers, such as Alpaca's."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from lumos_queue.util.regular_file import open_regular
 def unify(files: Sequence[Path], out: Path, direct: Sequence[Path] = ()) -> dict[str, int]:
     """Write the rows of all files to `out`, byte for byte and in order. Return the number of rows by file.
 
-    The rows of `direct`, files in Alpaca's format, follow as conversations with one answer; rows with an empty answer
-    are left out. Rows are neither sampled nor shuffled and keep their ids; the training shuffles them.
-    The file appears complete or not at all. Raises SpecError when `out` exists, and for a row that cannot be read or
-    whose id another row of its dataset has; the message names the file, the row and the field.
+    Then the rows of `direct`, files in Alpaca's format, follow as conversations with one answer; rows with an empty
+    answer are left out. All rows keep their ids and are neither sampled nor shuffled, because training shuffles them.
+    After an error there is no file. Raises SpecError if `out` exists, for an unreadable row, and for a row whose id
+    another row of its dataset has; the message names the file, the row and the field.
     """
     if not (files or direct):
         raise SpecError("There is nothing to unify. Name training files, or instructions with --direct FILE.")

@@ -98,7 +98,7 @@ EXPERTS = {"recipe": "experts", "folder": "out"}
         ({"recipe": "sftt"}, r"No recipe called 'sftt'\. Did you mean 'sft'\?"),
         ({"recipe": 5}, "^A recipe is 5: expected a name, or a recipe as an object"),
         ({"recipe": None}, "^A recipe is None: expected a name"),
-        ({"recipe": "rltf"}, "'rltf' is for the command line: lumos train rltf --help"),
+        ({"recipe": "rltf"}, "'rltf' runs from the command line only: lumos train rltf --help"),
         ({"recipe": "sft"}, "The recipe 'sft' cannot use these arguments: .*'data' and 'folder'"),
         (SFT, r"There is no build 'no_such'"),
         (SFT | {"steps": "3"}, "^steps is '3': expected a whole number from 0"),

@@ -1,1 +1,1 @@
-"""ToolBench's files of answers: the trees and chains that its agents recorded."""
+"""Read and write ToolBench's answer files: the search trees and the chains that its agents recorded."""

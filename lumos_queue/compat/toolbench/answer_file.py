@@ -1,16 +1,16 @@
-"""ToolBench's answer files: `{query number}_{method}.json`, one search or some chains for one query.
+"""ToolBench's answer files, named `{query number}_{method}.json`: each has one search, or some chains, for one query.
 
-A file is divided into its decisions, functions, wording, and a few further values. The file is written again from these
-parts; `changes` lists the values that differ. The six published files need no changes. Their quirks, which are written
-again:
+A file is divided into its decisions, functions, wording, and a few further values. The file can be written again from
+these parts and from `changes`, the values that do not follow from them. The six published files need no changes. They
+have these quirks, which are written again too:
 
-- `is_terminal` is false for answers, too (in files of this project it is true: `NodeStyle.terminals`);
+- `is_terminal` is false also for answers (in files of this project it is true: `NodeStyle.terminals`);
 - `Elo` is 1000 or 0, and some nodes have a `matching_time`: two versions of a ranking that these searches do not make;
-- `io_state` is empty, and only inputs have it;
-- names of unknown functions stay in the tree, and are a sentinel in the messages;
-- `finish_type` is 'give_answer' also without an answer, and 'give_up' only where giving up is the end. One version
-  never chose such an end, so that its `final_answer` is empty;
-- `train_messages` is missing in a search without an end; `query_count` counts replies, `size` and `depth` nodes.
+- `io_state` is empty, and only nodes of the kind Action Input have it;
+- the name of an unknown function is in the tree as the model wrote it, but in the messages a sentinel replaces it;
+- `finish_type` is 'give_up' if the search ends with giving up, else 'give_answer', even without an answer. One version
+  of ToolBench never chose giving up as the end, so `final_answer` is then empty;
+- `train_messages` is missing in a search without an end; `query_count` counts replies, but `size` and `depth` nodes.
 
 Characters that cannot be stored (NUL, lone surrogates) are replaced when a file is read.
 """
@@ -61,11 +61,11 @@ class AnswerFile:
         return self.name.removesuffix(".json").partition("_")[2]
 
     def content(self) -> dict[str, Any]:
-        """Return the content of the file, as JSON."""
+        """Return the content of the file as a value of JSON."""
         return make_changes(_write(self), self.changes)
 
     def messages(self) -> list[list[Message]]:
-        """Return `train_messages`; an empty list without a chosen decision."""
+        """Return the lists of messages for the field `train_messages`; an empty list if no decision is chosen."""
         if self.chosen is None:
             return []
         if self.kind == TREE:
@@ -75,7 +75,7 @@ class AnswerFile:
 
 
 def _write(file: AnswerFile) -> dict[str, Any]:
-    """Return the content that the parts of the file give."""
+    """Return the content of a file that follows from its parts, without its `changes`."""
     end = file.decisions[file.chosen] if file.chosen is not None else None
     is_answered = end is not None and end.code == ANSWERED
     generation: dict[str, Any] = {
@@ -110,7 +110,7 @@ def _write(file: AnswerFile) -> dict[str, Any]:
 
 
 def header_of(file: AnswerFile) -> dict[str, Any]:
-    """Return everything but the decisions, as JSON; `with_decisions` adds the decisions to it."""
+    """Return the file as a value of JSON, without its query and decisions, which `with_decisions` adds again."""
     return {
         "name": file.name,
         "kind": file.kind,
@@ -127,7 +127,7 @@ def header_of(file: AnswerFile) -> dict[str, Any]:
 
 
 def with_decisions(header: Mapping[str, Any], query: str, decisions: Iterable[RecordedDecision]) -> AnswerFile:
-    """Return the file of a header from `header_of` and of these decisions."""
+    """Return a file from a header, which `header_of` made, and from its query and decisions."""
     return AnswerFile(
         header["name"],
         header["kind"],
@@ -144,6 +144,6 @@ def with_decisions(header: Mapping[str, Any], query: str, decisions: Iterable[Re
 
 
 def final_path(file: AnswerFile) -> list[RecordedDecision]:
-    """Return the decisions of the path to the chosen decision; without it, to the last decision."""
+    """Return the decisions on the path to the chosen decision, or to the last decision if none is chosen."""
     last = file.chosen if file.chosen is not None else len(file.decisions) - 1
     return [file.decisions[number] for number in path_to(file.decisions, last)]

@@ -1,4 +1,4 @@
-"""Read answer files of ToolBench. A file with an error is refused as a whole. The parts of a file: answer_file.py."""
+"""Read answer files of ToolBench. A file with an error is refused as a whole. answer_file.py explains the parts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_answer_file(path: Path) -> AnswerFile:
 
 
 def answer_file_of(name: str, content: Any) -> AnswerFile:
-    """Return the file with this content. Raises BadRow for content in another format."""
+    """Return the answer file of that name with this content. Raises BadRow for content in another format."""
     content = storable_json(content)
     node = Node(1, "", content)
     generation = node["answer_generation"]
@@ -74,7 +74,7 @@ def answer_file_of(name: str, content: Any) -> AnswerFile:
 
 
 def _read_nodes(node: Node) -> tuple[str, list[RecordedDecision], list[Mapping[str, Any]]]:
-    """Return kind, decisions and nodes; of a tree only its root. Raises BadRow for a file without decisions."""
+    """Return kind, decisions, and the nodes of chains or the root of a tree. Raises BadRow if there is no decision."""
     decisions: list[RecordedDecision] = []
     if TREE in node:
         check_tree(root := node[TREE]["tree"])
@@ -102,7 +102,7 @@ def _read_lists(generation: Node) -> list[list[Message]]:
 def _find_chosen(
     decisions: Sequence[RecordedDecision], generation: Node, lists: Sequence[Sequence[Message]]
 ) -> int | None:
-    """Return the index of the decision with the final answer: the first answer, else the end that the lists lead to."""
+    """Return the index of the decision with the text of `final_answer`: an answer, else a giving up."""
     final = generation["final_answer"].value if "final_answer" in generation else ""
     ends = [
         number

@@ -13,7 +13,7 @@ Change = Sequence[Any]  #: [path, value] or [path]; JSON
 
 
 def find_changes(source: Any, target: Any) -> list[list[Any]]:
-    """Return the changes from `source` to `target`. Lists of other lengths and values of other types change wholly."""
+    """Return the changes that turn `source` into `target`. They replace a list of another length as a whole."""
     changes: list[list[Any]] = []
     pending: list[tuple[list[str | int], Any, Any]] = [([], source, target)]
     while pending:
@@ -31,7 +31,7 @@ def find_changes(source: Any, target: Any) -> list[list[Any]]:
 
 
 def make_changes(source: Any, changes: Iterable[Change]) -> Any:
-    """Return a copy with the changes. Raises LookupError or TypeError for the changes of another value."""
+    """Return a changed copy of `source`. Raises LookupError or TypeError if the changes are those of another value."""
     whole = {"": json.loads(json.dumps(source))}  # a copy by JSON: an object that occurs twice changes once only
     for path, *value in changes:
         *way, last = ("", *path)

@@ -1,9 +1,9 @@
-"""The messages of a path through a search, as ToolBench's files have them for training (`train_messages`).
+"""Write and read the messages of a path through a search, which ToolBench's files have for training (`train_messages`).
 
-There is one list for each decision of the path: the messages to the model, and its reply last. From the second decision
-at a point on, a message lists the earlier decisions at this point. It was sent only once, but the last such message of
-a path stays in all later lists: the lists are those of the files, not those that were sent. Its wording comes from the
-file.
+There is a list of messages for each decision of the path: the messages to the model, then its reply. If the model was
+asked several times at a point of the search, each later list has a message about the earlier decisions at this point.
+Such a message was sent only once. ToolBench's files, however, have the last such message of a path in all later lists,
+and so do the lists of this module. The wording of these messages is read from the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The texts of a file that do not follow from its decisions."""
+    """The texts in the messages of a file that do not follow from its decisions."""
 
     system: str = ""
     user: str = ""
@@ -30,7 +30,7 @@ class Wording:
 
 
 def messages_of(decisions: Sequence[RecordedDecision], last: int, wording: Wording) -> list[list[Message]]:
-    """Return the lists of the path to the decision `last`."""
+    """Return the list of messages for each decision on the path to the decision `last`."""
     history: list[Message] = [_say("system", wording.system), _say("user", wording.user)]
     lists: list[list[Message]] = []
     for number in path_to(decisions, last):
@@ -50,7 +50,7 @@ def messages_of(decisions: Sequence[RecordedDecision], last: int, wording: Wordi
 def read_wording(
     decisions: Sequence[RecordedDecision], last: int | None, lists: Sequence[Sequence[Message]]
 ) -> Wording:
-    """Read the texts in the lists of a file that do not follow from its decisions."""
+    """Read the texts that do not follow from the decisions from `lists`, the lists of messages in a file."""
     if last is None or not lists or len(lists[0]) < 2:
         return Wording()
     texts: dict[int, str] = {}
@@ -68,12 +68,12 @@ def was_tried(decisions: Sequence[RecordedDecision], number: int) -> bool:
 
 
 def alone(decisions: Sequence[RecordedDecision], last: int) -> list[RecordedDecision]:
-    """Return the decisions of a path only: the messages of a try do not mention other tries."""
+    """Return only the decisions on the path to `last`, numbered anew, because messages do not mention other tries."""
     return [replace(decisions[number], before=index) for index, number in enumerate(path_to(decisions, last), start=-1)]
 
 
 def _leads_to_call(decisions: Sequence[RecordedDecision], number: int) -> bool:
-    """Whether the path from a decision along the first successors contains a call."""
+    """Whether a decision makes a call, or the path from it along the first successors contains one."""
     while not decisions[number].name:
         successor = next((index for index in range(number + 1, len(decisions)) if decisions[index].before == number), 0)
         if not successor:
@@ -83,7 +83,7 @@ def _leads_to_call(decisions: Sequence[RecordedDecision], number: int) -> bool:
 
 
 def _visible_messages(history: Sequence[Message]) -> list[Message]:
-    """Return the messages, with only the last of the messages that were sent once."""
+    """Return the messages without those that were sent only once, except the last of these."""
     once = [index for index, message in enumerate(history) if message.get("valid") is False]
     return [dict(message) for index, message in enumerate(history) if index not in once[:-1]]
 

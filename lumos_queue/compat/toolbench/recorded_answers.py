@@ -1,7 +1,7 @@
-"""The answers to the calls of a recorded search, as entries for `task.inputs["answers"]` (actions/tools/records.py).
+"""Read the answers to calls of a recorded search as entries for `task.inputs["answers"]` (actions/tools/records.py).
 
-An observation is the text of an envelope, cut at some length. The response of a cut envelope is read up to the cut with
-its length unchanged, so that it is cut again at the same position.
+An observation is the JSON text of an envelope with an error and a response, cut off at some length. The response of a
+cut envelope is read up to the cut and its length stays, so that it is later cut at the same position.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
 
 
 def answers_of(decisions: Iterable[RecordedDecision], functions: Sequence[Function]) -> list[dict[str, Any]]:
-    """Return an entry for each call of one of the functions, in the order of the search, also for equal requests."""
+    """Return an entry for each call of a known function, in the order of the search. Equal calls have an entry each."""
     functions_by_name = {function.name: function for function in functions}
     answers = []
     for decision in decisions:
@@ -43,7 +43,7 @@ def answers_of(decisions: Iterable[RecordedDecision], functions: Sequence[Functi
 
 
 def read_observation(text: str) -> tuple[str, Any]:
-    """Return the error and the response of an envelope; any other text is a response itself."""
+    """Return the error and the response of an envelope. Any other text is a response without error."""
     try:
         envelope = json.loads(text)
     except (ValueError, RecursionError):

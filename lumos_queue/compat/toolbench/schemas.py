@@ -1,6 +1,6 @@
 """Convert function schemas of answer files to API entries of a task, with the same names.
 
-A file has no category, tool and API fields: the names of tool and API are read from `API_for_TOOL`.
+A file has no fields for category, tool and API: tool and API are read from the function's name, `API_for_TOOL`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TYPES = {"number": "NUMBER", "integer": "NUMBER", "boolean": "BOOLEAN"}
 
 
 def entries_of(schemas: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return an entry for each schema except Finish; other values are skipped."""
+    """Return an API entry for each schema except that of Finish. Values that are no schemas are skipped."""
     valid_schemas = [
         schema for schema in schemas if isinstance(schema, Mapping) and isinstance(schema.get("name"), str)
     ]
@@ -26,7 +26,7 @@ def entries_of(schemas: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def find_differing_names(schemas: Iterable[Any]) -> list[str]:
-    """Return the names that the functions of the task would not have unchanged; normally there are none."""
+    """Return the names that would change when the schemas become functions of a task; normally there are none."""
     entries = entries_of(schemas)
     function_names = {function.name for function in functions_of(entries)}
     return [name for api in entries if (name := api["function_name"]) not in function_names]
@@ -49,7 +49,7 @@ def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_description(text: str) -> str:
-    """Return the quotation at the end of a description; "" for a description of another form."""
+    """Return the API's description, which is quoted at the end of a function's; "" for a text of another form."""
     text = text.rstrip()
     begin = _DESCRIPTION.search(text)
     quotation = text[begin.end() :] if begin else ""
@@ -57,7 +57,7 @@ def _read_description(text: str) -> str:
 
 
 def _parameters(schema: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the required and the optional parameters."""
+    """Return the required and the optional parameters as two lists."""
     properties, requirement = schema.get("properties"), schema.get("required")
     required_names = [name for name in requirement if isinstance(name, str)] if isinstance(requirement, list) else []
     both: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])

@@ -1,8 +1,8 @@
 """Convert the steps of a stored episode to decisions of answer files.
 
-In ReAct and DFSDT a decision follows the parent of its command. Sum2Act and ReWOO have no trees: their calls are one
-chain. In Sum2Act the router's replies are the decisions. In ReWOO each planned call is a decision with its purpose as
-the thought, and the solver's answer is a Finish at the end.
+In ReAct and DFSDT each command has a parent, from which the predecessor of its decision follows. Sum2Act and ReWOO have
+no trees, so their decisions are one chain. In Sum2Act the router's replies are the decisions. In ReWOO each planned
+call is a decision whose thought is the call's purpose, and the solver's answer is a call of Finish at the end.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lumos_queue.text_calls.three_lines import Reply, read_reply
 def decisions_of(formulation: str, steps: Sequence[RecordedStep], version: int) -> list[RecordedDecision]:
     """Return the decisions of an episode of react, dfsdt, sum2act or rewoo, in their order.
 
-    `version`: the version of the formulation of the episode's job, on which the reading of replies depends.
+    `version`: the version of the formulation in the episode's job, which determines how replies are read.
     """
     own_steps = [step for step in steps if step.branch < WITHIN]
     if formulation == "rewoo":

@@ -1,8 +1,8 @@
-"""ToolEval's format: the query, the functions, and the judged path of a search as a chain of nodes.
+"""Write ToolEval's format: the query, the functions, and the path of a search that is judged, as a chain of nodes.
 
-The format is that of ToolBench's converter. For an answer file with an answer, a thought that comes with a call is left
-out. For a file without an answer, the converter samples a path with its thoughts; here it is the last path of the
-search.
+ToolBench's converter writes the same format. If an answer file has an end (an answer or a giving up), the thoughts that
+come with calls are left out. If a file has none, ToolBench's converter samples a path and keeps all thoughts; this
+module takes the last path of the search instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Node = dict[str, Any]
 
 
 def tooleval_of(file: AnswerFile) -> dict[str, Any]:
-    """Return the entry of one file. `total_steps` counts all nodes, including those of the system and the user."""
+    """Return the object for an answer file. `total_steps` counts all nodes, also those of the system and the user."""
     nodes = [_node("system", ""), _node("user", file.query), *_nodes(file)]
     for node, next_node in pairwise(nodes):
         node["next"].append(next_node)

@@ -16,7 +16,7 @@ Node = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class NodeStyle:
-    """The fields of nodes that do not follow from decisions; they differ between the versions that wrote files."""
+    """The fields of nodes that do not follow from decisions, and differ between the programs that wrote the files."""
 
     elo: float = 1000.0  #: of a ranking that this search does not make
     matching_time: bool = False  #: whether the field is written, as 0
@@ -27,7 +27,7 @@ class NodeStyle:
 
 
 def write_tree(decisions: Sequence[RecordedDecision], style: NodeStyle) -> dict[str, Any]:
-    """Return the tree of a search with its size (nodes) and its length (nodes of the longest path)."""
+    """Return the tree of a search, its size (number of nodes), and its length (number of nodes on the longest path)."""
     root = _node(INPUT, "", 0, style, io_state={})
     lasts: list[Node] = []
     parents: dict[int, Node | None] = {id(root): None}
@@ -68,7 +68,7 @@ def write_chains(decisions: Sequence[RecordedDecision], style: NodeStyle) -> lis
 
 
 def list_answered_chains(root: Node) -> list[list[Node]]:
-    """Return the nodes of each path of a tree that ends with an answer, without their children."""
+    """Return each path of a tree that ends with an answer, as a list of nodes without their children."""
     chains: list[list[Node]] = []
     pending: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while pending:
@@ -82,7 +82,7 @@ def list_answered_chains(root: Node) -> list[list[Node]]:
 
 
 def mark_pruned(decisions: Sequence[RecordedDecision]) -> list[RecordedDecision]:
-    """Return the decisions; those at which a path ends without an answer are marked as pruned."""
+    """Return the decisions with a mark: `pruned` is true for a decision at which a path ends without an answer."""
     parents = {decision.before for decision in decisions}
     return [
         replace(decision, pruned=number not in parents and decision.code != ANSWERED)
@@ -91,7 +91,7 @@ def mark_pruned(decisions: Sequence[RecordedDecision]) -> list[RecordedDecision]
 
 
 def _nodes_of(decision: RecordedDecision, depth: int, style: NodeStyle) -> Iterator[Node]:
-    """Yield one to three nodes; a decision without thought and call is an empty thought."""
+    """Yield the one to three nodes of a decision; without thought and call, it is a node with an empty thought."""
     if decision.thought or not decision.name:
         yield _node(THOUGHT, decision.thought, depth, style)
         depth += 1
@@ -122,7 +122,7 @@ def _node(kind: str, description: str, depth: int, style: NodeStyle, **extra_fie
 
 
 def _finish(last: Node, parents: dict[int, Node | None]) -> None:
-    """Mark an answer and the nodes above it, up to FINISHED_LEVELS actions, as finished."""
+    """Mark an answer and the nodes above it as finished, up to the input of the FINISHED_LEVELS-th action above."""
     node: Node | None = last
     remaining_levels = FINISHED_LEVELS
     while node is not None and remaining_levels >= 0:

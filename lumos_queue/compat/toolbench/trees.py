@@ -1,7 +1,7 @@
-"""Read decisions from ToolBench's trees. A decision is up to three nodes in a row: Thought, Action, Action Input.
+"""Read decisions from ToolBench's trees. A decision is up to three consecutive nodes: Thought, Action, Action Input.
 
-A reply without a call is a separate Thought: it was expanded itself, or no Action follows it. Nodes are in the order of
-the search, so a walk from the root gives the decisions in the order of the requests to the model.
+A Thought is a decision without a call if no Action follows it, or if its `expand_num` is positive. Nodes are in the
+order of the search, so a walk from the root yields the decisions in the order of the requests to the model.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_decisions(tree: Mapping[str, Any]) -> list[RecordedDecision]:
 
 
 def read_chain(chain: Sequence[Mapping[str, Any]], first: int = 0) -> list[RecordedDecision]:
-    """Return the decisions of a chain of nodes. `first`: number of the first decision."""
+    """Return the decisions of a chain of nodes. `first`: the number of its first decision among all decisions."""
     tree: dict[str, Any] = {"children": []}
     for node in reversed(chain):
         tree = {"children": [{**node, **tree}]}
