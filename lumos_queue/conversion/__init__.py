@@ -1,1 +1,1 @@
-"""Rows with rationales → checked LUMOS annotations, by rule or by a teacher, with a verdict for each problem."""
+"""Convert rows with rationales to LUMOS annotations, by rules or by a teacher, and check them. Problems are verdicts."""

@@ -1,6 +1,6 @@
-"""The checks of one row's annotation: takes a teacher's reply or gold steps, gives verdicts and an outcome.
+"""Check the annotation of a row: read a teacher's reply or take gold steps, and yield verdicts and an outcome.
 
-A new object is made for each run of an item.
+Each run of an item makes a new check.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ExecutedAction = tuple[Action, str, Execution]
 
 @dataclass
 class AnnotationCheck:
-    """Judge the annotation of one row. The check knows the gold answer; the teacher may know it from the source's plan.
+    """The check of one row's annotation. It knows the gold answer, and the teacher may know it from the source's plan.
 
     The check does not depend on time or chance, so that a replayed episode gets the same prompts and verdicts.
     """
@@ -47,11 +47,11 @@ class AnnotationCheck:
     steps: tuple[AnnotatedSubgoal, ...] = ()  #: of the latest attempt
 
     def read(self, completion: Completion) -> tuple[AnnotatedSubgoal, ...]:
-        """Judge the form of a reply. Return its steps, ready to be executed."""
+        """Read the teacher's reply and judge its form. Return its steps in the form of `steps_to_act_out`."""
         return self.check(read_reply(completion, self.level != "format"))
 
     def check(self, reading: TeacherReply) -> tuple[AnnotatedSubgoal, ...]:
-        """Judge the form of an annotation. Return its steps, ready to be executed."""
+        """Judge the form of an annotation. Return its steps as `steps_to_act_out` does, or () for an unusable reply."""
         self.steps, self.verdicts = reading.steps, list(reading.verdicts)
         if any(verdict.name in ("truncated", "refused") for verdict in self.verdicts):
             return ()
@@ -65,7 +65,7 @@ class AnnotationCheck:
         return tuple(map(with_stated_results, self.steps))
 
     def judge(self, executions: Sequence[ExecutedAction]) -> Outcome:
-        """Return the outcome of an annotation whose actions were executed. Add verdicts on their results."""
+        """Add verdicts on the results of the executed actions, and return the annotation's outcome."""
         if any(verdict.name in UNCHECKABLE[self.level] for verdict in self.verdicts):
             return Outcome(None, Ending.UNREADABLE, rejections(self.verdicts)[0].name)
         if self.level == "format":
@@ -79,7 +79,7 @@ class AnnotationCheck:
         return outcome
 
     def should_retry(self, completion: Completion) -> bool:
-        """Return whether the teacher must try again. If so, `prompt` lists the problems."""
+        """Return whether the teacher must try again; then `prompt` is its next prompt, which lists the problems."""
         if not rejections(self.verdicts) or not self.reasks:
             return False
         self.prompt = next_prompt(self.prompt, completion.text, rejections(merge_verdicts(self.verdicts)))
@@ -87,7 +87,7 @@ class AnnotationCheck:
         return True
 
     def note_links(self, ambiguous: int | None) -> None:
-        """Add a verdict on ambiguous operands. `ambiguous`: their number; None to find them in the steps."""
+        """Add a verdict on ambiguous operands, if any. `ambiguous` is their number, or None to search the steps."""
         operands = ambiguous_operands(self.steps, self.task.question) if ambiguous is None else []
         if count := ambiguous or len(operands):
             description = f"{count} operand{'s' * (count > 1)}" + (f": {', '.join(operands)}" if operands else "")
@@ -95,11 +95,11 @@ class AnnotationCheck:
 
     @property
     def level(self) -> str:
-        """The strongest level that this source's checks can reach."""
+        """The strongest check level that annotations of this source can reach: `executed` at most."""
         return min(self.source.check_level, "executed", key=LEVELS.index)
 
     def compute_level(self) -> str:
-        """Return the check level that the annotation reached; '' if no module accepts it."""
+        """Return the check level that the annotation reached; '' if it is rejected for both modules."""
         return self.level if list_accepting_modules(self.verdicts) else ""
 
 

@@ -1,4 +1,4 @@
-"""Finds rows whose task occurred earlier in the same dataset."""
+"""Find rows whose task occurred earlier in the same dataset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lumos_queue.records import Task
 
 
 def find_duplicates(tasks: Iterable[Task]) -> tuple[int, ...]:
-    """Return the positions, from 0, of tasks whose text equals an earlier task's text, apart from white space."""
+    """Return the positions, from 0, of tasks that repeat the text of an earlier task. White space does not count."""
     known_texts: set[str] = set()
     duplicates = []
     for position, task in enumerate(tasks):

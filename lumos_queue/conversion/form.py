@@ -1,4 +1,4 @@
-"""Checks an annotation's form: everything that can be judged before an action is executed. Gives verdicts."""
+"""Check the form of an annotation: yield verdicts on everything that can be judged before actions are executed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXTRACTING = frozenset(("QA", "VQA"))
 
 
 def issue_verdicts(issues: Sequence[Issue]) -> Iterator[Verdict]:
-    """Yield the verdicts on the problems in the text."""
+    """Yield verdicts on the problems that the reader of an annotation's text found."""
     unread = any(issue.reason in ("mismatched parenthesis", "no assignment", "text after the call") for issue in issues)
     for issue in issues:
         if issue.reason == "subgoal without actions" and unread:
@@ -44,7 +44,7 @@ def form_verdicts(
     count: CountTokens,
     unread: Collection[str] = (),
 ) -> Iterator[Verdict]:
-    """Yield the verdicts on the form of an annotation; `unread`: variables that unreadable lines set."""
+    """Yield the verdicts on the form of an annotation. `unread`: the variables that unreadable lines set."""
     yield from _action_verdicts(source.domain, steps, unread)
     if source.domain == "maths":
         for action in find_copied_numbers(steps, task.question):
@@ -75,7 +75,7 @@ def _action_verdicts(domain: str, steps: Sequence[AnnotatedSubgoal], unread: Col
 
 
 def _is_supported(result: str, action: Action, facts: str, task: Task, source: Benchmark) -> bool:
-    """Whether an extracted result is in the facts or the question, whole or part by part, or is the gold answer."""
+    """Whether a result needs no support, is the gold answer, or is in the facts or the question, whole or in parts."""
     text = _normalize(result)
     if action.name not in _EXTRACTING or text in _ANSWERS or _SYMBOLIC.match(result) or source.is_right(task, result):
         return True

@@ -1,4 +1,4 @@
-"""Counts the tokens of the training conversations that an annotation gives."""
+"""Count the tokens of the training conversations that are made from an annotation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def estimate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=4)
 def load_token_counter(tokenizer: str) -> CountTokens:
-    """Return a function that counts with the tokenizer in a folder, or `estimate_tokens` if no folder is named."""
+    """Return a function that counts tokens: by the tokenizer in the folder `tokenizer`, or `estimate_tokens` for ''."""
     if not tokenizer:
         return estimate_tokens
     from transformers import AutoTokenizer
@@ -40,7 +40,7 @@ def load_token_counter(tokenizer: str) -> CountTokens:
 def conversation_tokens(
     task: str, domain: str, steps: Sequence[AnnotatedSubgoal], count: CountTokens
 ) -> dict[str, int]:
-    """Return the tokens of each module's iterative conversation, which is longer than the one-pass conversation."""
+    """Return the number of tokens of each module's iterative conversation; one-pass conversations are shorter."""
     definition = DOMAINS.find(domain)
     head = (definition.verified_ground_head if definition else "") or ""
     task_tokens = count(task)

@@ -1,7 +1,7 @@
-"""Low-level subgoals: each has one operation and its operands, in one short wording for all sources.
+"""Convert annotations to low-level subgoals: each names one operation and its operands, in the same short wording.
 
-Each source words steps in its own way, with names of quantities that a small model imitates wrongly. The answer depends
-only on the numbers, their order and the operation: `Subtract 5 from the result of Subgoal 1.`
+The sources word their steps in different ways and name quantities, which a small model imitates wrongly. But the answer
+depends only on the numbers, their order and the operation: `Subtract 5 from the result of Subgoal 1.`
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ CALCULATOR = "Calculator"
 
 
 def to_low_level(annotation: Annotation) -> Annotation:
-    """Return the same solution as subgoals of one operation each, in the short wording.
+    """Return the same solution with a subgoal for each operation, in the short wording.
 
-    Sums and products may have several operands. Raises SpecError, with a reason that reports count, for actions other
-    than the Calculator, for a result without short decimals, and if the last result is not the answer.
+    Sums and products may have several operands. Raises SpecError for actions other than the Calculator, for a result
+    without short decimals, and if the last result is not the answer. Reports count the rows by the error's message.
     """
     steps: list[Operation] = []
     values: list[Fraction] = []
@@ -62,7 +62,7 @@ def to_low_level(annotation: Annotation) -> Annotation:
 
 
 def _bind(expression: Expression, bindings: Mapping[int, Expression]) -> Expression:
-    """The expression with its results replaced by new steps. Raises SpecError for a result without a step."""
+    """Replace the results in an expression by those of the new steps. Raises SpecError for a result without a step."""
     if isinstance(expression, StepResult):
         if expression.number not in bindings:
             raise SpecError("names a result that is not there yet")
@@ -73,7 +73,7 @@ def _bind(expression: Expression, bindings: Mapping[int, Expression]) -> Express
 
 
 def _take_apart(expression: Expression, steps: list[Operation]) -> Expression:
-    """Append a step for every operation, inner ones first. Return the expression of the whole value."""
+    """Append a step for each operation to `steps`, inner operations first. Return the expression of the last result."""
     if not isinstance(expression, Operation):
         return expression
     sign = expression.sign
@@ -89,7 +89,7 @@ def _take_apart(expression: Expression, steps: list[Operation]) -> Expression:
 
 
 def _without_unused(steps: list[Operation]) -> list[Operation]:
-    """The steps that the last one needs, numbered anew."""
+    """Return the last step and the steps that it needs, numbered anew."""
     used_numbers: set[int] = {len(steps)}
     for number in range(len(steps), 0, -1):
         if number in used_numbers:
@@ -99,7 +99,7 @@ def _without_unused(steps: list[Operation]) -> list[Operation]:
 
 
 def _format_value(value: Fraction) -> str:
-    """The value as the Calculator prints it. Raises SpecError for a value that the Calculator would round."""
+    """Format a value as the Calculator does. Raises SpecError for a negative value, and without short decimals."""
     if value < 0 or 10_000 % value.denominator:
         raise SpecError("has a result that is negative or has no short decimals")
     return show_number(value, decimal=True)

@@ -13,7 +13,7 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Task
 
 
 class StatedResults:
-    """Actions that return the result that they state: `R1 = QA(…) = 330 metres`; '' if they state none."""
+    """An interface whose actions return the result in their text: `R1 = QA(…) = 330 metres`; '' if it has none."""
 
     roles = ()
     defaults: Mapping[str, str] = {}
@@ -37,11 +37,11 @@ class StatedResults:
         return Execution("ok", result, tuple({"kind": "text", "text": text} for text in texts))
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing, because there is nothing to close."""
 
 
 def with_stated_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
-    """Return the step with each action's result in its raw text, where `StatedResults` reads it."""
+    """Return the step with the result of each action added to its text `raw`, from which `StatedResults` reads it."""
     pairs = zip(step.actions, step.results, strict=True)
     return replace(
         step, actions=tuple(replace(a, raw=_call(a) + (f" = {result}" if result else "")) for a, result in pairs)

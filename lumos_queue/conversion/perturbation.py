@@ -1,13 +1,13 @@
-"""The check level `perturbed`: an annotation stays right when the numbers of the question change.
+"""Check the level `perturbed`: whether an annotation stays right when the numbers of the question change.
 
-Each number of the question gets another value of similar size, and so does each literal in the actions that equals it
-or a number that follows from it (0.25 from 25%). The source's program, with the same changes, gives the expected
-answer. Changes are used only if each of its positive steps stays positive, and each whole step stays whole: a program
-that divides apples into halves is not evidence.
+Each number of the question gets another value of similar size. A literal in the actions changes likewise if it equals
+such a number, or a number that follows from it (0.25 from 25%). The source's program with the same changes gives the
+expected answer. Changes are used only if all positive results of this program stay positive and all whole results stay
+whole, because a program that divides apples into halves proves nothing.
 
-A literal that the question does not state and no word names (rationales/maths/constants.py) was calculated elsewhere,
-so its value with other numbers is unknown: an annotation with one does not reach the level, and a source's program with
-one is not evidence.
+Some literals are neither in the question nor constants that a word names (rationales/maths/constants.py). They were
+calculated elsewhere, so their values for other numbers are unknown. An annotation with such a literal does not reach
+the level, and a source's program with such a literal is not used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FRACTION = re.compile(r"(?<![\w.^])([0-9]{1,30}) ?/ ?([1-9][0-9]{0,30})(?![\w.]
 
 @dataclass(frozen=True, slots=True)
 class PerturbationResult:
-    """`passed`: right under enough changes. `differs`: the difference as text; '' if there is none."""
+    """The result of the check. `passed`: right for enough changes. `differs`: the first difference as text, or ''."""
 
     passed: bool
     differs: str = ""
@@ -47,7 +47,7 @@ class PerturbationResult:
 async def passes_perturbation(
     source: Benchmark, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions
 ) -> bool:
-    """Return whether an annotation, or the actions of a successful episode, is right with other numbers too."""
+    """Return whether an annotation, or the actions of a successful episode, gives right answers for other numbers."""
     return (await perturbation(source, task, annotation, interface)).passed
 
 
@@ -58,7 +58,7 @@ async def perturbation(
     interface: StatelessActions,
     successes: int = SUCCESSES,
 ) -> PerturbationResult:
-    """Like `passes_perturbation`, but return the difference too. Raises InfrastructureError if actions cannot run."""
+    """Return the result of the check for `successes` changes. Raises InfrastructureError if actions cannot run."""
     reference = source.reference(task)
     if reference is None or not reference.programs:
         return PerturbationResult(False)
@@ -110,7 +110,7 @@ def collect_known_numbers(source: Benchmark, task: Task) -> frozenset[Fraction]:
 
 
 def unknown_numbers(actions: Sequence[Action], known_values: Collection[Fraction]) -> list[Fraction]:
-    """Return the literals in the actions that are not known values."""
+    """Return the numbers in the actions' arguments that are not among the known values."""
     literals = []
     for action in actions:
         rest = _FRACTION.sub(lambda match: " " if _parts(match) in known_values else match[0], action.arguments)
@@ -119,7 +119,7 @@ def unknown_numbers(actions: Sequence[Action], known_values: Collection[Fraction
 
 
 def _parts(fraction: re.Match) -> Fraction | None:
-    """The value of `2 / 3`; None for `500 / 5`, which is a division and not a fraction of a whole."""
+    """Return the value of a fraction such as `2 / 3`; None for a division such as `500 / 5`."""
     over, under = int(fraction[1]), int(fraction[2])
     return Fraction(over, under) if over < under else None
 
@@ -130,7 +130,7 @@ async def _compute_answers(
     changes: Changes,
     interface: StatelessActions,
 ) -> set[Fraction] | None:
-    """The answers of the programs under the changes; None when the changes make no sense."""
+    """Return the answers of the programs with the changes; None if a program fails or its results make no sense."""
     answers: set[Fraction] = set()
     for program, before in zip(programs, first, strict=True):
         values = await _values(program, changes, interface, before)
@@ -149,9 +149,9 @@ def _is_as_sensible(now: Fraction | None, before: Fraction | None) -> bool:
 async def _values(
     actions: Sequence[Action], changes: Changes, interface: StatelessActions, before: Sequence[Fraction | None] = ()
 ) -> list[Fraction | None] | None:
-    """The number that each action gives, None for an equation; the last one is the answer.
+    """Return the numbers that the actions give (None for an equation), followed by the answer.
 
-    None when an action failed, or gave a value that makes no sense compared with its value `before`.
+    Return None if an action fails, or if its number makes no sense compared with that in `before`, without changes.
     """
     variables, values, answer = {}, [], None
     for position, action in enumerate(actions):
@@ -170,12 +170,12 @@ async def _values(
 
 
 def _rank(variable: str) -> float:
-    """`Output`, else the highest-numbered R, is the answer (formulations/answer.py)."""
+    """Return a rank: the variable of the highest rank is the answer, `Output` or the R with the highest number."""
     return float("inf") if variable == "Output" else int(variable[1:])
 
 
 def replace_literals(text: str, changes: Changes) -> str:
-    """Return the text with changed literals. Exponents and the numbers of variables stay."""
+    """Return the text with changed literals. Exponents and the numbers in variables' names stay."""
 
     def new(match: re.Match) -> str:
         value = _value(match[0])
@@ -189,7 +189,7 @@ def _value(literal: str) -> Fraction:
 
 
 def candidates(task: Task) -> Iterator[Changes]:
-    """Yield changes of the question's numbers; the same task has the same changes."""
+    """Yield random changes of the question's numbers. A task has the same changes each time."""
     numbers = question_numbers(task.question)
     if not numbers.free:
         return
@@ -203,7 +203,7 @@ def candidates(task: Task) -> Iterator[Changes]:
 
 
 def _sample_replacement(value: Fraction, percent: bool, chance: random.Random) -> Fraction:
-    """Another number of similar size with as many decimals: near it, or a multiple, so that divisions stay whole."""
+    """Return another number of similar size with as many decimals, near `value`, or a multiple for whole divisions."""
     if percent and value <= 100:
         return _sample_until_new(
             value, lambda: Fraction(chance.choice((5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90)))

@@ -1,9 +1,9 @@
-"""Writes the teacher's prompts, and reads its replies as annotations or as verdicts on problems (spec/lumos.md 7).
+"""Write the teacher's prompts, and read its replies as annotations or as verdicts on problems (spec/lumos.md 7).
 
 A prompt is framed text with the roles system, user and assistant. `chat://` endpoints split it into messages; other
-endpoints get it unchanged. A prompt contains the row's plan, including white space, with three exceptions: role markers
-are escaped, also in repeated replies, so that no text can open a turn; characters that cannot be stored (NUL, lone
-surrogates) are replaced; and white space at the end of the turn is removed.
+endpoints are sent the text. A prompt contains the row's plan unchanged, including white space, with three exceptions:
+role markers are escaped, also in repeated replies, so that no text can open a turn; characters that cannot be stored
+(NUL, lone surrogates) are replaced; and white space at the end of the turn is removed.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ _REFUSAL_CHARACTERS = 300
 
 
 def prompt_head(prompt: str, subgoals: str, sees: bool = False) -> str:
-    """Return the common beginning of all prompts of a job, up to the task; `sees`: whether the row's image is shown.
+    """Return the common beginning of all prompts of a job, up to the task. `prompt` is the type of prompt.
 
-    Raises SpecError for an unknown type of prompt or kind of subgoals.
+    `sees`: whether the teacher is sent the row's image. Raises SpecError for an unknown type or kind of subgoals.
     """
     examples = demos.demos_for(prompt, subgoals)
     instruction = _HEAD.format(actions=OFFERED[prompt])
@@ -89,13 +89,13 @@ def prompt_head(prompt: str, subgoals: str, sees: bool = False) -> str:
 
 
 def first_prompt(head: str, task: Task, plan: str) -> str:
-    """Return the first prompt for a row."""
+    """Return the first prompt for a row: `head`, its task, and `plan`, its rationale as text."""
     question, plan = escape_markers(task.question).strip(), escape_markers(plan).rstrip()
     return f"{head}{question}\n\nNatural language plan: {plan}\n<|assistant|>\n"
 
 
 def next_prompt(prompt: str, reply: str, verdicts: Sequence[Verdict]) -> str:
-    """Return the prompt, its reply, and the request to correct the problems of the reply."""
+    """Return the next prompt: the earlier prompt, its reply, and a request to correct the problems in the verdicts."""
     problems = dict.fromkeys(
         f"- {verdict.name}" + (f": {verdict.detail}" if verdict.detail else "") for verdict in verdicts
     )
@@ -118,10 +118,11 @@ class TeacherReply:
 
 
 def read_reply(completion: Completion, results: bool) -> TeacherReply:
-    """Return the annotation in a reply; `results`: whether its actions must state results.
+    """Read the annotation in a reply. `results`: whether its actions must state results.
 
-    `refused`: an empty reply (such as content filters return), or one without a subgoal that begins with an excuse.
-    `truncated`: the reply ended at the token limit or within its reasoning, so that nothing else is judged.
+    The verdict `refused` is for an empty reply, which content filters return, and for one that has no subgoal and
+    begins with an excuse. `truncated` is for a reply that ended at the token limit or within its reasoning; then
+    nothing else is judged.
     """
     text = re.sub(r"^```\w*\s*$", "", completion.text, flags=re.MULTILINE)
     steps, issues = read_annotation(text, results)

@@ -1,9 +1,10 @@
-"""The filters of conversion: the name of each, its meaning, and the modules whose training row it makes unusable.
+"""The verdicts of conversion: the name of each, its meaning, and the modules whose training row it makes unusable.
 
-A planner's row holds the subgoals and the results that it sees; a grounder's row holds the actions. So a subgoal that
-gives its result away affects the planner's row only, and a missing or wrong result affects both: the planner sees it,
-and the grounder's actions lead to it. An action that cannot run affects the grounder's row, and the planner's too where
-the result is only known from running it. A row is accepted for a module when no verdict rejects it for that module.
+A planner's row has the subgoals and the results that the planner sees; a grounder's row has the actions. So a subgoal
+that gives its result away affects only the planner's row. A missing or wrong result affects both rows, because the
+planner sees it and the grounder's actions lead to it. An action that cannot run affects the grounder's row, and also
+the planner's row if the result is known only by running the action. A row is accepted for a module if no verdict
+rejects it for that module.
 """
 
 from __future__ import annotations
@@ -55,17 +56,17 @@ DETAIL_CHARACTERS = 300
 
 
 def make_verdicts(name: str, detail: str = "", modules: Sequence[str] = ()) -> list[Verdict]:
-    """Return a verdict for each affected module; `modules`: these modules, if they depend on the row."""
+    """Return a verdict of this name for each affected module. `modules` are these, if they depend on the row."""
     return [Verdict(module, name, detail, name not in NOTED) for module in modules or VERDICTS[name][0]]
 
 
 def reason_verdicts(reason: str, detail: str) -> list[Verdict]:
-    """Return verdicts with the reason why a rule could not convert a row (rationales/reasons.py) as their name."""
+    """Return a verdict for each module, named by the reason why no rule converts the row (rationales/reasons.py)."""
     return [Verdict(module, reason, detail) for module in MODULES]
 
 
 def merge_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Return one verdict for each module and name, with the joined details, without repetitions."""
+    """Merge the verdicts of the same module and name into one, with their details joined without repetitions."""
     details: dict[tuple[str, str, bool], dict[str, None]] = {}
     for verdict in verdicts:
         details.setdefault((verdict.module, verdict.name, verdict.rejects), {})[verdict.detail] = None
@@ -80,7 +81,7 @@ def rejections(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def acceptance_metric(source_level: str) -> str:
-    """Return `executed` if the source's annotations can be executed, else `accepted`."""
+    """Return the metric of acceptance: `executed` if the source's annotations can be executed, else `accepted`."""
     return "executed" if LEVELS.index(source_level) >= LEVELS.index("executed") else "accepted"
 
 

@@ -1,1 +1,1 @@
-"""Public data files: which there are, and how to get one."""
+"""The catalogue of public data files, and their download."""

@@ -1,4 +1,4 @@
-"""Fetch public files into a folder, and check those that are there."""
+"""Fetch public files into a folder, and check the files that the folder already has."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_HAND = "# not downloaded: the file was already there\n"
 
 @dataclass(frozen=True, slots=True)
 class FetchedFile:
-    """A public file in a folder whose bytes were checked."""
+    """A public file that is in a folder, and whose bytes were checked."""
 
     name: str
     path: Path
@@ -32,16 +32,16 @@ class FetchedFile:
 
 
 def path_of(file: PublicFile, folder: Path) -> Path:
-    """Return the path of the file in a folder of public data."""
+    """Return the path at which the file is, or will be, in a folder of public data."""
     return folder / file.name
 
 
 def fetch(file: PublicFile, folder: Path) -> FetchedFile:
-    """Return the file in `folder`; download it if it is not there.
+    """Return the file in `folder`; download it if the folder does not have it.
 
-    If the catalogue has no checksum, the first call writes the sha256 of the file beside it as `FILE.sha256`, whether
-    it downloaded the file or a person put it there. Later calls compare the file with it, also after a new download.
-    Raises SpecError when the file cannot be downloaded, or when another file is at its path; that file is not changed.
+    If the catalogue has no checksum, the first call writes the file's sha256 to `FILE.sha256` beside it, whether the
+    call downloaded the file or a person put it there. Later calls compare the file with this record, also after a new
+    download. Raises SpecError if the file cannot be downloaded, or if another file is at its path, which stays.
     """
     path = path_of(file, folder)
     require_folders(path, "--to")
@@ -62,7 +62,7 @@ def fetch(file: PublicFile, folder: Path) -> FetchedFile:
 
 
 def read_download_sha256(file: PublicFile, folder: Path) -> str:
-    """Return the sha256 of a file that `fetch` downloaded to `folder`; '' where it is not known."""
+    """Return the recorded sha256 of a file that `fetch` downloaded to `folder`; '' if there is no such record."""
     path = path_of(file, folder)
     try:
         sha256, by_hand = _read_record(path.with_name(f"{path.name}.sha256"))
@@ -79,7 +79,7 @@ def _digest(path: Path) -> str:
 
 
 def _read_record(record: Path) -> tuple[str, bool]:
-    """Return the sha256 of a record, '' where there is none, and whether a person put the file there."""
+    """Return the sha256 in a record ('' without a record), and whether a person put the file there."""
     try:
         text = read_regular_text(record)
     except FileNotFoundError:

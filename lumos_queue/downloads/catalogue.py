@@ -1,8 +1,8 @@
-"""Public files of benchmarks: address, licence, and checksum where it is known.
+"""The public files of benchmarks, with their addresses, licences, and known checksums.
 
-Each checksum was computed from the bytes that the address serves: by this project, or by a project that publishes it
-beside the address (TensorFlow Datasets for GSM8K, ParlAI for HotpotQA). The addresses of files without a checksum name
-a fixed commit where there is one; later downloads are compared with the first download.
+Each checksum was computed from the bytes that the address serves, by this project or by a project that publishes the
+checksum with the address (TensorFlow Datasets for GSM8K, ParlAI for HotpotQA). If a file has no checksum, its address
+names a fixed commit if possible, and later downloads are compared with the first download.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PublicFile:
     variant_of: tuple[str, ...] = ()  #: splits whose rows it has in another form; it is read only on request
 
     def has_split(self, split: str) -> bool:
-        """Return whether the file has the rows of a split."""
+        """Return whether the file has the rows of a split, in the form that is read by default or in another form."""
         return split in self.splits or split in self.variant_of
 
 
@@ -111,7 +111,7 @@ def list_set(name: str) -> list[PublicFile]:
 
 
 def find_files(name: str) -> list[PublicFile]:
-    """Return the files of a set (`gsm8k`), or a single file (`gsm8k/train.jsonl`).
+    """Return the files of a set by its name (`gsm8k`), or a single file by its name (`gsm8k/train.jsonl`).
 
     Raises SpecError, which lists the sets, for an unknown name.
     """

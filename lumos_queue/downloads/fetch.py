@@ -22,9 +22,9 @@ _CHUNK = 1 << 20  # bytes
 def download(file: PublicFile, target: Path, sha256: str = "") -> str:
     """Download the file to `target`, which must not exist, and return the sha256 of its bytes.
 
-    The bytes are compared with `sha256` and `file.size`, where these are known, before `target` exists. After a failure
-    the partial file is deleted. Raises SpecError when the file cannot be downloaded or differs; the message has the
-    address and the steps to do it by hand. Raises OSError when the disk fails.
+    The bytes are compared with `sha256` and `file.size`, if these are known, before `target` is created. After a
+    failure the partial file is deleted. Raises SpecError if the file cannot be downloaded or differs; the message
+    explains the download by hand. Raises OSError if the disk fails.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     number, part = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
@@ -77,7 +77,7 @@ def _read(file: PublicFile, target: Path, stream: BinaryIO) -> str:
 
 
 def _no_step_down(url: str) -> Callable[[httpx2.Request], None]:
-    """Return a hook that refuses redirects to other protocols than HTTP, and from https to http."""
+    """Return a hook that refuses redirects from https to http, and to any protocol except these two."""
     schemes = ("https",) if url.startswith("https:") else ("http", "https")
 
     def check(request: httpx2.Request) -> None:

@@ -1,7 +1,7 @@
 """Worked examples in the teacher's prompt, written for this project: one module for each type of prompt.
 
-A module is named after its type (`maths`, `maths_code`, `qa`, `web`, `multimodal`, `sql`). Its `DEMOS` maps 'high' and
-'low' to examples. A 'low' subgoal has exactly one action.
+A module is named after its type of prompt (`maths`, `maths_code`, `qa`, `web`, `multimodal`, `sql`). Its `DEMOS` maps
+'high' and 'low' to the examples with high-level and low-level subgoals. A 'low' subgoal has exactly one action.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HIGH, LOW = SUBGOALS = ("high", "low")  #: how large a subgoal is; low: one acti
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """One example: a task, its plan as text, and the expected annotation."""
+    """A worked example: a task, its plan as text, and the annotation that the teacher should write."""
 
     task: str
     plan: str
@@ -26,7 +26,7 @@ class Demo:
 
 
 def demos_for(prompt: str, subgoals: str) -> Sequence[Demo]:
-    """The examples of a type of prompt. Raises SpecError, listing the choices, for an unknown one."""
+    """Return the examples for a type of prompt and a kind of subgoals. Raises SpecError for an unknown name."""
     if prompt not in PROMPTS:
         raise unknown("type of prompt", prompt, PROMPTS)
     if subgoals not in SUBGOALS:

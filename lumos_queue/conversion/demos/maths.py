@@ -1,4 +1,4 @@
-"""Worked examples of maths problems: chains, shares, an unknown, a list, two unknowns."""
+"""Worked examples of maths problems: chains of steps, shares, an unknown, a list, and two unknowns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worked examples of competition problems: cases and counting by Code, a formula put into another, two unknowns."""
+"""Worked examples of competition problems: cases and counting with Code, substitution in a formula, two unknowns."""
 
 from __future__ import annotations
 

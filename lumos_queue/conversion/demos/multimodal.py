@@ -1,4 +1,4 @@
-"""Worked examples of questions about an image with choices: look, think, choose. The images are imagined."""
+"""Worked examples of questions about an image with choices: look, think, and choose. The images do not exist."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BOAT_ASKED, _STALL_ASKED, _CLOCK_ASKED, _TOOL_ASKED = (
 
 
 def _vqa(question: str, observation: str) -> str:
-    """The last action's arguments: the question, what was found before, in words, and the choices."""
+    """Return the arguments of the last action: the question, the earlier observation as text, and the choices."""
     return f"[IMG], Question: {question.format(f' We can also see that {observation}.')}"
 
 

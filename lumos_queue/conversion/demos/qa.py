@@ -1,4 +1,4 @@
-"""Worked examples of questions over several pages: numbers to compare, a bridge, yes or no, two pages at once.
+"""Worked examples of questions about several pages: comparing numbers, a bridge, yes or no, two pages at once.
 
 Places, people and pages are invented.
 """

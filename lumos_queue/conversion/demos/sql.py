@@ -1,4 +1,4 @@
-"""Worked examples of questions to a database: tables, what to select, conditions, the query. Databases are invented."""
+"""Worked examples of questions to a database: tables, columns, conditions, and the query. Databases are invented."""
 
 from __future__ import annotations
 
