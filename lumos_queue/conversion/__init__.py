@@ -1,1 +1,1 @@
-"""Convert rows with rationales to LUMOS annotations, by rules or by a teacher, and check them. Problems are verdicts."""
+"""Convert rows with rationales to LUMOS annotations, by rules or a teacher, and check them. Problems are verdicts."""
