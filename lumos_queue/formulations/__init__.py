@@ -1,1 +1,2 @@
-"""The orders in which planning, grounding and executing take turns. Pure generators: commands out, results in."""
+"""Formulations: the order in which planning, grounding and executing take turns. They are generators without side
+effects, which yield commands and receive the results."""

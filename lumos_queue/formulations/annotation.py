@@ -1,4 +1,4 @@
-"""Act out an annotation, made by rule or by a teacher: note its subgoals and run its actions."""
+"""Act out an annotation that a rule or a teacher made: note its subgoals and run its actions as an agent would."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Checked = tuple[Action, str, Execution]
 
 
 class AnnotationJudge(Protocol):
-    """The check of a row's annotation (conversion/check.py: AnnotationCheck)."""
+    """The interface of the check of a row's annotation; `conversion.check.AnnotationCheck` implements it."""
 
     @property
     def prompt(self) -> str: ...
@@ -26,14 +26,14 @@ class AnnotationJudge(Protocol):
 
 
 def act_out_annotation(task: object, check: AnnotationJudge) -> Commands[Outcome]:
-    """Act out the steps of the check."""
+    """Act out the annotation that the check has, and return its outcome."""
     return check.judge((yield from act_out(check.steps_to_act_out())))
 
 
 def teach(task: object, check: AnnotationJudge) -> Commands[Outcome]:
-    """Ask the teacher and act out its reply; ask again while the verdicts reject it and re-asks remain.
+    """Ask the teacher and act out its reply; ask again while verdicts reject the reply and re-asks remain.
 
-    It makes at most 1 + re-asks model calls. The steps after the last call are the annotation.
+    The number of model calls is at most 1 + `reasks`. The steps after the last call are the annotation.
     """
     while True:
         completion = yield from Ask(TEACHER, check.prompt, check.images)
@@ -43,7 +43,7 @@ def teach(task: object, check: AnnotationJudge) -> Commands[Outcome]:
 
 
 def act_out(steps: Iterable[AnnotatedSubgoal]) -> Commands[list[Checked]]:
-    """Note each subgoal and run its actions; returns each action with its annotated result and its execution."""
+    """Note each subgoal and run its actions. Return each action with its annotated result and its execution."""
     action_checks: list[Checked] = []
     for step in steps:
         yield Note(step.subgoal)

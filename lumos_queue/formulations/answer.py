@@ -1,4 +1,4 @@
-"""The answer of an episode, from its executions."""
+"""Determine the answer of an episode from its executions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ History = list[tuple[Action, Execution]]  #: the actions of an episode so far, i
 def conclude(
     agent: Agent, history: History, ending: Ending = Ending.ANSWERED, version: int = VERSION
 ) -> Commands[Outcome]:
-    """Return the answer of an agent that stopped: the last value, or the QA tool's answer from all its answers.
+    """Return the outcome of an agent that stopped. Its answer is a variable `Output` if the agent has set one.
 
-    The latter, `answer_by` 'qa' or 'yes/no', is LUMOS's way (spec/lumos.md 5.2). A variable `Output` of the agent is
-    always the answer. In version 1 the last answer has no semicolon behind it.
+    Otherwise `answer_by` decides: 'last' takes the last value; 'qa' and 'yes/no' ask the QA tool for an answer from all
+    earlier answers, as LUMOS does (spec/lumos.md 5.2). In version 1 no semicolon follows the last of these answers.
     """
     setters = [(name, action) for action, execution in history if execution.ok for name in action.variables]
     answers = [name for name, action in setters if action.name in ANSWERING]
@@ -36,17 +36,17 @@ def conclude(
 
 
 def at_limit(agent: Agent, history: History, version: int = VERSION) -> Commands[Outcome]:
-    """Return the answer of an agent that reached its limit of subgoals (limit.py), which may be the last value."""
+    """Return the outcome of an agent at its limit of subgoals (limit.py); `agent.at_limit` decides on its answer."""
     if agent.at_limit == AtLimit.CONCLUDE:
         return (yield from conclude(agent, history, Ending.LIMIT, version))
     return last_value(history, Ending.LIMIT)
 
 
 def last_value(history: Sequence[tuple[Action, Execution]], ending: Ending = Ending.ANSWERED) -> Outcome:
-    """Return the value of `Output` if it was set, else of the highest-numbered `R` (LUMOS evaluation of maths).
+    """Return the value of `Output`, or else of the `R` with the highest number, as LUMOS evaluates maths.
 
-    The ending is `unreadable` without a readable action, `action_error` if the action of that variable failed, and
-    otherwise `ending`.
+    The ending is `no_answer` without any action, `unreadable` without a readable action, `action_error` if the action
+    of that variable failed, and otherwise `ending`.
     """
     if not history:
         return Outcome(None, Ending.NO_ANSWER, "the planner stopped before anything was executed")
@@ -67,7 +67,7 @@ def _why(execution: Execution) -> str:
 
 
 def _first_failure(history: Sequence[tuple[Action, Execution]], last: Execution) -> str:
-    """Return the first failure as text, because it may have caused the last failure."""
+    """Return the first failure as text, because it may have caused the `last` one; '' if their reasons are equal."""
     action, execution = next((action, execution) for action, execution in history if not execution.ok)
     if _why(execution) == _why(last):
         return ""

@@ -1,4 +1,4 @@
-"""A formulation: the order in which planning, grounding and executing take turns, and the properties of that order."""
+"""A formulation: the order in which planning, grounding and executing take turns, with the properties of this order."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ VERSION = 3
 
 
 def version_of(spec: Mapping[str, Any]) -> int:
-    """Return the version of the formulation in a stored job's specification; 1 if it names none."""
+    """Return the version of the formulation that a stored job's specification names, or 1 if it names no version."""
     return spec.get("infer", spec).get("formulation_version", 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """An option of a formulation."""
+    """A setting of a formulation (`--setting NAME=VALUE`)."""
 
     default: str
     meaning: str
@@ -36,7 +36,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Formulation:
-    """One object for each formulation. Called with a task and an agent, it returns the generator of an episode.
+    """A formulation. Calling it with a task and an agent returns the generator of an episode.
 
     >>> import lumos_queue as lq
     >>> def ask_twice(task, agent):
@@ -72,7 +72,7 @@ class Formulation:
         return self.generator(task, agent)
 
     def prompt_prefixes(self, agent: Agent) -> dict[str, str]:
-        """Return the common beginnings of all prompts, by role: each is stored once."""
+        """Return for each role the text with which all its prompts begin, so that it is stored only once."""
         if self.prefixes is not None:
             return dict(self.prefixes(agent))
         return agent.dialogue(Task("", "", "", "")).prompt_prefixes
@@ -88,7 +88,7 @@ class Formulation:
         }
 
     def at_version(self, version: int) -> Generate[Agent]:
-        """Return the formulation in that version."""
+        """Return the function of a task and an agent that runs the formulation in that version."""
         return partial(self.generator, version=version) if self.versioned else self.generator
 
 
@@ -97,7 +97,7 @@ def formulation(
 ) -> Callable[[Callable[[Task, Agent], Commands[Outcome]]], Formulation]:
     """Return a decorator that makes a generator function a formulation, by default with the function's name.
 
-    `facts`: further fields of Formulation. It has its own prompts, so gold solutions cannot train it.
+    `facts`: further fields of Formulation. By default `trainable` is False, because the prompts are the function's own.
 
     >>> import lumos_queue as lq
     >>> @lq.formulation(roles=("solver",), executes=False)

@@ -1,7 +1,7 @@
 """Caption: one model describes the task's image. The answer is the description, for `lumos data captions`.
 
-LUMOS appends a detailed description by LLaVA-1.5-7B to each task, in training and test (spec/lumos.md 1.11). Its prompt
-is not published, so this prompt was written for this project.
+LUMOS appends a detailed description by LLaVA-1.5-7B to each task, in training and test (spec/lumos.md 1.11). LUMOS's
+prompt for these descriptions is not published, so this project has its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROMPT = (
 
 
 def caption(task: Task, agent: Agent) -> Commands[Outcome]:
-    """Make one model call. The answer is the description on one line."""
+    """Make one model call. The answer is the model's description as a single line."""
     image = task.inputs.get("image")
     if not image:
         return Outcome(None, Ending.NO_ANSWER, "the task has no image: read its benchmark with --option images=DIR")

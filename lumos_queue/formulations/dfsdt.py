@@ -1,10 +1,10 @@
 """DFSDT: a depth-first search over decisions (ToolLLM, arXiv:2307.16789, as in its code without ranking).
 
-At each node the model is asked up to `width` times. From the second time on, its prompt has the earlier tries at the
-node and a request for a different one; later prompts do not have this text. A path ends with an answer, with giving up,
-or at the limit of depth. Then the search goes back one decision, or two after giving up, and tries the next sibling.
-`back_off` is the number of decisions at full depth, because some recordings go back two there. The first answer ends
-the search.
+At each node the model is asked up to `width` times. From the second time on, its prompt lists the earlier tries at the
+node and asks for a different decision; later prompts do not repeat this text. A path ends with an answer, with giving
+up, or at the limit of depth. Then the search goes back one decision, or two after giving up, and tries the next
+sibling. At the limit of depth it goes back `back_off` decisions, because some recordings go back two there. The first
+answer ends the search.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_TREE = 10_000  #: calls if no limit is set: the whole tree can have more nod
 
 
 class Search:
-    """One search, with its answer and the reason of its end."""
+    """A search, with its answer and the reason for its end."""
 
     def __init__(self, policy: Policy, agent: Agent, width: int, back_off: int):
         self._policy, self._agent, self._width, self._back_off = policy, agent, width, back_off
@@ -42,7 +42,7 @@ class Search:
         self.used_up = False  #: whether the limit of calls is reached
 
     def expand(self, node: Decision) -> Commands[int]:
-        """Search below a node; returns how many levels to go back. Check `answer` and `used_up` first."""
+        """Search below a node. Return how many levels to go back; `answer` or `used_up`, if set, ends the search."""
         if node.is_answer:
             self.answer = node
             return 0
@@ -66,7 +66,7 @@ class Search:
 
 
 def describe_tries(node: Decision) -> str:
-    """Return the text for a model about its earlier decisions at a node; '' if none of them led to a call."""
+    """Return the text for a model about its earlier decisions at a node; '' if these led to no call."""
     calls = [call for call in map(_first_call, node.children) if call is not None]
     if not calls:
         return ""
@@ -95,7 +95,7 @@ def _first_call(node: Decision) -> Decision | None:
 
 
 def dfsdt(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """Search with at most `limits.calls` model calls."""
+    """Search the tree of decisions with at most `limits.calls` model calls, and return the outcome."""
     settings = FORMULATION.read_settings(agent)
     policy = Policy(task, agent, settings["history"], version=version)
     search = Search(policy, agent, settings["width"], settings["back_off"])

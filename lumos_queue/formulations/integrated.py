@@ -1,6 +1,6 @@
 """Integrated: one model writes each subgoal together with its actions, and is sent the result.
 
-The paper compares with such a model without an example, so this wire format was designed for this project.
+The paper compares LUMOS with such a model but has no example of its texts, so this project has its own format.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from lumos_queue.records import Ending, Outcome, Task
 def solve_integrated(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Make one model call for each of k subgoals, and one in which the model stops.
 
-    At the limit of subgoals no further call is made: k calls, ending `limit`. An empty subgoal costs another call if
-    the solver is an instruct model.
+    At the limit of subgoals the model is not called again: k calls are made, and the ending is `limit`. If the solver
+    is an instruct model and its reply has no subgoal, it is asked a second time.
     """
     dialogue = agent.dialogue(task)
     history: History = []

@@ -13,8 +13,8 @@ from lumos_queue.records import Ending, Outcome, Task
 def iterative(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Make two model calls for each of k subgoals, and one in which the planner stops.
 
-    At the limit of subgoals the planner is not called again: 2k calls, and the ending is `limit`. `ask_subgoal` asks
-    again for an empty subgoal if the planner is an instruct model.
+    At the limit of subgoals the planner is not called again: 2k calls are made, and the ending is `limit`. If the
+    planner is an instruct model and its reply has no subgoal, `ask_subgoal` asks a second time.
     """
     dialogue = agent.dialogue(task)
     history: History = []

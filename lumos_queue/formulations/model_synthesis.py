@@ -1,8 +1,8 @@
 """Model synthesis: a planner composes expert models into a plan, which runs as a graph (OpenAGI, arXiv:2304.04370).
 
-It makes one model call, or one for each input of the task if these are searched apart. Independent experts run
-concurrently. A plan that cannot run ends the episode as `infeasible`, and no part of it is run. If an expert fails for
-a sample, only the value of that sample is missing.
+The planner is called once, or once for each input of the task if the inputs are searched apart. Independent experts run
+concurrently. If a plan cannot run, no part of it runs, and the episode ends as `infeasible`. If an expert fails for a
+sample, only the value of that sample is missing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNRESOLVED = "names no expert: "  #: beginning of the note of a step without a k
 
 
 def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
-    """Make the planner's call, note each of its steps, and run the experts, level by level."""
+    """Ask the planner for a plan, note each step of the plan, and run its experts, level by level."""
     settings = FORMULATION.read_settings(agent)
     try:
         signature = read_signature(task.inputs)
@@ -63,7 +63,7 @@ def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
 
 
 def run_plan(plan: Plan, signature: Signature) -> Commands[Outcome]:
-    """Run a feasible plan. The answer is the output of its last expert, as text."""
+    """Run the experts of a feasible plan. The answer is the output of the last expert as text."""
     last = Execution("ok")
     for ready in ready_sets(plan, signature):
         executions = yield [Do(write_node(node)) for node in ready]
@@ -75,7 +75,7 @@ def run_plan(plan: Plan, signature: Signature) -> Commands[Outcome]:
 
 
 def _steps_of(parsed_plan: ParsedPlan) -> Sequence[str]:
-    """Return the experts in their written order, then the unknown names and the issues."""
+    """Return the names of the experts in the order of the text, then the unknown names and the issues of the plan."""
     return (*parsed_plan.plan.names, *(f"{UNRESOLVED}{name}" for name in parsed_plan.unresolved), *parsed_plan.issues)
 
 

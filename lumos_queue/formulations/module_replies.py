@@ -1,10 +1,10 @@
 """Ask planner, grounder and solver, and choose the parts of their replies for later prompts.
 
-Replies in LUMOS's notation are one line, and stay unchanged. Since version 3 an instruct model over `chat://` may write
-Markdown, several lines and more than the requested step (prompts/instruct_subgoals.py, instruct_actions.py). The step
-that is read from its reply is written in LUMOS's notation for later prompts, so that the model does not see a premature
-plan again, and conversations have the form of training data. After a reply without a subgoal a second request is made,
-which is in no later prompt.
+Replies in LUMOS's notation are one line, and stay unchanged. Since version 3 of the formulations an instruct model over
+`chat://` may write Markdown, several lines, and more than the requested step (prompts/instruct_subgoals.py,
+instruct_actions.py). Only the step that is read from its reply is in later prompts, in LUMOS's notation. So the model
+does not see a premature plan again, and conversations have the form of training data. If the reply has no subgoal, a
+second request is made, which is in no later prompt.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Reading = TypeVar("Reading")
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """The reply of a planner or a solver: a stop or a subgoal; neither if the reply is empty."""
+    """The content of a planner's or a solver's reply: a stop, a subgoal, or neither if nothing could be read."""
 
     stops: bool
     subgoal: Subgoal | None
@@ -41,7 +41,7 @@ class NextStep:
 
 
 def ask_subgoal(agent: Agent, dialogue: Dialogue, number: int, version: int) -> Commands[NextStep]:
-    """Ask the planner for a subgoal: one model call, and over `chat://` a second if the reply has none."""
+    """Ask the planner for subgoal `number`. A model over `chat://` is asked again if its reply has no subgoal."""
     prompt = dialogue.to_planner()
     if not _is_instruct(agent, "planner", version):
         reply = yield from Ask("planner", prompt)
@@ -56,9 +56,9 @@ def ask_subgoal(agent: Agent, dialogue: Dialogue, number: int, version: int) -> 
 
 
 def ask_plan(agent: Agent, dialogue: Dialogue, version: int) -> Commands[tuple[Sequence[Subgoal], str]]:
-    """Ask the planner for all subgoals; returns them and the plan for the grounder.
+    """Ask the planner for all subgoals. Return the subgoals, and the plan as text for the grounder.
 
-    Over `chat://` a second model call is made if the reply has none.
+    A model over `chat://` is asked again if its reply has no subgoal.
     """
     prompt = dialogue.to_planner()
     if not _is_instruct(agent, "planner", version):
@@ -86,7 +86,7 @@ def ask_all_actions(agent: Agent, dialogue: Dialogue, plan: str, version: int) -
 
 
 def ask_solution(agent: Agent, dialogue: Dialogue, number: int, version: int) -> Commands[NextStep]:
-    """Ask the solver for a subgoal with its actions; over `chat://` as `ask_subgoal`."""
+    """Ask the solver for subgoal `number` with its actions, as `ask_subgoal` asks the planner."""
     prompt = dialogue.to_solver()
     if not _is_instruct(agent, "solver", version):
         reply = yield from Ask("solver", prompt)
@@ -123,7 +123,7 @@ def _is_empty(step: NextStep) -> bool:
 def _ask_twice(
     role: str, prompt: str, request: str, read: Callable[[str], Reading], is_empty: Callable[[Reading], bool]
 ) -> Commands[Reading]:
-    """Return the reading of the reply; if it is empty, of the reply to the prompt with the request added."""
+    """Ask a role and read its reply. If the reading is empty, add `request` to the prompt, ask again, and read that."""
     reply = yield from Ask(role, prompt)
     reading = read(reply.text)
     if is_empty(reading):

@@ -1,7 +1,7 @@
 """LUMOS-O: plan every subgoal at once, ground them all at once, then run the actions in order.
 
-If a QA tool gives the answer, the last action asks for it (spec/lumos.md 5.2). Version 1, which jobs that began with it
-keep, asks again instead, as LUMOS-I does when its planner stops.
+If a QA tool gives the answer, the last action asks for it (spec/lumos.md 5.2). In version 1 the QA tool is asked again
+after the last action, as in LUMOS-I after the planner has stopped; jobs that began with version 1 keep it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Open-ended tasks: a person approves a to-do list, and a policy does each line (OpenAGI, arXiv:2304.04370).
 
-A planner is sent the objective and the tools, and writes a list for a person's approval. After a refusal the planner is
-asked again with the person's note. Then each line is the request of a ReAct agent, which is sent the answers of the
-earlier lines. The answer is that of the last line. A line that fails does not stop the other lines.
+A planner is sent the objective and the tools, and writes a list, which a person approves or refuses. After a refusal
+the planner is sent the person's note and writes another list. After the approval each line becomes the request to a
+ReAct agent, which is also sent the answers for the earlier lines. The answer of the episode is that for the last line.
+If a line fails, the next line is done nevertheless.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ WRITING = Sampling(max_tokens=1024, stop=())
 
 
 def open_ended(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """Ask for lists until one is approved, then do its lines."""
+    """Ask the planner for lists until a person approves a list, then do the lines of this list."""
     settings = FORMULATION.read_settings(agent)
     prompt, position, refusal = planner_prompt(task, agent), 0, ""
     for _ in range(settings["tries"]):
@@ -61,9 +62,9 @@ def open_ended(task: Task, agent: Agent, version: int = VERSION) -> Commands[Out
 def _do_lines(
     task: Task, agent: Agent, lines: Sequence[str], position: int, history: History, version: int
 ) -> Commands[Outcome]:
-    """Do each line with its own policy, on one path, so that actions of a line are available to the next.
+    """Do each line with its own policy. All lines are on one path, so a line can use results of earlier lines.
 
-    `position`: of the next command.
+    `position`: that of the next command.
     """
     finished_lines: list[DoneLine] = []
     node = Decision()

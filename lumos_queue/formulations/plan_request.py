@@ -1,4 +1,4 @@
-"""Ask a planner for a plan, which may be any text, or only a plan that its task allows."""
+"""Ask a planner for a plan, which may be any text, or may be limited to plans that the task allows."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ MAX_SHOWN = 200  #: characters of a reply that is not allowed
 
 @dataclass(frozen=True, slots=True)
 class WrittenPlan:
-    """The planner's last reply."""
+    """The last reply of a planner, and why it is not allowed."""
 
     text: str
     problem: str = ""  #: why the text is not allowed; '' if it is
 
 
 def ask_plan(prompt: str, constraint: PlanConstraint | None, apart: bool, n: int) -> Commands[WrittenPlan]:
-    """Ask for the plan, with `n` candidates each time.
+    """Ask for the plan with `n` candidates for each request. `constraint`: the allowed plans; None: any text.
 
-    `apart`: search for each input of the task, one after the other, and keep each choice, so that it does not compete
-    with those for the next input (OpenAGI's parallel hypotheses, arXiv:2304.04370). The last search continues to the
-    end of the plan. The prompt is the same each time.
+    `apart`: search the plan's branch for each input of the task in a separate request, and fix this branch, so that it
+    does not compete with candidates for the next input (OpenAGI's parallel hypotheses, arXiv:2304.04370). The last
+    request searches for the rest of the plan. The prompt is the same each time.
     """
     if constraint is None:
         reply = yield from Ask("planner", prompt, n=n)

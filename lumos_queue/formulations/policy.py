@@ -1,6 +1,6 @@
-"""A policy's tree: each node is a decision with its result. ReAct follows one path, DFSDT searches the tree.
+"""The tree of a policy's decisions: a node is a decision with its result. ReAct follows a path, DFSDT searches the tree.
 
-The positions of commands are counted here, because a command names the command before it on its path.
+This module counts the positions of commands, because a command names its predecessor on its path by position.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GIVE_UP = "give_up"  #: status of a Finish without an answer
 
 @dataclass(eq=False)
 class Decision:
-    """A decision: in ToolBench's trees one to three nodes, which are thought, action, and the action's input."""
+    """A decision. In ToolBench's trees it is one to three nodes: a thought, an action, and the action's input."""
 
     before: Decision | None = None  #: the decision before it; None for the root, which is no decision
     reply: Reply = field(default_factory=lambda: Reply(""))
@@ -65,13 +65,13 @@ class Decision:
         return str(self.execution.values[0]["text"])
 
     def path(self) -> Iterator[Decision]:
-        """Yield the decisions from the first to this one."""
+        """Yield the decisions on the path from the first decision to this decision."""
         if self.before is not None:
             yield from self.before.path()
             yield self
 
     def transcript_step(self) -> TranscriptStep:
-        """Return the step of the transcript."""
+        """Return this decision as a step of the transcript for prompts: the reply, and the message that answers it."""
         if self.execution is None:
             return TranscriptStep(self.text, self.no_call)
         observation = format_observation(self.execution.result)
@@ -84,7 +84,7 @@ class Policy:
     """Asks the role `policy` at a node, carries out its decision, and adds the new node."""
 
     def __init__(self, task: Task, agent: Agent, history: History, first: int = 0, version: int = VERSION):
-        """`first`: position of its first command. `version`: of the formulation, for the reading of replies."""
+        """`first`: position of the policy's first command. `version`: the formulation's, by which replies are read."""
         self._agent, self._history, self._style = agent, history, get_framing(agent.framing)
         functions, self._calls = open_functions(task), call_style(agent)
         self._request, self._schemas = self._calls.request(task, functions), self._calls.schemas(functions)
@@ -95,7 +95,7 @@ class Policy:
         self._unmade = 0  #: calls of the latest reply that will not be made
 
     def decide(self, node: Decision, extra_text: str = "") -> Commands[tuple[Completion, int]]:
-        """Return the model's reply at a node, and its position. `extra_text`: added to this prompt only."""
+        """Ask the model at a node. Return its reply and the reply's position. Only this prompt has `extra_text`."""
         prompt = self._prompt(node, extra_text)
         completion = yield from Ask("policy", prompt, parent=node.position, functions=self._schemas)
         self._unmade = count_unmade_calls(completion) if self._calls.native else 0
@@ -116,7 +116,7 @@ class Policy:
         return self._head + self._history.write([*before, last], self._style)
 
     def act(self, node: Decision, completion: Completion, position: int) -> Commands[Decision]:
-        """Carry out the decision of a reply; returns its node, a child of `node`."""
+        """Carry out the decision of the reply `completion` at `node`. Return its node, which is a child of `node`."""
         text, is_cut = completion.text, completion.finish_reason == FinishReason.LENGTH
         reply = read_reply(text, self._version, is_cut)
         child = Decision(node, reply, text, position=position, no_call=self._calls.describe_unread(reply))
@@ -132,5 +132,5 @@ class Policy:
 
 
 def allows_more(agent: Agent, node: Decision) -> bool:
-    """Whether the limits allow a step after a node."""
+    """Whether the agent's limits allow a further decision after a node."""
     return not agent.limits.is_deep(node.nodes, node.calls) and agent.limits.allows_step(node.calls + 1)

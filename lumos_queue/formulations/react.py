@@ -1,7 +1,7 @@
 """ReAct: think, call a function, read its result, and repeat. With several tries it is ToolBench's CoT@n.
 
-A try ends with an answer, with giving up, or at the limit of depth. Then the next try begins anew, up to `tries`
-(ToolBench's reported baseline has one). Limits are as in ToolBench: a path of 12 nodes, which is 4 to 6 calls.
+A try ends with an answer, with giving up, or at the limit of depth. Unless it answered, the next try begins anew, up to
+`tries` (1 in ToolBench's reported baseline). As in ToolBench, a path has at most 12 nodes, which are 4 to 6 calls.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CALLING = Setting(
 
 
 def react(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """Make one model call for each step of each try."""
+    """Make a model call for each step of each try, and return the outcome."""
     settings = FORMULATION.read_settings(agent)
     policy, node = Policy(task, agent, settings["history"], version=version), Decision()
     for _ in range(settings["tries"]):

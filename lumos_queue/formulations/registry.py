@@ -1,4 +1,4 @@
-"""Formulations by name. Their modules are imported at first use."""
+"""The registry of formulations by name; it imports the module of a formulation at the first use."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ FORMULATIONS: Registry[Formulation] = Registry(
 
 
 def trainable_names() -> tuple[str, ...]:
-    """Return the names of the formulations whose whole conversations a gold solution determines."""
+    """Return the names of the formulations that can be trained: a gold solution determines their conversations."""
     return tuple(name for name in FORMULATIONS if FORMULATIONS.load(name).trainable)

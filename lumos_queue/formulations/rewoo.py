@@ -1,7 +1,8 @@
 """ReWOO: plan all calls at once, carry out each when its inputs are available, and answer from the results.
 
-It makes two model calls. Independent calls run concurrently. `#E1` in a later call refers to an earlier result
-(actions/tools/references.py). A call that needs the result of a failed call is refused, which the solver is sent.
+The formulation makes two model calls. Independent function calls run concurrently. `#E1` in a later function call
+refers to the result of the first (actions/tools/references.py). A function call that needs the result of a failed call
+is refused, and the solver is sent this error.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ WRITING = Sampling(max_tokens=1024, stop=())
 
 
 def rewoo(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """Make a planner's call, run the actions, and make a solver's call."""
+    """Ask the planner for a plan, run its calls, and ask the solver for the answer."""
     functions = open_functions(task)[:-1]  # without Finish: a plan ends by itself
     plan = yield from Ask("planner", first_prompt(PLANNER, request(task, functions), agent))
     calls = read_plan(plan.text, version)
@@ -42,13 +43,13 @@ def rewoo(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]
 
 
 def find_ready(pending_calls: Sequence[PlannedCall]) -> list[PlannedCall]:
-    """Return the calls that need no pending call. If each needs one, return all: they will be refused."""
+    """Return the calls that do not need results of pending calls; if there are none, all, which will be refused."""
     names = {call.variable for call in pending_calls}
     return [call for call in pending_calls if not call.references & names] or list(pending_calls)
 
 
 def format_evidence(task: Task, calls: Sequence[PlannedCall], executions: dict[str, Execution]) -> str:
-    """Return the request, and each call with its result."""
+    """Return the text for the solver: the request, and each call with its result."""
     evidence = "\n".join(
         f"Plan: {call.purpose}\n{call.variable} = {call.name} {call.arguments}\n"
         f"Returned: {executions[call.variable].result}"

@@ -8,7 +8,7 @@ from lumos_queue.errors import SpecError
 
 
 def read_number(smallest: int, largest: int) -> Callable[[str, str], int]:
-    """Return a parser of whole numbers from `smallest` to `largest`, which raises SpecError for others."""
+    """Return a parser of whole numbers from `smallest` to `largest`; it raises SpecError for other values."""
 
     def read(name: str, value: str) -> int:
         if not (value.isascii() and value.isdecimal() and smallest <= int(value[:12]) <= largest):
@@ -21,7 +21,7 @@ def read_number(smallest: int, largest: int) -> Callable[[str, str], int]:
 
 
 def read_choice(*choices: str) -> Callable[[str, str], str]:
-    """Return a parser of these words, which raises SpecError for others."""
+    """Return a parser that accepts only these words, and raises SpecError for others."""
 
     def read(name: str, value: str) -> str:
         if value not in choices:

@@ -1,4 +1,4 @@
-"""Return the answer of a stored episode, which is in the task, for the judge. Used by `lumos score --judge`."""
+"""A formulation that returns the answer of a stored episode without model calls, for `lumos score --judge`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STORED = "stored"  #: the input of a task with `answer` and `ending`
 
 @formulation(NAME, roles=(), executes=False)
 def FORMULATION(task: Task, agent: Agent) -> Commands[Outcome]:
-    """End as the stored episode. With `infra_error` there is no result, so that the report is incomplete."""
+    """Return the answer and ending of the stored episode in the task. An ending `infra_error` stays no result."""
     if STORED not in task.inputs:
         message = "the task is no stored episode: judge those of a job with lumos score JOB --judge URL"
         return Outcome(None, Ending.NO_ANSWER, message)

@@ -1,7 +1,7 @@
-"""Sum2Act: a router chooses the next call from the state alone, a state manager records what each call contributed.
+"""Sum2Act: a router chooses the next call from the state alone; a state manager records what each call contributed.
 
-It makes two model calls for each action, in at most 30 steps (arXiv:2402.18157; its code is not public, so each open
-question of the paper is a setting). The state is not stored: replaying the steps restores it (`states`).
+Each action needs two model calls, and there are at most 30 steps (arXiv:2402.18157). The paper's code is not public, so
+each open question of the paper is a setting. The state is not stored, because replaying the steps restores it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NOT_MADE = (REPEATED, "unknown_action", "invalid_arguments")
 
 
 class _Run:
-    """One episode: its task, its settings and the state so far."""
+    """The run of an episode: its task, its settings, and the state so far."""
 
     def __init__(self, task: Task, agent: Agent, watch: Callable[[TaskState], None] | None, version: int):
         self.agent, self.settings, self._watch = agent, FORMULATION.read_settings(agent), watch
@@ -69,7 +69,7 @@ class _Run:
         self.state = self.state.add(record)
 
     def update(self, decision: Reply, execution: Execution) -> Commands[None]:
-        """Ask the state manager for the contribution of a call. It is not asked about a call that was not made."""
+        """Add a call to the state. The state manager describes its contribution, unless the call was not made."""
         call = (decision.action, decision.arguments)
         if execution.status in NOT_MADE:
             self.add(StateRecord(False, *call, text=execution.message or execution.result))
@@ -87,7 +87,7 @@ class _Run:
         return f"{records_text or 'no call'}\n\nThe newest call has the number {len(self.state.records) + 1}."
 
     def decide(self, suffix: str = "") -> Commands[Reply]:
-        """Return the router's next decision; with `repair` a reply without an action is followed by a second call."""
+        """Ask the router for its next decision; with the setting `repair`, again after a reply without an action."""
         if self._watch is not None:
             self._watch(self.state)
         suffix = f"\n\n{describe_unmade_calls(self._unmade)}{suffix}" if self._unmade else suffix
@@ -98,14 +98,14 @@ class _Run:
         return decision
 
     def _ask_router(self, suffix: str) -> Commands[tuple[Reply, str]]:
-        """Return the router's decision, and its reply."""
+        """Ask the router. Return its decision, and its reply as text."""
         reply = yield from Ask("router", self.prompt(suffix), functions=self._schemas)
         decision = read_reply(reply.text, self._version, reply.finish_reason == FinishReason.LENGTH)
         self._unmade = count_unmade_calls(reply) if self.style.native and decision.action else 0
         return decision, reply.text
 
     def act(self, decision: Reply) -> Commands[Execution]:
-        """Carry out a decision, unless the guard refuses it as repeated."""
+        """Carry out a decision. With the setting `repeat_guard`, a call that was made before is refused."""
         call = (decision.action, decision.arguments)
         is_repeated = self.settings["repeat_guard"] and any(
             same_call(call, (record.action, record.arguments)) for record in self.state.records
@@ -122,7 +122,7 @@ class _Run:
         )
 
     def shorten(self) -> Commands[None]:
-        """Ask for summaries of the oldest long answers until the state is within its limit."""
+        """Ask for summaries of long answers, the oldest first, until the state is within its limit."""
         for index, record in enumerate(self.state.records):
             if len(self.state.write(10**9)) <= self.settings["state"]:
                 return
@@ -137,7 +137,7 @@ class _Run:
 def sum2act(
     task: Task, agent: Agent, watch: Callable[[TaskState], None] | None = None, version: int = VERSION
 ) -> Commands[Outcome]:
-    """Make steps until Finish, giving up, or the limit of steps. `watch` gets the state before each decision."""
+    """Make steps until an answer, giving up, or the limit of steps. `watch` gets the state before each decision."""
     run = _Run(task, agent, watch, version)
     try:
         return (yield from _steps(run))
@@ -176,14 +176,14 @@ def _outcome(execution: Execution) -> Outcome | None:
 
 
 def _observation(execution: Execution, max_characters: int) -> str:
-    """Return the result of a call. Of a long result it has more than other formulations."""
+    """Return the result of a call, cut to `max_characters`. Other formulations show less of a long result."""
     value: Any = execution.values[0] if execution.values else {}
     text = str(value.get("full", execution.result))
     return text if len(text) <= max_characters else f"{text[:max_characters]}..."
 
 
 def _manager(agent: Agent) -> str:
-    """Return the state manager's prompt of most calls."""
+    """Return the prompt that the state manager is sent for most calls."""
     return STATE_REWRITER if agent.settings.get("update") == REWRITE else STATE_MANAGER
 
 

@@ -1,6 +1,6 @@
-"""Teacher forcing on recorded pages: each step is tried as if all earlier steps were right.
+"""Teacher forcing on recorded pages: the agent tries each step as if all its earlier steps had been right.
 
-The planner is sent the person's actions (spec/lumos.md 5.3), the grounder its own earlier replies.
+The planner is sent the recorded person's actions as history (spec/lumos.md 5.3), the grounder its own earlier replies.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from lumos_queue.records import Action, Ending, Outcome, Subgoal, Task
 def teacher_forced(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Make two model calls for each recorded step, and run the first action of the grounder's reply.
 
-    A step at which the planner stops, or a reply is empty, has an unreadable action. Steps without a recorded page are
-    sent to the planner, but not tried. The recording sets the number of steps, not the agent's limit.
+    If the planner stops at a step, or if a reply is empty, the step has an unreadable action. Steps without a recorded
+    page are in the planner's history, but are not tried. The recording sets the number of steps, not the agent's limit.
     """
     if "steps" not in task.inputs:
         raise EpisodeError(Ending.NO_ANSWER, "teacher-forced needs recorded pages, and this task has none")

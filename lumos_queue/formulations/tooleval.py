@@ -1,13 +1,14 @@
-"""ToolEval: a judge's votes on a tool agent's run, and on the better of two runs. Used by `lumos judge`.
+"""ToolEval: a judge votes on a tool agent's run, and on which of two runs is better. `lumos judge` uses it.
 
-For each vote the judge is asked up to three questions, as in ToolEval: whether the answer solves the request; if it is
-unsure, the same question with the calls; and if the answer does not, whether the request could be solved. A run without
-Finish has failed without a question. A run that gave up, or has an empty answer, is unsolved. If both runs pass, or
-neither, the judge compares them in both orders. Equal questions are asked concurrently.
+For each vote the judge is asked up to three questions, as in ToolEval: whether the answer solves the request; if the
+judge is unsure, the same question with the run's calls; and if the answer does not solve the request, whether the
+request can be solved at all. A run without Finish fails without a question. A run that gave up, or has an empty answer,
+is unsolved. If both runs pass or both fail, the judge compares them in both orders. Equal questions are asked
+concurrently.
 
-A reply that ended within its reasoning is no vote, so that the vote, or the round, is left out.
+A reply that ended within its reasoning is no vote: the vote, or the round of a comparison, is left out.
 
-Each run keeps its own votes in both orders of a comparison.
+In a comparison each run keeps its own votes, whichever run is first.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MAX_VOTES = 99
 
 
 class _Judge:
-    """The judge of one task, with its labels so far."""
+    """The judge of a task, with the labels that it has given the task so far."""
 
     def __init__(self, task: Task, agent: Agent, votes: int):
         self._questions, self._votes = Questions(task, agent), votes
@@ -39,7 +40,7 @@ class _Judge:
         self.missing = 0  #: replies that ended within their reasoning
 
     def judge(self, run: JudgedRun) -> Commands[list[Vote | None]]:
-        """Return the votes on a run; None where a reply is missing."""
+        """Return the votes on a run; a vote is None if the reply for it is missing."""
         votes: list[Vote | None] = [Vote(AnswerLabel.UNSOLVED)] * self._votes
         if run.has_finish:
             if run.ended == ANSWERED and run.answer.strip():
@@ -62,7 +63,7 @@ class _Judge:
         other_run: JudgedRun,
         other_votes: Sequence[Vote | None],
     ) -> Commands[list[Round]]:
-        """Return a round for each pair of votes."""
+        """Compare two runs. Return a round for each pair of votes on them, unless a vote or a reply is missing."""
         rounds: list[Round | None] = []
         pairs = zip(own_votes, other_votes, strict=True)
         for own_vote, other_vote in (
@@ -91,14 +92,14 @@ class _Judge:
         return [None if label is None else Vote(label) for label in labels]
 
     def _judge_task(self, indexes: Sequence[int]) -> Commands[None]:
-        """Label the request for the votes at these indexes, if it has no label yet; a missing reply gives no label."""
+        """Ask whether the request can be solved, for each vote at these indexes that does not have this label yet."""
         indexes = [index for index in indexes if self._task[index] is None]
         labels = yield from self._ask([self._questions.task()] * len(indexes), TaskLabel, TaskLabel.UNSURE)
         for index, label in zip(indexes, labels, strict=True):
             self._task[index] = label
 
     def _ask(self, prompts: Sequence[str], labels: type[L], otherwise: L) -> Commands[list[L | None]]:
-        """Return the label of each reply; `otherwise` for an unclear reply, None for a missing reply."""
+        """Ask the prompts. Return a label for each reply: `otherwise` if it is unclear, None if it is missing."""
         if not prompts:
             return []
         replies = yield [Ask(JUDGE, prompt) for prompt in prompts]
@@ -123,7 +124,7 @@ def _round_of(own_first: Preference | None, other_first: Preference | None) -> R
 
 
 def tooleval(task: Task, agent: Agent) -> Commands[Outcome]:
-    """Judge a run, or compare two. The answer is the verdict, as JSON."""
+    """Judge a run, or judge and compare two runs. The answer is the verdict as JSON."""
     judge = _Judge(task, agent, FORMULATION.read_settings(agent)["votes"])
     if "run" not in task.inputs:
         return Outcome(None, Ending.NO_ANSWER, "the task is no stored run: judge those of a job with lumos judge JOB")
