@@ -1,4 +1,4 @@
-"""The tree of a policy's decisions: a node is a decision with its result. ReAct follows a path, DFSDT searches the tree.
+"""The tree of a policy's decisions: each node is a decision with its result. ReAct has one path, DFSDT searches a tree.
 
 This module counts the positions of commands, because a command names its predecessor on its path by position.
 """

@@ -13,7 +13,7 @@ STORED = "stored"  #: the input of a task with `answer` and `ending`
 
 @formulation(NAME, roles=(), executes=False)
 def FORMULATION(task: Task, agent: Agent) -> Commands[Outcome]:
-    """Return the answer and ending of the stored episode in the task. An ending `infra_error` stays no result."""
+    """End with the answer and the ending of the stored episode in the task; `infra_error` leaves it without result."""
     if STORED not in task.inputs:
         message = "the task is no stored episode: judge those of a job with lumos score JOB --judge URL"
         return Outcome(None, Ending.NO_ANSWER, message)

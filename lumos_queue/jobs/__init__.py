@@ -1,1 +1,1 @@
-"""The four kinds of job: convert, train, infer, evaluate. Frozen values of one shape."""
+"""The four kinds of job, convert, train, infer and evaluate: frozen values with the same interface (base.py)."""

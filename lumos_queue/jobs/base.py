@@ -18,7 +18,7 @@ Identity = tuple[str, str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One item of a job. `task` is None for kinds of job without tasks."""
+    """An item of a job. `task` is None for kinds of job without tasks."""
 
     ordinal: int
     sample: int
@@ -28,7 +28,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """The result of an item: an episode's outcome and scores, or the output of another kind of work."""
+    """The result of an item: the outcome and the scores of an episode, or the output of an item without episode."""
 
     outcome: Outcome | None = None
     scores: Sequence[Score] = ()
@@ -42,16 +42,16 @@ class ItemResult:
 
 
 class JobContext(Protocol):
-    """The objects that a job's items need, opened for one slice."""
+    """The objects that the items of a job need, such as endpoints. They are opened for a slice of the job."""
 
     @property
     def identities(self) -> Sequence[Identity]:
-        """Of the endpoints."""
+        """The role, URL and server's identity of each endpoint."""
         ...
 
     @property
     def traffic(self) -> Mapping[str, AdmissionControl]:
-        """Of the endpoints that can have a cap, by URL."""
+        """By URL, the admission control of each endpoint that can have a cap."""
         ...
 
 
@@ -59,43 +59,43 @@ C = TypeVar("C", bound=JobContext)
 
 
 class Job(Protocol[C]):
-    """A frozen request. Its JSON form is stored and hashed, and any worker can read it."""
+    """A job as a frozen request. Its JSON form is stored and hashed, and any worker can read it."""
 
     @property
     def kind(self) -> str: ...
 
     @property
     def ordered(self) -> bool:
-        """Whether each item needs the one before it."""
+        """Whether each item needs the result of the item before it."""
         ...
 
     @property
     def concurrency(self) -> int:
-        """Items in flight in one process; 0: the number in the settings."""
+        """The number of items that a process runs at the same time; 0: the number in the settings."""
         ...
 
     @property
     def pool(self) -> str:
-        """The pool of workers that can run it: cpu, llm, gpu."""
+        """The pool of workers that can run the job: cpu, llm or gpu."""
         ...
 
     def as_json(self) -> dict[str, Any]: ...
 
     def prompt_prefixes(self) -> dict[str, str]:
-        """Return the common beginnings of this job's prompts, by role: each is stored once."""
+        """Return by role the text with which all its prompts in this job begin, so that it is stored only once."""
         ...
 
     def open(self, settings: Settings) -> AbstractAsyncContextManager[C]:
-        """Open the objects that `run` needs, for one slice.
+        """Open the objects that `run` needs, for a slice of the job.
 
-        Raises InfrastructureError when an endpoint does not answer, SpecError when it does not fit its URL.
+        Raises InfrastructureError if an endpoint does not answer, SpecError if its server does not fit its URL.
         """
         ...
 
     async def run(self, work: Work, journal: Journal, context: C) -> ItemResult:
-        """Run one item.
+        """Run an item and return its result.
 
-        Raises InfrastructureError when it will be retried, and its subclass WaitsForJob when another job has to end
-        first; for an item without a task also SpecError, which fails the job, and NeedsAttention, which pauses it.
+        Raises InfrastructureError if the item will be retried, and its subclass WaitsForJob if another job must end
+        first. An item without a task may also raise SpecError, which fails the job, or NeedsAttention, which pauses it.
         """
         ...

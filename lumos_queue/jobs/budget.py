@@ -1,7 +1,7 @@
-"""A budget: when the stored model calls of a job have cost that much, no further call is made and the job is paused.
+"""Limit the cost of a job: when its stored model calls have cost the budget, no call is made and the job is paused.
 
-The budget is exceeded at most by the calls in flight at that moment, in all processes, and by calls that other
-processes have completed since their last read of the database, up to two seconds before.
+The cost can exceed the budget by that of the calls in flight at this moment, in all processes, and by that of the calls
+that other processes completed after this process last read the database, up to two seconds before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STORED_SECONDS = 0.5  #: by which a completion of this process is in the databas
 
 
 class Meter:
-    """The cost of a job as one process knows it. Used from one event loop."""
+    """The cost of a job as this process knows it. Only one event loop may use the object."""
 
     def __init__(self, database: Database, prompt_price: float, completion_price: float, budget: float):
         self.budget = budget  #: USD
@@ -38,7 +38,7 @@ class Meter:
     @classmethod
     @contextmanager
     def open(cls, settings: Settings, prompt_price: float, completion_price: float, budget: float) -> Iterator[Meter]:
-        """Yield a meter with a separate connection to the database of the settings."""
+        """Yield a meter that has its own connection to the database. Prices: USD per million tokens. Budget: USD."""
         database = open_database(settings.database, settings.lease_seconds)
         try:
             yield cls(database, prompt_price, completion_price, budget)
@@ -46,7 +46,7 @@ class Meter:
             database.close()
 
     def limit(self, perform: Perform, item: int) -> Perform:
-        """Return `perform` for one item, with model calls that begin only within the budget."""
+        """Return a `perform` for the item with this id, which begins model calls only while the budget allows them."""
 
         async def perform_metered(command: Command, context: StepContext) -> Result:
             if not isinstance(command, Ask):
@@ -67,7 +67,7 @@ class Meter:
         return perform_metered
 
     async def _admit(self, item: int) -> None:
-        """Wait until a call may be made. After the budget is spent it never returns: the slice gives the item back."""
+        """Wait until a call may be made; forever if the budget is spent, until the slice gives back the item."""
         while True:
             async with self._idle:
                 if time.monotonic() - self._look_time > LOOK_SECONDS:

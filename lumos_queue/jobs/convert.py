@@ -1,4 +1,4 @@
-"""Conversion: a row's gold rationale becomes an annotated episode with verdicts, by rule or by a teacher."""
+"""Conversion: a rule or a teacher turns the gold rationale of a row into an annotated episode with verdicts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ConvertContext:
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """Convert every row to LUMOS form, run its actions as far as the source can be checked, and check it."""
+    """A job that converts rows to LUMOS annotations, runs their actions if the source allows that, and checks them."""
 
     source: str  #: as benchmarks/registry.py names it
     dataset: str  #: digest of the rows
@@ -155,7 +155,7 @@ class Convert:
             )
 
     async def run(self, work: Work, journal: Journal, context: ConvertContext) -> ItemResult:
-        """Convert a row. Scores `executed` (`accepted` without execution): 1 if no verdict rejects the annotation."""
+        """Convert a row. Its score `executed` (`accepted` without execution) is 1 if no verdict rejects it, else 0."""
         assert work.task is not None
         task, source = work.task, context.source
         duplicate_verdicts = make_verdicts("duplicate") if work.ordinal in self.duplicates else []
@@ -189,7 +189,7 @@ class Convert:
         return _result(source, run.outcome, check.verdicts, level)
 
     def _gold(self, source: Benchmark, task: Task) -> Annotation:
-        """Return the annotation by rule. Raises SpecError if there is none, or none with subgoals of this level."""
+        """Return the annotation that rules make. Raises SpecError if they make none, or none with such subgoals."""
         gold = source.annotation(task)
         if self.subgoals != LOW:
             return gold

@@ -1,4 +1,4 @@
-"""Evaluation: inference with scores. Scores are separate rows, and can be computed again from the stored episodes."""
+"""Evaluation: inference with scores. Scores are stored apart from episodes, and can be computed from these again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lumos_queue.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """Infer, then score every answer with the benchmark's metrics."""
+    """A job that runs an inference, and scores every answer by the benchmark's metrics."""
 
     infer: Infer
 

@@ -1,7 +1,7 @@
 """Run items of training in processes that are forked from a server with loaded libraries (train_server.py).
 
-A worker process has at most one such server. The server continues from one slice of a job to the next, because slices
-are short if each item waits for another job.
+A worker process has at most one such server. The server continues to run after the end of a slice, because slices are
+short if each item waits for another job.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from lumos_queue.util.launch_folder import child_environment
 
 
 class ForkServer:
-    """The server of a process, which is started by the first item, and again after it has ended."""
+    """The server of this process. The first item starts it, and so does the first item after the server has ended."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
     async def run(self, request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
-        """Run an item; returns exit code, standard output and standard error of its process.
+        """Run an item in a forked process. Return its exit code, standard output and standard error.
 
-        `folder`: its working folder. A cancellation kills the item's process.
+        `folder`: the working folder of the process. A cancellation kills the process.
         """
         work = asyncio.ensure_future(asyncio.to_thread(self._run, request, folder))
         try:
@@ -53,7 +53,7 @@ class ForkServer:
         return (int(answer) if answer else -9), outputs[0], outputs[1]
 
     def _ask(self, line: bytes, folder: Path) -> bytes:
-        """Return the server's answer; empty if it was killed. A server that ended before it read is replaced."""
+        """Return the server's answer, b"" if it was killed. If it ended before it read the line, start another."""
         for _ in range(2):
             process = self._open(folder)
             assert process.stdin is not None and process.stdout is not None

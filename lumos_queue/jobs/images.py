@@ -1,4 +1,4 @@
-"""The images that episodes send to models: artifacts of the database, of which the latest are cached."""
+"""Load the images that episodes send to models from the artifacts of the database, and cache the latest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEPT = 64  #: images of at most a few megabytes each
 
 
 class Images:
-    """Loads artifacts by digest, and opens the database at the first load."""
+    """Loads images by their digests. The first load opens the database."""
 
     def __init__(self, settings: Settings):
         self._database = LazyDatabase(settings.database, settings.lease_seconds)  # loads run in threads

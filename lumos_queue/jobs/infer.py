@@ -47,7 +47,7 @@ class InferContext:
 
 @dataclass(frozen=True, slots=True)
 class Infer:
-    """Run `formulation` with `agent` on the tasks of a dataset, `samples` times each."""
+    """A job that runs `formulation` with `agent` on each task of a dataset, `samples` times."""
 
     benchmark: str
     dataset: str  #: digest of the rows
@@ -87,14 +87,14 @@ class Infer:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Infer:
-        """Read a stored job. Without a version of its formulation it has version 1."""
+        """Read a stored job. If it names no version of its formulation, the version is 1."""
         values = {"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])}
         if value.get("definition"):
             values["definition"] = FileDefinition.from_json(value["definition"])
         return cls(**values)
 
     def open_benchmark(self) -> Benchmark:
-        """Return the benchmark. Raises SpecError if this process does not have it."""
+        """Return the benchmark of the job. Raises SpecError if this process does not have it."""
         return open_benchmark(self.benchmark, self.definition)
 
     def prompt_prefixes(self) -> dict[str, str]:
@@ -137,7 +137,7 @@ class Infer:
             yield InferContext(executor, tuple(identities), traffic, images, meter)
 
     def generator(self) -> Generate[Agent]:
-        """Return the formulation, at the job's version and within the agent's limits."""
+        """Return the function that runs the formulation, in the job's version and within the agent's limits."""
         formulation = FORMULATIONS.load(self.formulation).at_version(self.formulation_version)
 
         def generate(task: Task, agent: Agent) -> Commands[Outcome]:
@@ -146,7 +146,7 @@ class Infer:
         return generate if self.agent.limits == Limits() else limit_formulation(generate, self.agent.limits)
 
     def _inform(self, agent: Agent) -> Agent:
-        """Return the agent with the kind of the benchmark's answers."""
+        """Return the agent with the kind of answers that the benchmark has."""
         benchmark = self.open_benchmark() if self.definition else BENCHMARKS.find(self.benchmark)
         return replace(agent, answers=benchmark.answers) if benchmark else agent
 
@@ -157,7 +157,7 @@ class Infer:
     async def run_formulation(
         self, formulation: Generate[Agent], work: Work, journal: Journal, context: InferContext
     ) -> EpisodeRun:
-        """Run `formulation`, which may add steps to that of the job, on an item's task."""
+        """Run `formulation` on an item's task. It is the job's formulation, to which steps may have been added."""
         assert work.task is not None
         async with context.executor.for_episode(work.task, work.sample) as perform:
             if context.meter:

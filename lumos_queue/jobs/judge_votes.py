@@ -1,4 +1,4 @@
-"""The judge of an evaluation, whose votes are the last steps of an episode."""
+"""Ask the judge of an evaluation, whose votes are the last steps of an episode."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from lumos_queue.scoring.limit import select_judged_answer
 def with_judge(
     formulation: Generate[Agent], benchmark: Benchmark, task: Task, votes: list[Completion]
 ) -> Generate[Agent]:
-    """Return the formulation followed by questions to the judge, whose replies are added to `votes`.
+    """Return a formulation that runs `formulation`, asks the judge about the answer, and adds its replies to `votes`.
 
-    The judge is asked only if there is an answer: for all votes of the benchmark at once, then again for unreadable
-    votes. Each vote is an ordinary step of the episode: it is stored, and its call is never repeated.
+    If there is an answer, the judge is asked for all votes at once, then once more for each unreadable vote. A vote is
+    an ordinary step of the episode: it is stored, and its call is never repeated.
     """
 
     def generate(visible: Task, agent: Agent) -> Commands[Outcome]:
@@ -43,7 +43,7 @@ def with_judge(
 
 
 def single_vote(agent: Agent, votes: Sequence[Completion]) -> str | None:
-    """Return the judge's reply; '' if it was not asked, None without a judge or a vote."""
+    """Return the judge's last reply; '' if the judge was not asked, None without a judge or if it gave no vote."""
     if JUDGE not in agent.roles:
         return None
     if not votes:

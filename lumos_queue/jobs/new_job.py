@@ -1,4 +1,4 @@
-"""Make the row of a job that is submitted by a person, or by another job that needs its results."""
+"""Make the row of a new job, which a person submits, or another job that needs its results."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def make_new_job(
     origin: str = "run",
     digest_code_version: str = "",
 ) -> NewJob:
-    """Return the row of a job. `split`, `licence`: of its dataset. `origin`: of its episodes.
+    """Return the row of a new job. `split` and `licence` are those of its dataset, `origin` is that of its episodes.
 
-    `digest_code_version`: the code version for its digest; '' for that of this process.
+    `digest_code_version`: the version of the code in the job's digest; '' for that of this process.
     """
     spec = job.as_json()
     plugins = plugins_as_json(find_plugins(job.kind, spec))
@@ -60,7 +60,7 @@ def make_new_job(
 
 
 def _main_metric(kind: str, request: dict[str, Any]) -> str:
-    """Return the main metric of episodes; '' if they are not scored."""
+    """Return the main metric of a job's episodes; '' if these are not scored."""
     if kind == "evaluate":
         return open_benchmark(request["benchmark"], definition_of(request)).metrics[0]
     if kind == "convert":
@@ -69,5 +69,5 @@ def _main_metric(kind: str, request: dict[str, Any]) -> str:
 
 
 def _digest_parts(plugins: list[dict[str, str]]) -> list[str]:
-    """Return the part of a job's digest for its plug-ins; empty without plug-ins."""
+    """Return the texts about plug-ins that a job's digest includes; none without plug-ins."""
     return [json.dumps(plugins, sort_keys=True)] if plugins else []

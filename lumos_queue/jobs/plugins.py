@@ -1,4 +1,4 @@
-"""The plug-ins of a job: listed at its submission, and compared before a worker begins."""
+"""The plug-ins of a job: its submission lists them, and a worker compares them with its own before it begins."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _of_episodes(kind: str, request: dict[str, Any]) -> Iterator[Plugin | None]:
 
 
 def plugins_of(job: Any) -> list[Plugin]:
-    """Return this process's plug-ins that a stored job (its row) needs, whatever their code is.
+    """Return the plug-ins of this process that a stored job (its row) needs, even if their code differs from the job's.
 
     Raises SpecError for a missing plug-in.
     """
@@ -61,11 +61,11 @@ def plugins_of(job: Any) -> list[Plugin]:
     return find_plugins(job.kind, job.spec)
 
 
-def check_plugins(job: Any, remedy: str = "accept what is here: lumos resume {job} --accept-plugin") -> None:
-    """Raises SpecError unless this process has the plug-ins that a job (its row) was submitted with.
+def check_plugins(job: Any, remedy: str = "accept the installed code: lumos resume {job} --accept-plugin") -> None:
+    """Raise SpecError unless this process has the same plug-ins as those with which a job (its row) was submitted.
 
-    For a job from before plug-ins, which names none, they only have to exist. `remedy`: the alternative to installing
-    the same plug-in.
+    Jobs of earlier versions name no plug-ins; for them it is enough that the plug-ins exist. `remedy`: what a person
+    can do instead of installing the same plug-in.
     """
     local_plugins = plugins_of(job)
     job_plugins = {(plugin.group, plugin.name): plugin for plugin in map(Plugin.from_json, job.plugins or ())}
@@ -74,12 +74,12 @@ def check_plugins(job: Any, remedy: str = "accept what is here: lumos resume {jo
         if original != local:
             raise SpecError(
                 f"The plug-in '{local.name}' ({local.group}) is {local} here, and {original or 'not named'} in job "
-                f"{job.id}: install the same and start this process again, or {remedy.format(job=job.id)}"
+                f"{job.id}: install the job's code and start this process again, or {remedy.format(job=job.id)}"
             )
 
 
 def _is_here(plugin: Plugin) -> bool:
-    """Whether an object of that name exists, whatever its code is. A dotted name is checked later, by its registry."""
+    """Whether a plug-in of that name exists, with any code. True for a dotted name, which its registry checks later."""
     return is_dotted(plugin.name) or plugin.name in entry_points_of(plugin.group)
 
 

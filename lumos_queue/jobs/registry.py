@@ -12,7 +12,7 @@ from lumos_queue.util.registry import Registry
 
 
 class JobKind(Protocol):
-    """The class of a job, which reads stored jobs."""
+    """The interface of the class of a kind of job, which reads stored jobs."""
 
     def from_json(self, value: dict[str, Any], /) -> Job[Any]: ...
 
@@ -29,7 +29,7 @@ KINDS: Registry[JobKind] = Registry(
 
 
 def read_job(kind: str, spec: dict[str, Any]) -> Job[Any]:
-    """Return the job whose `as_json` is `spec`. Raises SpecError for an unknown kind and a damaged `spec`."""
+    """Return the job of this kind from `spec`, its stored JSON. Raises SpecError for an unknown kind or damage."""
     if problem := find_spec_damage(spec):
         raise SpecError(f"The stored request cannot be read: {problem}.")
     try:
@@ -45,7 +45,7 @@ _SIMPLE: dict[object, type | tuple[type, ...]] = {str: str, int: int, float: (in
 
 
 def _check_types(value: object) -> None:
-    """Raises TypeError for a field of a dataclass, at any depth, that is not of its plain type."""
+    """Raise TypeError for a field of a dataclass, at any depth, that should be text, a number or a bool, and is not."""
     if not is_dataclass(value):
         return
     hints = get_type_hints(type(value))

@@ -1,4 +1,4 @@
-"""The score of an episode that is its reward."""
+"""Find out which score of an episode is its reward in training."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from lumos_queue.records import Task
 
 
 def metric_of(benchmark: Benchmark, reward: str) -> Callable[[Task], str]:
-    """Return a function from a task to its reward's metric, which is '' if the task is not scored.
+    """Return a function that returns for a task the metric that is its reward, or '' if the task is not scored.
 
-    `reward`: a metric, or the name of an overall score, which uses a metric for each kind of task. Raises SpecError for
+    `reward`: a metric, or the name of an overall score, which has a metric for each kind of task. Raises SpecError for
     any other name.
     """
     if reward in benchmark.overalls:
@@ -23,5 +23,5 @@ def metric_of(benchmark: Benchmark, reward: str) -> Callable[[Task], str]:
 
 
 def read_reward(benchmark: Benchmark, reward: str, task: Task, scores: Mapping[str, float]) -> float | None:
-    """Return the reward of an episode with these scores; None if it has no such score."""
+    """Return the reward of an episode of the task with these scores; None if they do not include the reward."""
     return scores.get(metric_of(benchmark, reward)(task))

@@ -1,7 +1,7 @@
 """The rollouts of an optimizer step: an ordinary evaluation of the newest checkpoint on a batch of tasks.
 
-The step that needs it submits it, and finds it again by its digest, so that no retry of the step repeats a recorded
-model call.
+The optimizer step submits this evaluation as a job. If the step is retried, it finds the job again by its digest, so
+that no recorded model call is repeated.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from lumos_queue.training.recipes.rltf import Rltf
 
 
 class Rollouts:
-    """Requests and reads the rollouts of one training job's steps."""
+    """Requests and reads the rollouts that the steps of a training job need."""
 
     def __init__(self, settings: Settings):
         self._settings = settings
@@ -57,9 +57,9 @@ class Rollouts:
             rollouts._database.close()
 
     async def gather(self, recipe: Rltf, window: Window, item: int) -> dict[str, Any]:
-        """Return the rollouts of a window as JSON (training/rltf/rollouts.py), for the item with that id.
+        """Return the rollouts of a window as JSON (training/rltf/rollouts.py). `item`: the id of the window's item.
 
-        Raises WaitsForJob until they are complete, NeedsAttention when some of them are missing.
+        Raises WaitsForJob until the rollouts are complete, and NeedsAttention if some of them are missing.
         """
         return await asyncio.to_thread(self._gather, recipe, window, item)
 
@@ -81,9 +81,9 @@ class Rollouts:
         return {"job": job, "episodes": _read(database, recipe, evaluate, row, training_job.id)}
 
     def _evaluation(self, database: Database, recipe: Rltf, window: Window) -> Evaluate:
-        """Return the evaluation of the checkpoint before the step. Its digest identifies the rollouts.
+        """Return the evaluation of the checkpoint that the step starts from. Its digest identifies the rollouts.
 
-        Raises SpecError when the checkpoint is missing, damaged or of another fit.
+        Raises SpecError if the checkpoint is missing, damaged or of another fit.
         """
         step, folder = window["step"], checkpoint_of(recipe.checkpoints(), window["step"] - 1)
         recipe.check_seal(folder)
@@ -105,7 +105,7 @@ class Rollouts:
     def _request(
         self, database: Database, recipe: Rltf, evaluate: Evaluate, rows: Sequence[int], training_job: Row[Any]
     ) -> str:
-        """Return the id of the job, and store the job if it is new."""
+        """Store the evaluation as a job if it is new. Return the job's id."""
         infer = evaluate.infer
         benchmark = infer.open_benchmark()
         with database.engine.connect() as connection:
@@ -143,7 +143,7 @@ def _job_of(connection: Connection, item: int) -> Row[Any]:
 def _read(
     database: Database, recipe: Rltf, evaluate: Evaluate, row: Row[Any], training_job: str
 ) -> list[dict[str, Any]]:
-    """Return the episodes in the order of their items. Raises NeedsAttention if a reward is missing."""
+    """Return the rollouts as JSON, in the order of their items. Raises NeedsAttention if a reward is missing."""
     rollouts, unjudged_names, failed_names = [], [], []
     benchmark = evaluate.infer.open_benchmark()
     for episode in stream_episodes(database, parse_where(f"job={row.id}")):
@@ -173,7 +173,7 @@ def _read(
 
 
 def _asks(evaluate: Evaluate, episode: StoredEpisode, roles: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the calls of the trained roles."""
+    """Return the model calls of the trained roles in an episode as JSON."""
     infer = evaluate.infer
     results = {(step.position, step.branch): step.result for step in episode.steps}
     calls = []

@@ -1,7 +1,8 @@
 """Training: a fit is divided into windows of optimizer steps.
 
-Each window starts from the checkpoint before it, so a killed worker costs one window, and any worker with access to the
-folder can continue. A window that learns from rollouts requests them first, and is pending until they are complete.
+Each window starts from the checkpoint of the window before. So a killed worker loses one window, and any worker with
+access to the folder can continue. A window that learns from rollouts requests these first, and is pending until they
+are complete.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class TrainContext:
 
 @dataclass(frozen=True, slots=True)
 class Train:
-    """Carry out a recipe. Its items in order: a preparation, the windows, the export."""
+    """A job that carries out a recipe. Its items are, in this order, a preparation, the windows, and the export."""
 
     recipe: Recipe | FormerFit
 
@@ -76,7 +77,7 @@ class Train:
         return {}
 
     def windows(self) -> list[Window]:
-        """Return the window of each item."""
+        """Return the windows, one for each item of the job in order."""
         return self.recipe.windows()
 
     @asynccontextmanager
@@ -85,11 +86,11 @@ class Train:
             yield TrainContext(empty_folder(settings.home), rollouts)
 
     async def run(self, work: Work, journal: Journal, context: TrainContext) -> ItemResult:
-        """Run the item in its own process, so that its end releases memory, threads and GPU.
+        """Run the item in a separate process, whose end releases memory, threads and GPU.
 
-        Raises SpecError for a problem that a person has to fix, DivergedFit when the weights are unusable,
-        InfrastructureError when the process was killed, WaitsForJob until its rollouts are complete, NeedsAttention
-        when some are missing, TrainingCrashed for any other failure.
+        Raises SpecError for a problem that a person has to fix, DivergedFit if the weights are unusable,
+        InfrastructureError if the process was killed, WaitsForJob until the item's rollouts are complete,
+        NeedsAttention if some rollouts are missing, and TrainingCrashed for any other failure.
         """
         window = self.windows()[work.ordinal]
         if context.rollouts and isinstance(self.recipe, Rltf) and "rows" in window:
@@ -110,7 +111,7 @@ class Train:
 
 
 async def _run_new(request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
-    """Run an item in a new process; returns its exit code, standard output and standard error."""
+    """Run an item in a new process. Return its exit code, standard output and standard error."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
@@ -132,7 +133,7 @@ async def _run_new(request: dict[str, Any], folder: Path) -> tuple[int, bytes, b
 
 
 def problem_of(code: int, output: bytes) -> LumosError:
-    """Return the error for a child's exit code other than 0. `output`: its standard error."""
+    """Return the error for an exit code other than 0 of a training process. `output`: its standard error."""
     last = next(iter(reversed(output.decode(errors="replace").strip().splitlines())), f"exit code {code}")
     if code == REFUSED:
         return SpecError(last)

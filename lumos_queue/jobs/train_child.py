@@ -20,7 +20,7 @@ def main() -> int:
 
 
 def carry_out(request: dict[str, Any]) -> int:
-    """Run the item and write its result to standard output; returns the exit code of its process."""
+    """Run the item and write its result to standard output. Return the exit code for this process."""
     TRUSTED.add_listed(request.get("plugins", ""))  # the trusted plug-ins of the caller, which may contain the recipe
     recipe = Train.from_json(request["train"]).recipe
     try:
@@ -40,7 +40,7 @@ def carry_out(request: dict[str, Any]) -> int:
 
 
 def _explain(error: Exception, code: int) -> int:
-    """Write the message as the last line of standard error; returns the exit code."""
+    """Write the error's message as the last line of standard error. Return `code`."""
     print("\n" + " ".join(str(error).split()), file=sys.stderr)
     return code
 

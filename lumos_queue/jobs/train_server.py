@@ -1,11 +1,11 @@
 """A process that loads the libraries of training, and forks a process for each item.
 
-Loading them takes five seconds of processor time, a step of a small policy a fraction of a second. The forked process
-has its own memory and random numbers, and its end releases everything. The server itself has no thread, model or GPU.
-It ends with the process that started it, and after a time without requests.
+Loading the libraries takes five seconds of processor time, but a step of a small policy takes a fraction of a second.
+A forked process has its own memory and random numbers, and its end releases everything. The server itself has no
+thread, model or GPU. It ends with the process that started it, and after a time without requests.
 
-A request is a line: {"request": …, "output": PATH, "problems": PATH}. The answer is the exit code of the item's
-process, whose standard output and standard error go to those files.
+A request is a line: {"request": …, "output": PATH, "problems": PATH}. The item's process writes its standard output to
+the file `output` and its standard error to the file `problems`. The server answers with the exit code of this process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _fork(request: dict[str, Any]) -> int:
-    """Run the item in a new process; returns its exit code, negative for a signal."""
+    """Run the item in a new process. Return its exit code, or the negative number of the signal that ended it."""
     _preload(request["request"])
     parent, child = os.getpid(), os.fork()
     if not child:
