@@ -1,1 +1,1 @@
-"""The current state of jobs: figures, pace, errors and waits, as of one read of the database."""
+"""Read the current state of jobs from the database: their figures, pace and errors, and what they wait for."""

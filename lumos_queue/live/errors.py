@@ -1,4 +1,4 @@
-"""The latest errors of a job by class: endings of episodes without an answer, and reasons of retries."""
+"""Group the latest errors of a job: endings of episodes without an answer, and reasons why items are retried."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARE = 20  #: times the duration of a read before the next read
 
 @dataclass(frozen=True, slots=True)
 class ErrorGroup:
-    """Errors whose texts are equal except for numbers."""
+    """Errors of the same kind whose texts differ only in numbers."""
 
     kind: str  #: an ending, or `owed again`
     text: str  #: the first error, truncated, as one harmless line
@@ -27,7 +27,7 @@ class ErrorGroup:
 
 
 class ErrorReader:
-    """Reads the errors of a job again when their number has changed, less often if a read takes long."""
+    """Reads the errors of a job, and again when their number has changed, but less often if a read takes long."""
 
     def __init__(self) -> None:
         self._failure_counts: Mapping[str, int] | None = None
@@ -35,7 +35,7 @@ class ErrorReader:
         self._not_before = 0.0
 
     def read(self, connection: Connection, job: str, endings: Mapping[str, int]) -> list[ErrorGroup]:
-        """Return the groups of errors. `endings`: number of episodes by ending."""
+        """Return the groups of errors. `endings` maps endings to numbers of episodes."""
         failure_counts = {ending: count for ending, count in endings.items() if ending != Ending.ANSWERED}
         if failure_counts != self._failure_counts and time.monotonic() >= self._not_before:
             start = time.monotonic()

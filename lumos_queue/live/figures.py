@@ -1,4 +1,4 @@
-"""The figures of a job's live progress, read at a cost that does not grow with the job."""
+"""Read the figures of a job's progress. The cost of reading does not grow with the size of the job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lumos_queue.scoring.statistics import wilson
 
 @dataclass(frozen=True, slots=True)
 class JobFigures:
-    """One job as of one read of the database."""
+    """The state of a job at the moment of a read of the database."""
 
     row: Any  #: the job's row
     items: Mapping[str, int]  #: by state
@@ -43,12 +43,12 @@ class JobFigures:
 
     @property
     def holder(self) -> Any:
-        """The row of the job that limits the progress: the awaited job, or this job."""
+        """The row of the job that limits the progress: the job that this job waits for, or else this job."""
         return self.awaited or self.row
 
 
 def read_figures(connection: Connection, row: Any) -> JobFigures:
-    """Read the figures of a job; `row`: the job's row."""
+    """Read the figures of a job. `row` is the job's row."""
     awaited_job, train = find_awaited(connection, row), row.kind == "train"
     holder = awaited_job or row
     learnt = list_feedback(connection, row.id) if train else []
@@ -67,10 +67,10 @@ def read_figures(connection: Connection, row: Any) -> JobFigures:
 
 
 def measure_score(figures: JobFigures) -> dict[str, Any] | None:
-    """Return the score so far: `value` of the `scored` episodes, `ci95`, and `bounds` over all items; None without.
+    """Return the score so far, or None without scored episodes: `value`, the number `scored`, `ci95` and `bounds`.
 
-    The bounds count all items without a score as wrong, or as right. The interval counts several samples of a task
-    once, because they may all agree; it is Wilson's, which is wide for graded scores.
+    `bounds` are the scores over all items if those without a score count as wrong, or as right. The interval `ci95`
+    counts several samples of a task once, because these may all agree. It is Wilson's, which is wide for graded scores.
     """
     total, scored_episodes = figures.score
     if not scored_episodes:

@@ -1,4 +1,4 @@
-"""The loads of endpoints, and the waits of open jobs."""
+"""Read the loads of endpoints, and which open jobs use these endpoints or wait."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IN_PROCESS = ("local:", "scripted:")  #: endpoints that run in the worker itself
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The calls of an endpoint, over all workers."""
+    """The calls to an endpoint from all workers together, and its cap."""
 
     url: str
     traffic: Traffic
@@ -32,7 +32,7 @@ class Load:
 
 @dataclass(slots=True)
 class OpenWork:
-    """The open jobs, by endpoint."""
+    """The open jobs by endpoint, and those that wait."""
 
     jobs: dict[str, list[str]] = field(default_factory=dict)  #: ids by endpoint, in the order of the jobs
     waiting: list[Any] = field(default_factory=list)  #: rows of jobs that wait
@@ -40,7 +40,7 @@ class OpenWork:
 
 
 def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[Any], settings: Settings) -> list[Load]:
-    """Return the loads of these endpoints, each once. `sessions`: live workers, rows of `live_sessions`."""
+    """Return the loads of those of these endpoints that are servers. `sessions`: live workers, from `live_sessions`."""
     caps = {cap.url: cap.requests for cap in list_caps(connection)}
     calls = traffic_of(session for session in sessions if not is_silent(session, settings))
     server_urls = (url for url in dict.fromkeys(urls) if not url.startswith(IN_PROCESS))
@@ -48,7 +48,7 @@ def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[A
 
 
 def read_open_work(connection: Connection, limit: int) -> OpenWork:
-    """Return the open work of at most `limit` jobs, the newest first."""
+    """Return the endpoints and the waits of at most `limit` open jobs, the newest first."""
     names = (JobRow.id, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
     query = select(*names).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
     rows = connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id).limit(limit + 1)).all()

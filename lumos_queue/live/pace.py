@@ -1,6 +1,6 @@
 """The pace of a job and its remaining time.
 
-The clock is monotonic, so that no rate and no remaining time is negative.
+The clock is monotonic, so rates and remaining times are never negative.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ APART_SECONDS = 1.0  #: between two samples
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The progress at one moment."""
+    """The numbers of completed items and of tokens at a moment."""
 
     timestamp: float
     items: int
@@ -25,7 +25,7 @@ class Sample:
 
 
 class Pace:
-    """Rates over the latest interval with enough progress. `clock`: returns monotonic seconds."""
+    """The rates over the latest interval with enough progress. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
@@ -34,7 +34,7 @@ class Pace:
         self.is_known = False  #: whether two samples allow rates
 
     def observe(self, items: int, tokens: int) -> None:
-        """Note how many items and tokens are done now. If endings were withdrawn, it begins again."""
+        """Note the numbers of items and tokens that are done now. If there are fewer items than before, begin anew."""
         sample = Sample(self._clock(), items, tokens)
         if self._samples and items < self._samples[-1].items:
             self._samples.clear()
@@ -56,12 +56,12 @@ class Pace:
         return self._samples[0] if self._samples else None
 
     def seconds_left(self, items: int) -> float | None:
-        """Return the seconds for `items` further items; None if the pace is unknown."""
+        """Return the expected seconds for `items` further items; None if there are none, or if the pace is unknown."""
         return items / self.items_per_second if self.items_per_second > 0 and items > 0 else None
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a duration as text, in a suitable unit; never negative."""
+    """Return a duration as text in a suitable unit. A negative duration counts as 0."""
     seconds = max(0.0, seconds)
     if seconds < 99.5:
         return f"{seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""Explain why a job waits, with remedies."""
+"""Explain why a job waits, and what a person can do about it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def find_waits(
     clock: float,
     settings: Settings,
 ) -> list[str]:
-    """Return lines about a job, none while it continues. `sessions`: live workers; `held_items`: their items by job.
+    """Return lines on why a job waits; none if it does not wait. `sessions`: the rows of live workers.
 
-    `clock`: the database's, in seconds since 1970.
+    `held_items`: by session and job, the number of claimed items. `clock`: the database's, in seconds since 1970.
     """
     row = figures.row
     if row.state == JobState.PAUSED:
@@ -52,19 +52,19 @@ def find_waits(
 
 
 def _find_lack(figures: JobFigures, claimed_items: int, waits: Sequence[str], sessions: Sequence[Any]) -> str:
-    """Return why no live worker can run the job; '' while a worker runs it, or it waits for another job or a person."""
+    """Return why no live worker can run the job; '' if a worker can, or if the job waits for a job or a person."""
     if claimed_items or figures.awaited or any(HOW in line for line in waits):
         return ""
     return describe_lack(sessions, figures.row.pool)
 
 
 def describe_awaited(job: Any, awaited_job: Any) -> str:
-    """Return the progress of the job that this job waits for, to follow other figures; '' if it waits for none."""
+    """Return the reason why `job` waits and the progress of the awaited job, to append to a line; '' if it is None."""
     return f" · {job.waiting}, {awaited_job.done}/{awaited_job.items}" if awaited_job else ""
 
 
 def describe_failures(figures: JobFigures) -> str:
-    """Return why items fail and when they are retried, for the `holder` of the figures; '' if none fails."""
+    """Return why items of the figures' `holder` fail and when they are retried; '' if no item fails."""
     if (failures := figures.failing) is None:
         return ""
     job = f"job {figures.holder.id}: " if figures.awaited else ""
@@ -77,7 +77,7 @@ def describe_failures(figures: JobFigures) -> str:
 
 
 def is_silent(session: Any, settings: Settings) -> bool:
-    """Whether a worker that is not yet declared dead has missed some heartbeats."""
+    """Whether a worker has missed more than LATE_BEATS heartbeats, although it is not yet declared dead."""
     return session.silent_seconds > LATE_BEATS * settings.heartbeat_seconds
 
 
@@ -109,7 +109,7 @@ def _nobody(job: str, alive: int, busy: int) -> str:
 def _silent_workers(
     job: str, sessions: Sequence[Any], held_items: Mapping[int, Mapping[str, int]], settings: Settings
 ) -> list[str]:
-    """Return lines about silent workers that hold items of the job, which will soon be pending again."""
+    """Return lines about silent workers with items of the job. These items will soon be pending again."""
     lines = []
     for session in sessions:
         items, silent = held_items.get(session.id, {}).get(job, 0), session.silent_seconds

@@ -1,4 +1,4 @@
-"""The state of watched jobs, as of one read of the database."""
+"""Read the state of the jobs that a person watches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENDED = (JobState.DONE, JobState.CANCELLED, JobState.FAILED, JobState.REMOVED)
 
 @dataclass(slots=True)
 class WatchedJob:
-    """One watched job, which each read updates."""
+    """A watched job. Each read of the database updates it."""
 
     id: str
     pace: Pace = field(default_factory=Pace)
@@ -47,7 +47,7 @@ class WatchedJobs:
     """All watched jobs with their workers and endpoints. `read` updates them from the database."""
 
     def __init__(self, settings: Settings, jobs: Sequence[str]):
-        """`jobs`: their whole ids; empty: all open jobs, including later submissions."""
+        """`jobs` are whole ids of jobs. If it is empty, all open jobs are watched, also those submitted later."""
         self._settings, self._all = settings, not jobs
         self.jobs = [WatchedJob(job) for job in jobs]
         self.loads: list[Load] = []
@@ -57,7 +57,7 @@ class WatchedJobs:
         self.silence = ""  #: why the last read failed; empty: it succeeded
 
     def choose(self, jobs: Iterable[str]) -> None:
-        """Watch these jobs instead, by their whole ids. The state of jobs that were watched before stays."""
+        """Watch these jobs (whole ids) instead of the earlier ones. If a job is among both, its state stays."""
         known_jobs = {job.id: job for job in self.jobs}
         self.jobs = [known_jobs.get(job) or WatchedJob(job) for job in sorted(set(jobs))]
 
@@ -66,11 +66,11 @@ class WatchedJobs:
 
     @property
     def ended(self) -> bool:
-        """Whether all jobs have ended; False before the first read."""
+        """Whether all watched jobs have ended; False before the first read."""
         return self.read_at is not None and all(watched_job.state in ENDED for watched_job in self.jobs)
 
     def describe_workers(self) -> str:
-        """Return the number of workers as text."""
+        """Return the numbers of live, busy and silent workers as text."""
         alive, silent = len(self.workers), sum(is_silent(session, self._settings) for session in self.workers)
         busy = sum(session.id in self.held and not is_silent(session, self._settings) for session in self.workers)
         if not alive:
@@ -79,7 +79,7 @@ class WatchedJobs:
         return text + (f", {silent:,} silent" if silent else "")
 
     def read(self, connection: Connection) -> None:
-        """Update from the database. Raises DBAPIError when it does not answer; the earlier state stays."""
+        """Update all jobs, workers and loads. Raises DBAPIError if the database does not answer."""
         if self._all:
             known_ids = {watched_job.id for watched_job in self.jobs}
             self.jobs += [WatchedJob(job) for job in open_jobs(connection) if job not in known_ids]
@@ -103,7 +103,7 @@ class WatchedJobs:
         watched_job.errors = watched_job.errors_read.read(connection, watched_job.id, watched_job.figures.endings)
 
     def _read_loads(self, connection: Connection) -> list[Load]:
-        """Return the loads of the endpoints of jobs that have not ended."""
+        """Return the loads of the endpoints that jobs use which have not ended."""
         urls = (
             url
             for watched_job in self.jobs

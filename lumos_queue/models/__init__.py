@@ -1,1 +1,1 @@
-"""Model folders: bases that are downloaded, their tokenizers, adapters merged into them, and a server for one."""
+"""Model folders: download base models, prepare their tokenizers, merge adapters into them, and serve a model."""

@@ -1,4 +1,4 @@
-"""Adapter folders, read without loading the model, and their base models."""
+"""Read adapter folders without loading the model, and find their base models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ABOUT_MAKING = ("base_model_name_or_path", "inference_mode", "peft_version", "r
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A LoRA adapter in a folder, and the base that it was trained on."""
+    """A LoRA adapter in a folder, with the name and the digest of the base model that it was trained on."""
 
     folder: Path
     config: dict[str, Any]  #: of peft
@@ -36,7 +36,7 @@ def is_adapter(folder: Path) -> bool:
 
 
 def read_adapter(folder: Path) -> Adapter:
-    """Read the configuration of an adapter folder. Raises SpecError when it is incomplete or not LoRA."""
+    """Read the configuration of an adapter folder. Raises SpecError if the folder is incomplete or not of LoRA."""
     for name in (CONFIG, WEIGHTS, MADE_FROM, "tokenizer.json"):
         if not (folder / name).is_file():
             raise SpecError(f"'{folder}' is not an adapter folder: it has no {name}.")
@@ -52,9 +52,9 @@ def read_adapter(folder: Path) -> Adapter:
 
 
 def digest_of_adapter(adapter: Adapter) -> str:
-    """Return the sha256 of the weights and the configuration.
+    """Return the sha256 of the adapter's weights and configuration.
 
-    The path of the folder and the order of the configuration's keys and lists do not affect it.
+    It does not depend on the path of the folder, and not on the order of keys and lists in the configuration.
     """
     config = {
         name: sorted(value, key=str) if isinstance(value, list) else value
@@ -66,9 +66,9 @@ def digest_of_adapter(adapter: Adapter) -> str:
 
 
 def find_base(adapter: Adapter) -> Path:
-    """Return the folder of the adapter's base on this machine, which is found by its digest.
+    """Find the adapter's base on this machine by its digest, and return its folder.
 
-    Raises SpecError when it is not on this machine; the message says how to get it.
+    Raises SpecError if the base is not on this machine; the message explains how to get it.
     """
     root = models_folder()
     configured_path = adapter.config.get("base_model_name_or_path")
@@ -96,7 +96,7 @@ def find_base(adapter: Adapter) -> Path:
 
 @lru_cache(maxsize=64)
 def _digest(folder: Path, _state: tuple[tuple[int, int], ...]) -> str:
-    """Return the digest of a model folder; the files are read once for each of their states."""
+    """Return the digest of a model folder. The files are read again only if their times or sizes (`_state`) change."""
     return model_digests(folder)["sha256"]
 
 

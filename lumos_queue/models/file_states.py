@@ -1,4 +1,4 @@
-"""Check whether the files of a trained model are still as its job wrote them."""
+"""Check whether the files of a trained model are unchanged since the job wrote them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PRESENT, CHANGED, MISSING = "present", "changed", "missing"
 
 
 def state_of_files(row: Any) -> str:
-    """Return the state of the files of a row of the table `model`: PRESENT, CHANGED (another digest) or MISSING."""
+    """Return the state of a model's files: PRESENT, MISSING, or CHANGED (another digest). `row`: of the table `model`."""
     folder = from_launch(row.path)
     if not folder.is_dir() or not weights(folder):
         return CHANGED if folder.is_dir() and any(folder.iterdir()) else MISSING

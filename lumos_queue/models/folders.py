@@ -23,7 +23,7 @@ def models_folder() -> Path:
 
 
 def resolve_model_folder(name: str) -> Path:
-    """Return the folder of a model. Raises SpecError when the name cannot be a model's."""
+    """Return the folder for a model of that name. Raises SpecError if no model may have the name."""
     if not _NAME.fullmatch(name) or name == MERGED:
         raise SpecError(
             f"'{name[:80]}' cannot name a model: expected up to 64 letters, digits, '.', '_' or '-', "
@@ -33,9 +33,9 @@ def resolve_model_folder(name: str) -> Path:
 
 
 def write_made_from(folder: Path, origin: dict[str, Any]) -> None:
-    """Write `origin`, which describes the model's source, and the digest of the weights to `made-from.json`.
+    """Write `origin`, which describes the source of the model, and the digest of its weights to `made-from.json`.
 
-    The digest shows later whether the weights were changed.
+    The digest reveals later whether the weights were changed.
     """
     value = {**origin, "weights_sha256": digest_of_files(weights(folder))}
     (folder / MADE_FROM).write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -46,13 +46,13 @@ WEB_LIBRARIES = ("fastapi", "uvicorn", "multipart", "argon2")
 
 
 def require_libraries(*names: str, extra: str = "local") -> None:
-    """Raise SpecError when a library is not installed. The extra `extra` installs them."""
+    """Raise SpecError if one of these libraries is not installed. The message names `extra`, which installs them."""
     if missing_names := [name for name in names if not util.find_spec(name)]:
         raise SpecError(f"This needs {' and '.join(missing_names)}: {install_command(extra)}.")
 
 
 def check_made_from(folder: Path, sha256: str) -> None:
-    """Raise SpecError when a folder's model is incomplete or has another digest."""
+    """Raise SpecError if the model in a folder is incomplete or its digest is not `sha256`."""
     check_folder(folder)
     if model_digests(folder)["sha256"] != sha256:
         raise SpecError(f"'{folder}' holds another model, or was changed: move it away, and get the model again.")

@@ -1,7 +1,7 @@
 """Convert a GGUF file to a Hugging Face model folder.
 
-Weights are dequantised exactly to float32 and stored as bfloat16, which has half the size. The rounding error is at
-most a quarter of a percent, well below the error of the quantisation. The tokenizer is read from the file too.
+Weights are dequantised exactly to float32, and stored as bfloat16 in half the size. The rounding error is at most a
+quarter of a percent, well below the error of the quantisation. The tokenizer is read from the GGUF file too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PIECES = {
 def write_model(file: Path, folder: Path, origin: dict[str, Any]) -> None:
     """Write the model of a GGUF file into an empty folder, and `origin` to its `made-from.json`.
 
-    Raises SpecError when the file is not GGUF, or when its model or tokenizer cannot be read.
+    Raises SpecError if the file is not GGUF, or if its model or tokenizer cannot be read.
     """
     require_libraries(*LIBRARIES)
     import torch
@@ -83,7 +83,7 @@ def write_model(file: Path, folder: Path, origin: dict[str, Any]) -> None:
 
 
 def digest_of(file: Path) -> str:
-    """Return the sha256 of a file. Raises SpecError when it cannot be read or is not GGUF."""
+    """Return the sha256 of a GGUF file. Raises SpecError if the file cannot be read or is not GGUF."""
     try:
         with open_regular(file) as stream:
             start = stream.read(4)
@@ -97,7 +97,7 @@ def digest_of(file: Path) -> str:
 
 
 def _read_pieces(file: Path) -> list[dict[str, Any]] | None:
-    """Return how the tokenizer splits a text; None for SentencePiece, which does not split. Raises SpecError."""
+    """Return the rules by which the tokenizer first splits a text; None for SentencePiece. Raises SpecError."""
     from gguf import GGUFReader
 
     try:
@@ -112,12 +112,12 @@ def _read_pieces(file: Path) -> list[dict[str, Any]] | None:
     pre = tokenizer_fields.get("pre", "default")
     if pre not in _PIECES:
         known_names = ", ".join(sorted(_PIECES))
-        raise SpecError(f"'{file}' splits texts as '{pre!s:.40}', which is unknown: expected one of {known_names}.")
+        raise SpecError(f"'{file}' has a tokenizer of the unknown type '{pre!s:.40}': expected one of {known_names}.")
     return _PIECES[pre]
 
 
 def _read_tokenizer(file: Path, pieces: list[dict[str, Any]] | None) -> Any:
-    """Return the tokenizer. transformers reads the vocabulary from the file, but not how it splits a text."""
+    """Return the tokenizer with `pieces`, its rules for splitting, which transformers does not read from the file."""
     from tokenizers import Tokenizer
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -135,9 +135,9 @@ def _read_tokenizer(file: Path, pieces: list[dict[str, Any]] | None) -> Any:
 
 
 def get_gguf(file: Path, folder: Path) -> bool:
-    """Write the model of a user's GGUF file to `folder`; return False when the folder has it already.
+    """Write the model of a user's GGUF file to `folder`. Return False if the folder had this model already.
 
-    Raises SpecError when the file cannot be read, and when the folder has another model.
+    Raises SpecError if the file cannot be read, or if the folder has another model.
     """
     require_libraries(*LIBRARIES)
     origin = {"name": folder.name, "sha256": digest_of(file), "file": file.name}

@@ -1,4 +1,4 @@
-"""Endpoints at `local:DIR`: a model folder, or an adapter, which the first call merges into its base."""
+"""Endpoints at `local:DIR`. DIR is a model folder, or an adapter, which the first call merges into its base."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lumos_queue.records import Completion
 
 
 def check_local(folder: Path) -> None:
-    """Raise SpecError unless the folder is a model, or an adapter whose base is on this machine."""
+    """Raise SpecError unless the folder has a model, or an adapter whose base is on this machine."""
     if is_adapter(folder):
         find_base(read_adapter(folder))
     else:
@@ -34,7 +34,7 @@ def open_local(url: str, _settings: EndpointSettings) -> Endpoint:
 
 
 class MergingLocal:
-    """The endpoint of an adapter: the model that results from merging it into its base."""
+    """The endpoint of an adapter: it merges the adapter into its base at the first call, and runs the merged model."""
 
     admission = None  #: as of Local
 
@@ -55,12 +55,12 @@ class MergingLocal:
         constraint: Constraint | None = None,
         n: int = 1,
     ) -> Completion:
-        """Generate as Local does. Raises SpecError when the base is missing, or the two cannot be merged."""
+        """Return a completion, as Local does. Raises SpecError if the base is missing or cannot be merged."""
         refuse_images(self.url, images)
         return await (await self._open()).generate(prompt, sampling, seed, episode, (), constraint, n)
 
     async def identity(self) -> dict[str, Any]:
-        """Return the identity as Local does, with `base_sha256` and `adapter_sha256`, and the adapter's name."""
+        """Return the identity of the merged model, with `base_sha256`, `adapter_sha256`, and the adapter's name."""
         identity = await (await self._open()).identity()
         return {**identity, "model": self._folder.resolve().name}
 

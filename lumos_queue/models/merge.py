@@ -48,10 +48,10 @@ _IGNORED = (
 
 
 def merge_adapter(base: Path, adapter: Path, target: Path) -> Path:
-    """Write base and adapter as one model to `target` (bfloat16), unless it exists; return `target`.
+    """Write base and adapter as one model to `target` (bfloat16), unless `target` exists. Return `target`.
 
-    Embedding rows without a token in the base that the adapter did not train are the mean of the other rows, which
-    never has the highest logit. Raises SpecError when the adapter has another base, or when they cannot be read.
+    Some embedding rows have no token in the base and were not trained by the adapter. They become the mean of the other
+    rows, which never has the highest logit. Raises SpecError if the adapter has another base, or if one is unreadable.
     """
     require_libraries("torch", "transformers", "peft")
     lora = read_adapter(adapter)
@@ -60,7 +60,7 @@ def merge_adapter(base: Path, adapter: Path, target: Path) -> Path:
     if digest != lora.base_sha256:
         raise SpecError(
             f"'{adapter}' is an adapter of '{lora.base_name[:80]}' with the sha256 {lora.base_sha256[:12]}…; "
-            f"'{base}' has {digest[:12]}….: give the base that it was fitted on."
+            f"'{base}' has the sha256 {digest[:12]}…: give the base that the adapter was trained on."
         )
     origin = {
         "base": {"name": lora.base_name, "sha256": digest},
@@ -71,10 +71,10 @@ def merge_adapter(base: Path, adapter: Path, target: Path) -> Path:
 
 
 def ensure_merged_folder(adapter: Path) -> Path:
-    """Return the folder of an adapter merged into its base, which is on this machine; the first call merges them.
+    """Return the folder of the model that is an adapter merged into its base. The first call merges them.
 
-    The folder is in `models/merged` of LUMOS_HOME; the digests of both are its name. Raises SpecError as
-    `merge_adapter`, and when the base is missing.
+    The folder is in `models/merged` of LUMOS_HOME, and its name follows from the digests of both. Raises SpecError if
+    the base is not on this machine, and as `merge_adapter` does.
     """
     lora = read_adapter(adapter)
     parts = (lora.base_sha256, digest_of_adapter(lora), digest_of_files([adapter / "tokenizer.json"]))
@@ -133,7 +133,7 @@ def _options(adapter: Adapter, defaults: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_names(adapter: Adapter, weight_names: Iterable[str]) -> None:
-    """Raise SpecError unless the file has exactly the weights of its configuration; peft would only warn."""
+    """Raise SpecError unless the adapter's file has exactly the weights that its configuration requires."""
     from safetensors import safe_open
 
     with safe_open(adapter.folder / WEIGHTS, framework="pt") as file:
@@ -158,7 +158,7 @@ def _resize(model: Any, size: int) -> None:
 
 
 def _untie_if_different(model: Any) -> None:
-    """Save input and output embeddings separately if the adapter trained only one of them; the base may share them."""
+    """Make the model save its input and output embeddings separately if the base shares them and they now differ."""
     import torch
 
     input_weight, output_weight = model.get_input_embeddings().weight, model.get_output_embeddings().weight

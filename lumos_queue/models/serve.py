@@ -1,4 +1,4 @@
-"""Serve a model: `transformers serve` on this machine, or the command for a server with a GPU."""
+"""Serve a model by `transformers serve` on this machine, or return the command that serves it on a GPU."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def find_model(name: str) -> Path:
-    """Return the folder of a model by its name in LUMOS_HOME or its path; an adapter is merged first.
+    """Return the folder of a model. `name` is its name in LUMOS_HOME or its path; an adapter is merged first.
 
-    Raises SpecError when there is no such model.
+    Raises SpecError if there is no such model.
     """
     plain = Path(name).name == name
     folder = models_folder() / name
@@ -62,7 +62,7 @@ def find_model(name: str) -> Path:
 
 
 def command_for(server: str, folder: Path, host: str, port: int) -> tuple[str, str]:
-    """Return the command of a GPU server, and the URL of its endpoint. Raises SpecError for an unknown server."""
+    """Return the command that starts a GPU server, and its endpoint URL. Raises SpecError for an unknown server."""
     if server == "tgi":
         words = ["text-generation-launcher", "--model-id", str(folder), "--hostname", host, "--port", str(port)]
         return shlex.join([*words, "--dtype", "bfloat16"]), f"tgi://{_address(host, port)}"
@@ -74,15 +74,15 @@ def command_for(server: str, folder: Path, host: str, port: int) -> tuple[str, s
 
 
 class ModelServer:
-    """A process that runs `transformers serve` with one folder: `with ModelServer(…) as server: server.url`.
+    """A process that runs `transformers serve` for a model folder: `with ModelServer(…) as server: server.url`.
 
-    The constructor returns when the model is loaded. The process ends with `end`, or with this process.
+    The constructor returns when the model is loaded. `end` ends the process, and so does the end of this process.
     """
 
     def __init__(self, folder: Path, home: Path, host: str = "127.0.0.1", port: int = 0, device: str = "cpu"):
-        """Start the server; `port` 0 is a free port.
+        """Start the server. If `port` is 0, a free port is chosen.
 
-        Raises SpecError when the address is in use, or the server does not start.
+        Raises SpecError if the address is in use, or if the server does not start.
         """
         require_libraries("transformers", "torch", "fastapi", "uvicorn", extra="train")
         self.port = _find_port(host, port)
@@ -125,7 +125,7 @@ class ModelServer:
         self.end()
 
     def wait(self) -> None:
-        """Wait until the server ends by itself, which is an error. Raises SpecError."""
+        """Wait until the server ends by itself, and raise SpecError, because this is an error."""
         code = self._process.wait()
         raise SpecError(f"The server ended with the status {code}: {self._last_line()}")
 
@@ -162,7 +162,7 @@ class ModelServer:
 
 
 def _find_port(host: str, port: int) -> int:
-    """Return the port, or a free port for 0. Raises SpecError when a server cannot use it."""
+    """Return `port`, or a free port if it is 0. Raises SpecError if a server cannot use the port."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -180,5 +180,5 @@ def _address(host: str, port: int) -> str:
 
 
 def _reachable(host: str) -> str:
-    """Return the address to connect to: the loopback address if the server listens on all addresses."""
+    """Return the address by which this machine reaches the server: loopback if it listens on all addresses."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)

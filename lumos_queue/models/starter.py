@@ -1,8 +1,8 @@
 """The starter agent: small models that are part of the project, one for each formulation.
 
-`iterative` may have two: an adapter of SmolLM2, which needs its base on this machine, and a model that was trained from
-scratch. A model cannot serve both formulations, because these begin with the same planner prompt and expect different
-replies.
+The formulation `iterative` may have two models: an adapter of SmolLM2, which needs its base on this machine, and a
+model that was trained from scratch. No model can serve both formulations, because both begin with the same planner
+prompt but expect different replies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FOLDERS = (_PACKAGE / "starter", _PACKAGE.parent / "models" / "starter")
 
 
 def starter_url(formulation: str, agent: str = STARTER) -> str:
-    """Return the endpoint URL of the model for planner and grounder. Raises SpecError when this copy lacks it."""
+    """Return the endpoint URL of the model for planner and grounder. Raises SpecError if this copy has no model."""
     if agent == STARTER and (adapter := _find_adapter(formulation)) and not _find_problem(adapter):
         return f"local:{adapter}"
     for folder in _FOLDERS:
@@ -35,7 +35,7 @@ def starter_url(formulation: str, agent: str = STARTER) -> str:
 
 
 def remark_on_starter(formulation: str) -> str:
-    """Return a line for the user if the smaller model is used because the larger cannot run here; '' otherwise."""
+    """Return a remark for the user if the smaller model is used because the larger cannot run here; '' otherwise."""
     if not (adapter := _find_adapter(formulation)) or not (problem := _find_problem(adapter)):
         return ""
     return f"The small starter model is used, run `lumos models get {_BASE}` for the larger one. {problem}"
@@ -47,7 +47,7 @@ def _find_adapter(formulation: str) -> Path | None:
 
 
 def _find_problem(adapter: Path) -> str:
-    """Return why the adapter cannot run here; '' when it can."""
+    """Return why the adapter cannot run on this machine; '' if it can."""
     try:
         find_base(read_adapter(adapter))
     except SpecError as error:

@@ -1,7 +1,7 @@
 """Prepare the tokenizer of a causal language model for LUMOS: `</s>` ends a reply, `<pad>` fills a batch.
 
-The end and pad tokens of the base are renamed, so that a reply ends with the token that the base was trained to end
-with. A row of the embeddings is added only for a text that is not a token of the base.
+The base's own end and pad tokens are renamed, so that a reply ends with the token at which the base was trained to end
+texts. The embeddings get a new row only for a text that is not a token of the base.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _PADS = (PAD, "[PAD]", "<|pad|>", "<|padding|>", "<|finetune_right_pad_id|>", "<
 
 @dataclass(frozen=True, slots=True)
 class PreparedTokenizer:
-    """A tokenizer in which `</s>` and `<pad>` are two tokens, and the ids of tokens that the base does not have."""
+    """A tokenizer in which `</s>` and `<pad>` are tokens, and the ids of its tokens that the base does not have."""
 
     tokenizer: PreTrainedTokenizerFast
     added: tuple[int, ...]  #: ids of new tokens, ascending; the adapter trains their rows
 
 
 def prepare_tokenizer(folder: Path, phrases: Sequence[str] = ()) -> PreparedTokenizer:
-    """Return the tokenizer of a model folder with its end and pad tokens renamed; each of `phrases` becomes a token.
+    """Return the tokenizer of a model folder with renamed end and pad tokens. Each text of `phrases` becomes a token.
 
-    Raises SpecError when it cannot be read, has no end token, or is not supported by the library tokenizers.
+    Raises SpecError if the tokenizer cannot be read, has no end token, or is not one of the library tokenizers.
     """
     from tokenizers import AddedToken, Tokenizer
     from transformers import PreTrainedTokenizerFast
@@ -99,7 +99,7 @@ def _load(folder: Path) -> Any:
 
 
 def _find_pad(base: Any, value: dict[str, Any]) -> str:
-    """Return a token of the base to pad with that has no other role; '' where there is none."""
+    """Return a token of the base that has no other role and can pad; '' if there is none."""
     reserved_tokens = {base.eos_token, base.bos_token}
     special = {token["content"] for token in value["added_tokens"] if token["special"]}
     if base.pad_token and base.pad_token not in reserved_tokens and base.pad_token != base.unk_token:
@@ -108,9 +108,9 @@ def _find_pad(base: Any, value: dict[str, Any]) -> str:
 
 
 def _rename(value: Any, names: dict[str, str]) -> Any:
-    """Return a tokenizer's JSON in which tokens are renamed, both in texts and in keys.
+    """Return the JSON of a tokenizer in which tokens are renamed, both in texts and in keys.
 
-    Merges are not changed: the merges of a renamed token do not form it, and no text is split into such tokens anyway.
+    Merges are not changed: those of a renamed token no longer form it, but no text needs to be split into this token.
     """
     if not names:
         return value

@@ -156,7 +156,7 @@ def test_a_file_that_is_cut_off(tiny, home, tmp_path, capsys):
 
 def test_a_tokenizer_whose_pieces_are_not_known(home, tmp_path, capsys):
     make_tiny_gguf(tmp_path / "x.gguf", pre="tekken")
-    assert "splits texts as 'tekken'" in failure(capsys, str(tmp_path / "x.gguf"))
+    assert "has a tokenizer of the unknown type 'tekken'" in failure(capsys, str(tmp_path / "x.gguf"))
 
 
 @pytest.mark.parametrize("name", ["merged", "../x", "a/b", ".x", "x" * 65])

@@ -123,7 +123,7 @@ def test_its_identity_is_that_of_both(bases, tmp_path):
 
 def test_another_base_is_refused(bases, tmp_path):
     make_tiny_adapter(bases["tied"], tmp_path / "adapter", ())
-    with pytest.raises(SpecError, match="give the base that it was fitted on"):
+    with pytest.raises(SpecError, match="give the base that the adapter was trained on"):
         merge_adapter(bases["llama"], tmp_path / "adapter", tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
 
