@@ -12,7 +12,7 @@ PRESENT, CHANGED, MISSING = "present", "changed", "missing"
 
 
 def state_of_files(row: Any) -> str:
-    """Return the state of a model's files: PRESENT, MISSING, or CHANGED (another digest). `row`: of the table `model`."""
+    """Return the state of a model's files: PRESENT, MISSING, or CHANGED (another digest). `row` is the model's row."""
     folder = from_launch(row.path)
     if not folder.is_dir() or not weights(folder):
         return CHANGED if folder.is_dir() and any(folder.iterdir()) else MISSING

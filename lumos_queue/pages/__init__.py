@@ -1,1 +1,1 @@
-"""Pages on jobs to read and to share: a single file without scripts, as HTML or as Markdown."""
+"""Write pages on jobs to read and to share: each is a single file without scripts, in HTML or Markdown."""

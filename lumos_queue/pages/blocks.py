@@ -1,4 +1,4 @@
-"""The blocks of a page, for all formats. All texts are plain: the renderer of a format escapes them."""
+"""The blocks of a page, the same for all formats. All texts are plain, and the renderer of a format escapes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under heads. The first cell of a row is its label."""
+    """A table: rows of cells under heads. The first cell of a row is the row's label."""
 
     title: str
     heads: Sequence[str]
@@ -39,7 +39,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Episodes:
-    """Whole trajectories, in which long texts are truncated."""
+    """A block of whole trajectories, whose long texts are truncated."""
 
     shown: Sequence[ShownEpisode]
 

@@ -1,9 +1,9 @@
-"""Choose the failures of a page: few, different from each other, and the same each time.
+"""Choose the failures for a page: a few that differ from each other, and the same each time.
 
-Failures are put into classes: by ending, by the kind of an action's error, by a verdict, and answers that are wrong
-although every action worked. On a page of several jobs, tasks that another job got right come first. The classes take
-turns, the commonest first, and so do the jobs within a class. Within a job the order is that of a digest of the task,
-so that the first rows of a file are not preferred.
+The class of a failure is a verdict, an ending, the kind of an action's error, or "wrong although every action worked".
+The classes take turns, the commonest first, and so do the jobs within a class. On a page of several jobs, tasks that
+another job got right come first. Within a job the failures are ordered by a digest of the task, so that the first rows
+of a file are not preferred.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OTHERS = ", and in each those tasks that another of these jobs got right"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A failure on the page."""
+    """A failure that was chosen for the page."""
 
     job: Any  #: its row
     failed: FailedEpisode
@@ -56,9 +56,9 @@ def classify(failure: FailedEpisode) -> str:
 def choose(
     jobs: Sequence[Any], failures: Mapping[str, Iterable[FailedEpisode]], right: Right, max_count: int = CHOSEN
 ) -> list[Choice]:
-    """Return at most `max_count` failures of jobs (their rows); a task is repeated only if no other is left.
+    """Return at most `max_count` failures of jobs (their rows). A task is repeated only if no other task remains.
 
-    `failures` and the right episodes `right` are by job id.
+    `failures` has the failures of each job by its id, and `right` the right episodes of each job by its id.
     """
     sizes: Counter[str] = Counter()
     by_class: dict[str, dict[str, list[_RankedFailure]]] = {}  # class, job
@@ -82,7 +82,7 @@ def choose(
 
 
 def _in_turn(of_jobs: Mapping[str, list[_RankedFailure]]) -> Iterator[tuple[str, FailedEpisode]]:
-    """Yield the failures of a class with their jobs: first tasks that another job got right; jobs take turns."""
+    """Yield (job, failure) for a class: the jobs take turns, and tasks that another job got right come first."""
     rankings = {job: sorted(several, key=_rank) for job, several in of_jobs.items()}
     turns = [
         (rank[0], position, number, job, failure)

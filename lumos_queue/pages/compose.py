@@ -1,4 +1,4 @@
-"""Compose a page on jobs from data that was read from the database; empty sections are left out."""
+"""Compose a page on jobs from data that was read from the database. Empty sections are left out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lumos_queue.util.version import code_version
 
 @dataclass(frozen=True, slots=True)
 class JobsPage:
-    """The data of a page on jobs. It can be composed several times with smaller limits."""
+    """The data of a page on jobs. The page can be composed from it several times, with smaller and smaller limits."""
 
     material: Material
     compared: Sequence[Found | str]
@@ -39,7 +39,7 @@ class JobsPage:
 def read_page(
     connection: Connection, jobs: Sequence[object], prices: Prices | None = None, by: Sequence[str] = ()
 ) -> JobsPage:
-    """Read the data of a page on jobs (their rows), in this order; repeated jobs count once.
+    """Read the data of a page on jobs (their rows) in this order. A repeated job counts once.
 
     `by` are fields by whose values scores are split. Raises SpecError for a field that a job does not have.
     """
@@ -50,7 +50,7 @@ def read_page(
 
 
 def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
-    """Return the page, with texts truncated to the limits."""
+    """Return the page as a document, with texts truncated to the limits."""
     material = jobs_page.material
     sections = [
         _section("scores", "Scores", scores(material)),
@@ -79,7 +79,7 @@ def _section(key: str, title: str, blocks: Iterable[Block]) -> Section:
 
 
 def _describe_limits(limits: PageLimits) -> list[str]:
-    """Return a line on the limits, if they are below those of the first level."""
+    """Return a line that explains the limits, unless they are those of the first level."""
     if limits == LEVELS[0]:
         return []
     prompts = f"prompts and replies to {limits.prompt:,} characters" if limits.prompt else "prompts left out"

@@ -10,7 +10,7 @@ from lumos_queue.pages.limits import LEVELS, MAX_BYTES
 
 
 def write_small(jobs_page: JobsPage, render: Callable[[Document], str], max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the page in UTF-8 with the first level of limits at which it has at most `max_bytes`, or with the last."""
+    """Return the page in UTF-8, at the first level of limits at which it has at most `max_bytes`, or else the last."""
     content = b""
     for limits in LEVELS:
         content = render(compose(jobs_page, limits)).encode()

@@ -1,8 +1,8 @@
 """Pages as HTML: a single file without external resources and without scripts.
 
-The content security policy in its head forbids everything except its style, by the hash, and pictures as data URIs. A
-script in a question is escaped, and even without escaping it would not run. Only charts are not escaped here, because
-`pages.charts` escapes the texts of each element.
+The content security policy in the head of a page allows only its style, by the hash, and pictures as data URIs. A
+script in a question is escaped, and would not run even without escaping. This module does not escape charts, because
+`pages.charts` escapes the texts of their elements.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def render_html(page: Document) -> str:
 
 
 def policy_for(style: str) -> str:
-    """Return the content security policy of a page whose only style element has exactly this text."""
+    """Return the content security policy for a page whose only style element has exactly the text `style`."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 @cache
 def make_environment(*packages: str) -> Environment:
-    """Return an environment with the templates of these packages; the first package that has a template wins.
+    """Return an environment with the templates of these packages. If several have a template, the first counts.
 
-    Values are escaped, and characters that could mislead a reader are removed.
+    The environment escapes values and removes characters that could mislead a reader.
     """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in packages]),
@@ -59,7 +59,7 @@ def make_environment(*packages: str) -> Environment:
 
 
 def _clean(value: Any) -> Any:
-    """Return a value for a template without control characters and marks that change the direction of writing."""
+    """Return a value without control characters and without marks that change the direction of writing."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return harmless(value.replace("\r\n", "\n"))
     return value

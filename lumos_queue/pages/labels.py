@@ -1,4 +1,4 @@
-"""Labels of jobs on a page: their ids, and how they differ from each other."""
+"""Label the jobs on a page by their ids, and by how they differ from each other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class JobLabel:
 
 
 def label_jobs(connection: Connection, jobs: Sequence[Any]) -> list[JobLabel]:
-    """Return a label for each job (its row)."""
+    """Return a label for each of these jobs (their rows)."""
     served_models = load_served_models(connection, [job.id for job in jobs])
     models = [models_of(job, served_models.get(job.id)) for job in jobs]
     names = name_models(model for job_models in models for model in job_models.values())

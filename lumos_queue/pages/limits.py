@@ -1,4 +1,4 @@
-"""Limits of the texts on a page, which keep it small; they are tried from the largest to the smallest."""
+"""The levels of limits that keep a page small. They are tried from the largest limits to the smallest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_BYTES = 1_000_000  #: of a page
 
 @dataclass(frozen=True, slots=True)
 class PageLimits:
-    """The limits of a page, in characters unless stated otherwise."""
+    """The limits of a page, in characters if no other unit is stated."""
 
     text: int  #: of a question, an answer, a cell
     prompt: int  #: of a folded prompt or reply
@@ -31,7 +31,7 @@ LEVELS = (
 
 
 def truncate(text: str, limit: int) -> str:
-    """Return the text, or its beginning and end with the number of characters left out between them."""
+    """Return the text, or its beginning and its end with the number of characters that are left out between both."""
     if len(text) <= limit:
         return text
     head, tail = limit * 2 // 3, limit - limit * 2 // 3
@@ -39,5 +39,5 @@ def truncate(text: str, limit: int) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return the beginning of a name whose full text is elsewhere on the page."""
+    """Return a name, cut off at `limit` characters, because its full text is elsewhere on the page."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -1,8 +1,8 @@
 """Pages as GitHub-flavoured Markdown: texts and tables. Markup in stored texts is displayed as text.
 
 In running text and in tables every character that could begin markup, HTML, a link or a formula is escaped (CommonMark
-0.31, section 2.4; GFM 0.29, sections 4.10 and 6.9); questions, prompts and replies are code blocks with a fence that is
-longer than any run of backticks in them.
+0.31, section 2.4; GFM 0.29, sections 4.10 and 6.9). Questions, prompts and replies are code blocks, whose fence is
+longer than any run of backticks in the text.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def render_markdown(page: Document) -> str:
 
 
 def escape(text: str) -> str:
-    """Return the text for use within a line or as a line; its line breaks become those of HTML."""
+    """Return the text escaped for running text. Its line breaks become those of HTML, so that it stays on one line."""
     lines = [line.strip() for line in harmless(text.replace("\r\n", "\n")).strip().split("\n")]
     return "<br>".join(_escape_line(line) for line in lines)
 
 
 def _summary(text: str) -> str:
-    """Return the visible line of a folded block; it is HTML, in which Markdown's escapes have no effect."""
+    """Return the visible line of a folded block as HTML, in which Markdown's escapes have no effect."""
     return f"<details><summary>{html.escape(one_line(text))}</summary>"
 
 

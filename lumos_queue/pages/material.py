@@ -1,4 +1,4 @@
-"""The data of a page on jobs, which is read from the database once."""
+"""Read the data of a page on jobs from the database, once for each page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class JobMaterial:
-    """The data of a job."""
+    """The data of a job for a page."""
 
     row: Any
     called: JobLabel
@@ -47,25 +47,25 @@ class JobMaterial:
 
     @property
     def label(self) -> str:
-        """Its id, and how it differs from the other jobs."""
+        """The job's id, and how the job differs from the other jobs of the page."""
         return self.called.short
 
     @property
     def metric(self) -> str:
-        """The main metric; '' for a job without scores."""
+        """The name of the job's main metric; '' for a job without scores."""
         return self.report.get("metric", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The data of the jobs of a page."""
+    """The data of all jobs of a page, with the published figures for them."""
 
     jobs: Sequence[JobMaterial]
     published: Mapping[tuple[str, str], Sequence[PublishedFigure]] = field(default_factory=dict)
     prices: Prices | None = None
 
     def groups(self) -> Iterator[tuple[tuple[str, str, str], list[JobMaterial]]]:
-        """Yield (kind, benchmark, split) and the jobs that have them, in the order of the page."""
+        """Yield each (kind, benchmark, split) with its jobs, in the order of the page."""
         groups: dict[tuple[str, str, str], list[JobMaterial]] = {}
         for job in self.jobs:
             groups.setdefault((job.row.kind, job.row.benchmark, job.row.split), []).append(job)
@@ -75,7 +75,7 @@ class Material:
 def read_material(
     connection: Connection, jobs: Sequence[Any], prices: Prices | None = None, by: Sequence[str] = ()
 ) -> Material:
-    """Read all data of jobs (their rows) except trajectories; `by` are fields by whose values scores are split."""
+    """Read all data of jobs (their rows) except trajectories. `by` are fields by whose values scores are split."""
     labels = label_jobs(connection, jobs)
     buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
     job_materials = [_read_job(connection, job, label, buckets, by) for job, label in zip(jobs, labels, strict=True)]

@@ -1,4 +1,4 @@
-"""The beginning of a page as plain text, for `print`: the jobs, and the first section, which has the scores."""
+"""Render the beginning of a page as plain text for `print`: the jobs, and the first section, which has the scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An episode on a page: its rows, and below them the folded prompts and replies."""
+"""Prepare an episode for a page: the rows of its trajectory, and below them the folded prompts and replies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_SHARED = 120  #: minimum length in characters of a common beginning of two
 
 @dataclass(frozen=True, slots=True)
 class ShownCall:
-    """A model call."""
+    """A model call as a page displays it."""
 
     at: str  #: the number of its step
     title: str
@@ -87,7 +87,7 @@ def show_episode(
 
 
 def describe_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]]:
-    """Return (name, text) of the facts about an episode, such as its answer and scores; empty facts are left out."""
+    """Return facts about an episode as (name, text), such as its answer and scores. Empty facts are left out."""
     scores = ", ".join(f"{plain(score['metric'])} {score['value']:g}" for score in trajectory["scores"])
     tokens = trajectory["tokens"]
     seconds = sum(step["seconds"] for step in trajectory["steps"])
@@ -110,7 +110,7 @@ def describe_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tu
 
 
 def describe_verdicts(trajectory: Mapping[str, Any]) -> list[str]:
-    """Return a line for each verdict."""
+    """Return a line about each verdict on the episode."""
     return [
         f"{'rejects' if verdict['rejects'] else 'notes'} the {verdict['module']}'s row: {verdict['name']}"
         + (f": {verdict['detail']}" if verdict["detail"] not in ("", verdict["name"]) else "")
@@ -119,7 +119,7 @@ def describe_verdicts(trajectory: Mapping[str, Any]) -> list[str]:
 
 
 def show_calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[ShownCall]:
-    """Return the model calls; a prompt that continues an earlier prompt of its role has only the new part."""
+    """Return the model calls. If a prompt continues an earlier prompt of its role, only the new part is included."""
     calls: list[ShownCall] = []
     before: dict[str, tuple[str, str]] = {}  # step and prompt of the latest call, by role
     for step in steps:
@@ -148,7 +148,7 @@ def show_calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[S
 
 
 def _count_common(text: str, earlier: str) -> int:
-    """Return the length of the common beginning of two texts, up to the end of a line."""
+    """Return the number of characters in the whole lines with which both texts begin."""
     limit = min(len(text), len(earlier))
     low, high = 0, limit
     while low < high:  # a binary search for the first difference

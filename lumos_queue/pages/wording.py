@@ -9,7 +9,7 @@ from typing import Any
 
 
 def format_share(value: float) -> str:
-    """Format a share as `37.5 %`; a value that is not finite is not converted."""
+    """Format a share as `37.5 %`. A value that is not finite is written as it is."""
     return f"{100 * value:.1f} %" if math.isfinite(value) else str(value)
 
 
@@ -19,7 +19,7 @@ def format_interval(low: float, high: float) -> str:
 
 
 def format_metric(metric: Mapping[str, Any] | None) -> str:
-    """Format a metric's value, or the range that it can still reach in an unfinished job; '' without a metric."""
+    """Format a metric's value, or its possible range if the job is not finished; '' for None."""
     if not metric:
         return ""
     if "bounds" in metric:
@@ -29,7 +29,7 @@ def format_metric(metric: Mapping[str, Any] | None) -> str:
 
 
 def format_whole_metric(metric: Mapping[str, Any] | None) -> str:
-    """Format a metric's value with its interval."""
+    """Format a metric's value together with its interval."""
     return f"{format_metric(metric)} {format_interval(*metric['ci95'])}" if metric else ""
 
 

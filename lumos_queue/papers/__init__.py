@@ -1,1 +1,1 @@
-"""The tables of papers, of LUMOS and of tool agents: the published figures, and those of stored jobs that match."""
+"""The tables of the papers on LUMOS and on tool agents: the published figures, and those of stored jobs that match."""

@@ -1,4 +1,4 @@
-"""The columns of the papers' tables: benchmarks, as the papers measured them (spec/lumos.md 6.1)."""
+"""The columns of the papers' tables: each is a benchmark as the papers measured it (spec/lumos.md 6.1)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Compare the papers' tables with stored jobs: each published figure with our figure, as JSON.
 
-The jobs and endpoints of one kind are read at once; scores are read only for the displayed jobs.
+All jobs of a kind, and their endpoints, are read at once. Scores are read only for the displayed jobs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ TITLES = {
 
 @dataclass(slots=True)
 class EvaluationScores:
-    """The stored evaluations and their scores, which are read once for each displayed job."""
+    """The stored evaluations and their scores. The scores of a displayed job are read once."""
 
     connection: Connection | None
     evaluations: list[StoredEvaluation] = field(default_factory=list)
@@ -77,7 +77,7 @@ class EvaluationScores:
 
 
 def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the tables of these keys, with titles and rows. Raises SpecError for an unknown table."""
+    """Return the tables with these keys as JSON, with titles and rows. Raises SpecError for an unknown key."""
     keys = list(keys)
     for key in keys:
         if key not in KEYS:
@@ -121,14 +121,14 @@ def _describe_published(name: str, figure: str, source: str, status: str) -> dic
 
 
 def result_rows(table: PaperTable, row: PaperRow, evaluations: EvaluationScores) -> list[dict[str, Any]]:
-    """Return one object for each figure of a row of a table of results."""
+    """Return a JSON object for each figure in a row of a table of results."""
     return [paper_figure(table, row, COLUMNS[key], evaluations) for key in table.columns if key in row.figures]
 
 
 def paper_figure(
     table: PaperTable, row: PaperRow, column: PaperColumn, evaluations: EvaluationScores
 ) -> dict[str, Any]:
-    """Return a published figure with that of the best stored evaluation, or with the requirements for one."""
+    """Return a published figure with that of the best stored evaluation, or with what an evaluation would need."""
     figure = row.figures[column.key]
     fields: dict[str, Any] = {
         "row": row.name,
@@ -180,7 +180,7 @@ def _status(row: PaperRow, column: PaperColumn, evaluation: StoredEvaluation, me
 
 
 def _differences(row: PaperRow, column: PaperColumn, evaluation: StoredEvaluation) -> list[str]:
-    """Return the differences from the papers as text: weights and tools, the judge, settings."""
+    """Return how an evaluation differs from the papers, as texts: weights and tools, the judge, settings, rows."""
     wrong, settings = weight_mismatches(row, evaluation.models), evaluation.departures(column)
     return [
         *([f"other weights: {'; '.join(wrong)}"] if wrong else []),
@@ -193,7 +193,7 @@ def _differences(row: PaperRow, column: PaperColumn, evaluation: StoredEvaluatio
 def _time(
     evaluations: EvaluationScores, name: str, formulation: str, domain: str, benchmark: str, seconds: int
 ) -> dict[str, Any]:
-    """Return a row of Table 6: seconds of an evaluation from its first slice to its end, including pauses."""
+    """Return a row of Table 6: the seconds of an evaluation from its first slice to its end, including pauses."""
     column = replace(COLUMNS[benchmark], judge="")
     row = PaperRow(name, {benchmark: str(seconds)}, formulation, domain)
     fields: dict[str, Any] = {

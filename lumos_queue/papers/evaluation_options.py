@@ -23,14 +23,15 @@ from lumos_queue.submission.store import Rows
 
 
 def find_row(text: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
-    """Return table, row and column of `1b/LUMOS-I/gsm8k`; the benchmark may be left out if the row has only one.
+    """Return the table, the row and the column that `text` names, as in `1b/LUMOS-I/gsm8k`.
 
-    Raises SpecError with the choices for an unknown row, and for a row that cannot be run.
+    A row with only one benchmark needs no benchmark in `text`. Raises SpecError, which lists the choices, for an
+    unknown row and for a row that cannot be run.
     """
     key, _, rest = text.partition("/")
     if key in TOOL_TABLES:
         raise SpecError(
-            f"Rows of table {key} take an evaluation and a judge, and are not run with --run: lumos papers {text} "
+            f"Rows of table {key} need an evaluation and a judge, so --run cannot run them: lumos papers {text} "
             "names the commands."
         )
     if key not in TABLES:
@@ -43,7 +44,7 @@ def find_row(text: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
     row = rows[handle]
     if row.quoted:
         raise SpecError(
-            f"'{row.name}' was {QUOTED}: it cannot be run here. Rows that can: {', '.join(runnable_names)}."
+            f"'{row.name}' was {QUOTED}: it cannot be run here. Rows that can be run: {', '.join(runnable_names)}."
         )
     columns = {COLUMNS[column_key].benchmark: COLUMNS[column_key] for column_key in reversed(list(row.figures))}
     if not benchmark and len(columns) > 1:
@@ -70,7 +71,7 @@ def options_of(
 ) -> Any:
     """Return the options of `lumos evaluate` for this figure. `roles` maps each role to an address.
 
-    They are those of the papers: greedy, 512 tokens, the train framing, the reader `phrase` and every task.
+    The settings are those of the papers: greedy decoding, 512 tokens, train framing, the reader `phrase`, all tasks.
     """
     from lumos_queue.submission.agents import ROLE_OPTIONS
     from lumos_queue.submission.inference_options import InferenceOptions
@@ -109,9 +110,9 @@ def options_of(
 
 
 def check_rows(row: PaperRow, rows: Rows, is_stated: bool) -> None:
-    """Raise SpecError for rows that neither a file nor a person identifies as the published rows.
+    """Raise SpecError unless the rows are the published rows, by their file or by a person's statement.
 
-    `is_stated`: whether a person states it.
+    `is_stated`: whether a person states that they are the published rows.
     """
     origin = StoredOrigin(rows.split, rows.published, len(rows.tasks), rows.file_sha256)
     if is_stated or find_published_rows(rows.digest, rows.split, origin):
@@ -127,7 +128,7 @@ def check_rows(row: PaperRow, rows: Rows, is_stated: bool) -> None:
 
 
 def check_weights(row: PaperRow, column: PaperColumn, models: Mapping[str, str]) -> None:
-    """Raise SpecError if a role has other weights than the row, or if there is another judge than the papers'.
+    """Raise SpecError if a role has other weights than the row, or if the judge is not the papers' judge.
 
     `models` maps each role to a model's name.
     """

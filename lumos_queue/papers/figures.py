@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A domain of Table 4: rows of each source, and the annotations made of them, for planner and grounder."""
+    """A domain of Table 4: the number of rows of each source, and of the planner's and the grounder's annotations."""
 
     domain: str
     sources: Mapping[str, int]  #: name of a benchmark with rationales to rows

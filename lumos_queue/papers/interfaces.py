@@ -1,4 +1,4 @@
-"""Table 8: the actions of each domain in the papers and in this project, read from the code that executes them."""
+"""Table 8: the actions of each domain in the papers, and in this project as the code that executes them lists them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lumos_queue.papers.figures import TABLE_8
 
 
 def actions_of(domain: str) -> dict[str, str]:
-    """Return the actions of a domain in this project: name to a description in one line."""
+    """Return the actions of a domain in this project: their names with descriptions of one line."""
     definition = DOMAINS.load(domain)
     if definition.session:
         session = definition.session_class
@@ -29,9 +29,9 @@ def _first_line(method: Callable) -> str:
 
 
 def interfaces() -> list[dict[str, Any]]:
-    """Return a row for each action of the papers or this project.
+    """Return a row for each action of the papers or of this project.
 
-    Functions of tasks are not actions. Runs of expert models are left out, because they are of another paper.
+    The functions of tasks are not actions. Runs of expert models are left out, because another paper describes them.
     """
     rows = []
     domains = {name: DOMAINS.load(name) for name in sorted(DOMAINS) if name not in TABLE_8}

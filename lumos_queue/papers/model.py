@@ -1,4 +1,4 @@
-"""Rows and columns of the published tables: figures, and the configuration that reproduces them here."""
+"""The rows and columns of the published tables: the figures, and the configurations that reproduce them here."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class PaperColumn:
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """An agent with its published figures. `figures` maps a column's key to the figure as printed, without `%`.
+    """An agent with its published figures. `figures` maps the key of a column to the figure as printed, without `%`.
 
-    `*` marks an agent that was trained on that benchmark's training set, `≈` a figure that was read off a chart.
+    In a figure `*` means that the agent was trained on that benchmark's training set, `≈` that it is from a chart.
     """
 
     name: str
@@ -74,7 +74,7 @@ class PaperRow:
         return self.slug or re.sub(r"[^A-Za-z0-9.+-]+", "-", self.name).strip("-")
 
     def list_needed_weights(self) -> dict[str, str]:
-        """Return role to the name of its weights; empty if the weights have no name."""
+        """Return the names of the weights by role; an empty dictionary if the weights have no names."""
         if self.weights or not self.domain or self.formulation not in _NAMED:
             return dict(self.weights)
         end = f"{_NAMED[self.formulation]}{self.size}"
@@ -86,7 +86,7 @@ class PaperRow:
         return (self.domain, _NAMED.get(self.formulation, ""), self.size) in RELEASED and not self.weights
 
     def needs(self, column: PaperColumn) -> str:
-        """Return the requirements to run the row on a benchmark, as text."""
+        """Return what is needed to run the row on a benchmark, as text."""
         weights, tools = self.list_needed_weights(), [f"{model} as {role}" for role, model in self.tools.items()]
         tools += [f"{column.judge} as judge"] if column.judge else []
         tools += [f"--tool {name}=…" for name in column.tools]
@@ -111,6 +111,6 @@ class PaperTable:
 
 
 def number(figure: str) -> float | None:
-    """Return the number of a figure; None for a dash."""
+    """Return the number in a printed figure; None for a dash."""
     match = re.search(r"[0-9]+(?:\.[0-9]+)?", figure)
     return float(match[0]) if match else None

@@ -1,4 +1,4 @@
-"""The tables of OpenAGI (arXiv:2304.04370): every figure as printed, from 0 to 1 (spec/openagi.md 12)."""
+"""The tables of OpenAGI (arXiv:2304.04370), with all figures as printed, from 0 to 1 (spec/openagi.md 12)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TUNED = (FINE_TUNED, RLTF)  #: planners with their own weights, which were not r
 
 @dataclass(frozen=True, slots=True)
 class PlannerRow:
-    """A planner with one prompt schema. `printed`: CLIP, BERT, ViT and overall."""
+    """A planner with a prompt schema, and its figures. `printed`: those of CLIP, BERT, ViT and overall."""
 
     model: str
     schema: str  #: of the formulation model-synthesis, or one of TUNED
@@ -36,7 +36,7 @@ class PlannerRow:
 
 @dataclass(frozen=True, slots=True)
 class PlannerTable:
-    """A published table."""
+    """A published table of planners."""
 
     key: str
     title: str

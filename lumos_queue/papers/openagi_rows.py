@@ -1,4 +1,4 @@
-"""The rows of OpenAGI's tables: each published figure with our figure or its requirements, as JSON."""
+"""The rows of OpenAGI's tables: each published figure with our figure, or with what our figure would need, as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class PlannerFigures:
-    """The stored evaluations of plans on the published rows, the newest first, and their measurements."""
+    """The stored evaluations of plans on the published rows, the newest first, with their measurements."""
 
     connection: Connection | None
     evaluations: Sequence[StoredEvaluation] = ()
@@ -38,7 +38,7 @@ class PlannerFigures:
     _measurements: dict[str, _Measurement] = field(default_factory=dict)
 
     def find_best(self, row: PlannerRow) -> StoredEvaluation | None:
-        """Return the newest evaluation with the row's schema. Evaluations by the row's planner come first."""
+        """Return the best evaluation with the row's schema: if possible by the row's planner, complete, and new."""
         candidates = [
             evaluation
             for evaluation in self.evaluations
@@ -53,14 +53,14 @@ class PlannerFigures:
         )
 
     def _is_as(self, row: PlannerRow, evaluation: StoredEvaluation) -> bool:
-        """Whether the planner had the row's schema and, if the row has its own weights, was fitted likewise."""
+        """Whether the planner had the row's schema, and was trained by the same recipe if the row's planner was."""
         if row.schema not in TUNED:
             return _schema(evaluation) == row.schema
         tuned_planner = self.tuned.find(evaluation, PLANNER)
         return _schema(evaluation) == FINE_TUNING and tuned_planner is not None and tuned_planner.way == row.schema
 
     def other_planner(self, row: PlannerRow, evaluation: StoredEvaluation) -> list[str]:
-        """Return the other planner as text, if it was not the row's. A planner fitted here counts as its base model."""
+        """Return a text if the planner was not the row's planner. A planner that was trained here is its base."""
         planner = self.tuned.find(evaluation, PLANNER) if row.schema in TUNED else None
         model = planner.base if planner else evaluation.models.get(PLANNER, "")
         if is_tool(model, row.model):

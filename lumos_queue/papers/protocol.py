@@ -1,4 +1,4 @@
-"""The settings of the papers' evaluations, and the differences of a stored job from them."""
+"""The settings of the papers' evaluations, and how the settings of a stored job differ from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIRST_ONE_PASS = 2
 
 
 def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_ONE_PASS) -> dict[str, Any]:
-    """Return each setting and its value in the evaluation that reproduces a column's figures.
+    """Return the settings, with their values, of the evaluation that reproduces a column's figures.
 
     `version`: the version of the formulation.
     """
@@ -48,7 +48,7 @@ def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_O
 
 
 def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) -> list[str]:
-    """Return the settings in which a job (its `spec["infer"]`) differs from the papers, as text."""
+    """Return a text for each setting in which a job differs from the papers. `infer` is its `spec["infer"]`."""
     agent = infer["agent"]
     settings = {"at_limit": AtLimit.WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
     settings["reader"] = find_stored_reader(infer)
@@ -62,7 +62,7 @@ def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) 
 
 
 def _is_chosen(name: str) -> bool:
-    """Whether only a person sets this request field; stop strings may follow from an address."""
+    """Whether a person must have set this field of requests. Stop strings may also follow from an address."""
     return not name.startswith("stop")
 
 

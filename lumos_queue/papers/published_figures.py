@@ -1,4 +1,4 @@
-"""The published figures to display beside jobs: those of the same benchmark and split, by any agent."""
+"""Find the published figures to display beside jobs: figures of any agent on the same benchmark and split."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class PublishedFigure:
 
 
 def list_published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple[str, str], list[PublishedFigure]]:
-    """Return (benchmark, split) to the figures for these evaluations (rows of jobs), in the order of the tables.
+    """Return for each (benchmark, split) of these jobs (their rows) the published figures, in the order of the tables.
 
-    There are no figures where one of the evaluations is on other rows than the published rows.
+    The list is empty if an evaluation of this benchmark and split is on other rows than the published rows.
     """
     evaluations = [job for job in jobs if job.kind == "evaluate"]
     endpoints = [endpoint for job in evaluations for endpoint in endpoints_of(connection, job.id)]
@@ -66,7 +66,7 @@ def list_published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[
 
 
 def _may_stand_beside(origin: RowOrigin | None, job: Any) -> bool:
-    """Whether figures may be displayed beside an evaluation. For a judge's job this depends on the judged runs."""
+    """Whether figures may be displayed beside an evaluation. For a judge's job the judged runs decide it later."""
     return job.benchmark == VERDICTS or (origin is not None and origin.counts)
 
 
@@ -82,7 +82,7 @@ def _results(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[
 
 
 def _tools(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_Row]:
-    """Yield the figures of the subset of an evaluation, or those that a judge's job has a figure for."""
+    """Yield the figures of a subset of ToolBench's queries, or the published figures that a judge's job reproduces."""
     benchmark, split = group
     if benchmark not in (RUNS, VERDICTS):
         return
@@ -114,7 +114,7 @@ def _describe(table: str, row: dict[str, Any], scale: float) -> PublishedFigure:
 
 
 def _merge(figures: Iterator[PublishedFigure]) -> list[PublishedFigure]:
-    """Return each figure once, with all tables that print it."""
+    """Return each figure once, with the keys of all tables that print it."""
     groups: dict[tuple[str, str, str], list[PublishedFigure]] = {}
     for figure in figures:
         groups.setdefault((figure.row, figure.metric, figure.published), []).append(figure)

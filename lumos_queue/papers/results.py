@@ -13,7 +13,7 @@ _VISION = {"vqa": LLAVA, "qa": LLAMA_CHAT}
 
 
 def _quote(columns: tuple[str, ...], rows: Mapping[str, str], source: str = "[P]") -> tuple[PaperRow, ...]:
-    """Return rows that the papers quote. Slashes separate figures; a dash means no figure."""
+    """Return rows that the papers quote from other papers. Slashes separate figures; a dash means no figure."""
     return tuple(PaperRow(name, _figures(columns, figures), source=source) for name, figures in rows.items())
 
 
@@ -300,7 +300,7 @@ _SEVEN = ("mind2web", "strategyqa", "hotpotqa", "hotpotqa_em", "aokvqa", "scienc
 
 
 def _thirteen(name: str, is_unified: bool, **figures: str) -> tuple[PaperRow, ...]:
-    """Return a row of Table 7 for each domain. LUMOS-I_X has an agent for each domain, LUMOS-I_All one for all."""
+    """Return the rows of an agent in Table 7, one for each domain. `is_unified`: the same agent solves all domains."""
     parts = (
         ("web_agent", _WEB, "teacher-forced", {}),
         ("complex_qa", _QUESTIONS, "iterative", _QA),

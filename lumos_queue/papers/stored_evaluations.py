@@ -1,8 +1,8 @@
 """Find the stored evaluation to display beside a published figure, with the same benchmark, formulation and weights.
 
-Weights, and the models behind tools, are compared by the last part of the model name that an endpoint reports. If there
-is no stored evaluation by the named weights, an evaluation by other weights, of the same benchmark, split and
-formulation, is displayed with a remark.
+The name of weights, or of a model behind a tool, is compared with the last part of the model name that an endpoint
+reports. If no stored evaluation used the named weights, an evaluation with the same benchmark, split and formulation
+but other weights is displayed with a remark.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class StoredEvaluation:
 
     @property
     def tools(self) -> dict[str, str]:
-        """The tool set: settings of the domain's actions, and the models behind them."""
+        """The settings of the domain's actions by name, and the models behind these actions by role."""
         models = {role: model for role, model in self.models.items() if role in TOOL_ROLES}
         live = {name: str(self.infer[name]) for name in ("live", "replay") if self.infer.get(name)}
         return dict(self.infer["agent"].get("tools", {})) | models | live
 
     @property
     def size(self) -> str:
-        """The number of tasks as text, like PaperColumn.size; as sample sets only if all of their tasks were run."""
+        """The number of tasks in the form of PaperColumn.size; as sample sets only if all of their tasks were run."""
         tasks, limit = self.job.items // self.infer.get("samples", 1), self.infer.get("limit", 0)
         whole = not 0 < limit <= tasks
         draw = self.infer.get("draw", 0)
@@ -51,22 +51,22 @@ class StoredEvaluation:
 
     @property
     def remarks_on_rows(self) -> list[str]:
-        """The remarks on its rows to display beside a published figure."""
+        """The remarks on the job's rows that are displayed beside a published figure."""
         return [STATED_REMARK] if self.rows.state == RowState.STATED else []
 
     def departures(self, column: PaperColumn) -> list[str]:
-        """Return the settings in which the job differs from the papers, as text."""
+        """Return a text for each setting in which the job differs from the papers."""
         return departures(column, self.job.formulation, self.infer)
 
 
 def load_stored_evaluations(
     jobs: Iterable[Any], endpoints: Iterable[Any], origins: Mapping[str, RowOrigin] = MappingProxyType({})
 ) -> list[StoredEvaluation]:
-    """Return the jobs in their order, with the latest models of their endpoints (rows of job_endpoint, in order).
+    """Return the jobs in their order, with the models of their endpoints (rows of job_endpoint; the latest of a role).
 
     `origins`: the origin of the rows of each job (row_origins/origins.py); rows of other jobs count as unverified.
-    Jobs on selected tasks of another job are left out, because their mean is no accuracy of the benchmark. Jobs with a
-    damaged request are left out, too.
+    Jobs on selected tasks of another job are left out, because their mean is no accuracy of the benchmark, and so are
+    jobs with a damaged request.
     """
     models: dict[str, dict[str, str]] = {}
     for endpoint in endpoints:
@@ -79,18 +79,18 @@ def load_stored_evaluations(
 
 
 def model_of(identity: Mapping[str, Any]) -> str:
-    """Return the model that an endpoint reports; several names if replicas differ, '' if it reports none."""
+    """Return the name of the model that an endpoint reports: several names if replicas differ, '' if it has none."""
     names = identity.get("model_id") or identity.get("model") or ""
     return ", ".join(map(str, names)) if isinstance(names, list) else str(names)
 
 
 def is_weights(model: str, name: str) -> bool:
-    """Whether a model has the name of the weights, with or without an owner or folder before it."""
+    """Whether a model has the name `name` of weights, with or without an owner or a folder in front of it."""
     return all(model_name.lower() == name.lower() for model_name in _names(model))
 
 
 def is_tool(model: str, name: str) -> bool:
-    """Whether a model is the paper's, or a dated version of it: `gpt-4-0613` is `gpt-4`, but `gpt-4o-mini` is not."""
+    """Whether a model is `name` or a dated version of it: `gpt-4-0613` is `gpt-4`, but `gpt-4o-mini` is not."""
     plain = _normalize(name)
     return all(
         model_name.startswith(plain) and _SUFFIX.fullmatch(model_name, len(plain))
@@ -109,7 +109,7 @@ def _normalize(name: str) -> str:
 
 
 def weight_mismatches(row: PaperRow, models: Mapping[str, str]) -> list[str]:
-    """Return the roles with another model than the row, as text; one text if the row's weights have no name."""
+    """Return a text for each role whose model is not that of the row. If its weights have no name, return one text."""
     weights = row.list_needed_weights()
     if not weights:
         return ["weights that were never released"]
@@ -127,7 +127,7 @@ def weight_mismatches(row: PaperRow, models: Mapping[str, str]) -> list[str]:
 
 
 def other_judge(column: PaperColumn, models: Mapping[str, str]) -> list[str]:
-    """Return the judge as text if the metric counts votes and the judge is not the papers'."""
+    """Return a text about the judge if the metric counts votes and the judge is not the papers' judge, else []."""
     if not column.judge or is_tool(models.get(JUDGE, ""), column.judge):
         return []
     return [f"judge is {models.get(JUDGE) or 'unknown'}, not {column.judge}"]
@@ -139,7 +139,7 @@ def on_published_rows(evaluations: Iterable[StoredEvaluation]) -> list[StoredEva
 
 
 def remark_on_unverified(row: PaperRow, column: PaperColumn, evaluations: Iterable[StoredEvaluation]) -> str:
-    """Return a remark on the best evaluation with unverified rows; '' when there is none."""
+    """Return a remark on the best evaluation with unverified rows; '' if there is no such evaluation."""
     unverified_evaluations = [evaluation for evaluation in evaluations if evaluation.rows.state == RowState.UNVERIFIED]
     best = _find_closest(row, column, unverified_evaluations)
     if best is None:
@@ -150,9 +150,8 @@ def remark_on_unverified(row: PaperRow, column: PaperColumn, evaluations: Iterab
 def find_best(row: PaperRow, column: PaperColumn, evaluations: Iterable[StoredEvaluation]) -> StoredEvaluation | None:
     """Return the best evaluation for the figure. `evaluations`: from the newest to the oldest.
 
-    Only evaluations on the published rows are considered. The order of preference is: the named weights, votes of a
-    judge if the metric counts them, the papers' number of tasks, the fewest differences in settings and judge, the
-    newest.
+    Only evaluations on the published rows are considered. The criteria are, in this order: the named weights, votes of
+    a judge if the metric counts them, the papers' number of tasks, few differences in settings and judge, and the age.
     """
     return None if row.quoted else _find_closest(row, column, on_published_rows(evaluations))
 

@@ -1,4 +1,4 @@
-"""The commands that a figure of tool agents needs, with the ids of stored jobs."""
+"""Write the commands that are needed to reproduce a figure of tool agents, with the ids of stored jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lumos_queue.papers.tool_results import ToolMethod, ToolRow, ToolTable
 
 
 def needs(table: ToolTable, row: ToolRow, subset: str, jobs: ToolJobs) -> tuple[str, list[str]]:
-    """Return the requirements as text, and the commands in their order."""
+    """Return what the figure of a row and a subset needs, as text, and the needed commands in order."""
     if row.against is None:
         words, commands = _own_words(table, row.method, subset, jobs.find_evaluation(table, row.method, subset))
     else:
@@ -21,7 +21,7 @@ def needs(table: ToolTable, row: ToolRow, subset: str, jobs: ToolJobs) -> tuple[
 def _own_words(
     table: ToolTable, method: ToolMethod, subset: str, evaluation: ToolEvaluation | None
 ) -> tuple[list[str], list[str]]:
-    """Return the jobs to wait for, as text, and the commands."""
+    """Return which jobs must end first, as texts, and the commands for a figure of a single method."""
     if evaluation is None:
         return [], [_evaluate(table, method, subset), _judge(table, "JOB")]
     return _waits(evaluation), [_judge(table, evaluation.job.id)]
@@ -30,7 +30,7 @@ def _own_words(
 def _pair_words(
     table: ToolTable, method: ToolMethod, against: ToolMethod, subset: str, jobs: ToolJobs
 ) -> tuple[list[str], list[str]]:
-    """Return the same as `_own_words` for two evaluations that are compared."""
+    """Return which jobs must end first, as texts, and the commands for a figure that compares two methods."""
     if pair := jobs.find_pair(table, method, against, subset):
         first, second = pair
         return [*_waits(first), *_waits(second)], [_judge(table, first.job.id, second.job.id)]
@@ -56,7 +56,7 @@ def _pair_words(
 
 
 def _waits(evaluation: ToolEvaluation) -> list[str]:
-    """Return the wait for an evaluation that has not ended, as text."""
+    """Return a text about an evaluation that must end first; [] if it has ended."""
     if evaluation.job.state == JobState.DONE:
         return []
     return [f"the end of job {evaluation.job.id}, which is {evaluation.job.state}"]

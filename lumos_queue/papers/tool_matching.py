@@ -1,7 +1,8 @@
 """Find the stored jobs for a published figure of tool agents: an evaluation, and a judge's job on its runs.
 
-An evaluation fits a method by formulation and by the settings that distinguish methods. Other differences from the
-published measurement are listed beside the figure: model, judge, limits, settings, tools, origin of answers.
+An evaluation fits a method if it has the method's formulation and the settings that distinguish methods. Its other
+differences from the published measurement are listed beside the figure: model, judge, limits, settings, tools, and the
+origin of answers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ JUDGE_TEMPERATURE = 0.2
 
 @dataclass(frozen=True)
 class ToolEvaluation:
-    """A stored evaluation of a tool agent. `retrieved`: number of tools retrieved for each row; 0: its listed tools."""
+    """A stored evaluation of a tool agent. `retrieved`: number of tools retrieved for a row; 0: those that it lists."""
 
     stored: StoredEvaluation
     retrieved: int
@@ -49,13 +50,13 @@ class ToolEvaluation:
 
     @cached_property
     def settings(self) -> dict[str, str]:
-        """The settings of the formulation as text, including defaults."""
+        """The settings of the formulation as texts by name, including defaults."""
         defaults = {name: setting.default for name, setting in self.formulation.settings.items()}
         return defaults | dict(self.agent.settings)
 
     @property
     def tools(self) -> dict[str, str]:
-        """The settings of tools and observations, including defaults."""
+        """The settings of tools and observations as texts by name, including defaults."""
         tools = dict(DOMAINS.load(self.agent.domain).default_tools) | self.stored.tools
         if "observation" in self.settings:
             tools["state manager's observation"] = self.settings["observation"]
@@ -67,7 +68,7 @@ class ToolEvaluation:
         return all(self.settings.get(name) == value for name, value in method.settings.items())
 
     def other_models(self, table: ToolTable) -> list[str]:
-        """Return the roles with another model than the published one, as text."""
+        """Return a text for each role whose model is not the published model."""
         models = {role: self.stored.models.get(role, "") for role in self.formulation.roles}
         return [
             f"{role} is {model or 'unknown'}, not {table.models[0]}"
@@ -76,7 +77,7 @@ class ToolEvaluation:
         ]
 
     def departures(self, method: ToolMethod) -> list[str]:
-        """Return the settings in which it differs from the published method, as text."""
+        """Return a text for each setting in which the evaluation differs from the published method."""
         lines = _differences(asdict(self.agent.limits), asdict(self.formulation.limits))
         defaults = {
             name: setting.default for name, setting in self.formulation.settings.items() if name not in method.settings
@@ -97,12 +98,12 @@ class ToolEvaluation:
         return lines + ([f"tools is retrieved:{self.retrieved}, not oracle"] if self.retrieved else [])
 
     def other_size(self, table: ToolTable) -> bool:
-        """Whether its number of queries differs from the published number; False where this is unknown."""
+        """Whether the number of queries differs from the published number; False if the latter is unknown."""
         published_size = table.queries.get(self.job.split)
         return published_size is not None and self.stored.size != f"{published_size:,}"
 
     def rank(self, table: ToolTable, method: ToolMethod) -> tuple[bool, bool, bool, bool, int]:
-        """Return a rank; the smallest rank is the closest to the published measurement."""
+        """Return a rank by which evaluations are compared: the smallest is closest to the published measurement."""
         is_made_up = self.agent.tools.get("answers", REAL_MODES[0]) not in REAL_MODES
         departures = len(self.departures(method))
         is_unfinished = self.job.state != JobState.DONE
@@ -117,7 +118,7 @@ def _differences(settings: Mapping[str, Any], expectation: Mapping[str, Any]) ->
 
 @dataclass(frozen=True, slots=True)
 class JudgedEvaluation:
-    """A judge's job, the evaluation whose runs it judges, and the evaluation that it compares them with."""
+    """A judge's job, the evaluation whose runs it judges, and the evaluation with which it compares these runs."""
 
     judge: StoredEvaluation
     evaluation: ToolEvaluation
@@ -128,7 +129,7 @@ class JudgedEvaluation:
         return [] if is_tool(model, table.judge) else [f"judge is {model or 'unknown'}, not {table.judge}"]
 
     def departures(self, table: ToolTable) -> list[str]:
-        """Return the settings of the judge that differ from the published ones, as text."""
+        """Return a text for each setting of the judge that differs from the published setting."""
         agent = Agent.from_json(self.judge.infer["agent"])
         votes = FORMULATIONS.load(VERDICTS).read_settings(agent)["votes"]
         temperature = (agent.samplings.get(JUDGE) or agent.sampling).temperature
@@ -151,7 +152,7 @@ def _join(ranks: list[tuple[bool, bool, bool, bool, int]]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ToolJobs:
-    """The stored evaluations of tool agents on the published rows and the judges' jobs on them, the newest first."""
+    """The stored evaluations of tool agents on the published rows, and the judges' jobs on them, newest first."""
 
     evaluations: tuple[ToolEvaluation, ...] = ()
     judged: tuple[JudgedEvaluation, ...] = ()
@@ -178,14 +179,14 @@ class ToolJobs:
         return cls(tuple(runs), tuple(judged_evaluations))
 
     def find_evaluation(self, table: ToolTable, method: ToolMethod, subset: str) -> ToolEvaluation | None:
-        """Return the evaluation that is closest to the published measurement, the newest of several."""
+        """Return the evaluation that is closest to the published measurement; of equal ones, the newest."""
         candidates = [evaluation for evaluation in self.evaluations if evaluation.fits(method, subset)]
         return min(candidates, key=lambda evaluation: evaluation.rank(table, method), default=None)
 
     def find_pair(
         self, table: ToolTable, method: ToolMethod, against: ToolMethod, subset: str
     ) -> tuple[ToolEvaluation, ToolEvaluation] | None:
-        """Return the closest evaluations that a judge can compare: with the same rows and number of samples."""
+        """Return the closest pair of evaluations that a judge can compare: with equal rows and numbers of samples."""
         pairs = [
             (first, second)
             for first in self.evaluations

@@ -1,4 +1,4 @@
-"""The tables of Sum2Act, ToolBench and StableToolBench: every row, with its figures as printed (spec/sum2act.md 8)."""
+"""The tables of Sum2Act, ToolBench and StableToolBench: all rows, with their figures as printed (spec/sum2act.md 8)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MEAN = "mean"  #: the column of the unweighted mean of the six
 
 @dataclass(frozen=True, slots=True)
 class ToolMethod:
-    """A formulation as it was published. `settings` distinguish it from other methods of that formulation."""
+    """A published method: a formulation, and the `settings` that distinguish it from the other methods with it."""
 
     formulation: str
     settings: Mapping[str, str]
@@ -28,7 +28,7 @@ DECOMPOSED = ToolMethod("sum2act", {"decompose": "yes"})
 
 @dataclass(frozen=True, slots=True)
 class ToolRow:
-    """A method with its published figures: the six subsets in their order, and their average."""
+    """A method with its published figures: those of the six subsets in order, and their average."""
 
     name: str
     slug: str  #: its name on the command line
@@ -38,7 +38,7 @@ class ToolRow:
 
     @property
     def figures(self) -> dict[str, str]:
-        """The columns with their figures as printed."""
+        """The figures as printed, by column: the subsets and MEAN."""
         return dict(zip((*SUBSETS, MEAN), self.printed.split(), strict=True))
 
 

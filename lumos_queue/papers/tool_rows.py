@@ -1,4 +1,4 @@
-"""The rows of the tables of tool agents: each published figure with ours and its costs or requirements, as JSON."""
+"""The rows of the tables of tool agents as JSON: each published figure with ours and its costs, or what ours needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """The scores that a judge's job gives its runs."""
+    """The scores that a judge's job gives to the runs that it judges."""
 
     metrics: dict[str, Any]  #: as in the report
     values: dict[str, list[tuple[str, float]]]  #: metric to (row of the task, value), one for each judged run
@@ -34,7 +34,7 @@ class Judgements:
 
 @dataclass(slots=True)
 class ToolFigures:
-    """The stored jobs of tool agents, and the scores and calls of displayed jobs, which are read once."""
+    """The stored jobs of tool agents. The scores and the calls of each displayed job are read once."""
 
     connection: Connection | None
     jobs: ToolJobs
@@ -59,7 +59,7 @@ class ToolFigures:
         return self._calls[job.id]
 
     def sum_costs(self, evaluation: JudgedEvaluation, metric: str) -> Row:
-        """Return the total usage of all runs of the evaluation, and the number that passed (ties count 1/2)."""
+        """Return the total usage of all runs of the evaluation, and how many runs passed (a tie counts 1/2)."""
         assert self.connection is not None
         usage = costs(self.connection, evaluation.evaluation.job.id, evaluation.evaluation.formulation.roles)
         pass_count = sum(value for _, value in self.judgements(evaluation.judge.job).values.get(metric, ()))
@@ -150,7 +150,7 @@ def _status(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, metric
 
 
 def _departures(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, figures: ToolFigures) -> list[str]:
-    """Return the differences from the published measurement: weights, judge, settings, origin of answers."""
+    """Return how an evaluation differs from the published one, as texts: weights, judge, settings, answers, rows."""
     sides = [("", evaluation.evaluation, row.method)]
     if row.against is not None and evaluation.against is not None:
         sides.append(("against: ", evaluation.against, row.against))
@@ -169,7 +169,7 @@ def _departures(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, fi
 
 
 def _other_answers(table: ToolTable, run: ToolEvaluation, figures: ToolFigures) -> list[str]:
-    """Return the numbers of calls with answers of another origin than the published ones, as text."""
+    """Return texts with the numbers of calls whose answers have another origin than the published measurement's."""
     calls = figures.calls(run.job)
     total = sum(count for _, _, count in calls)
     by_provenance: dict[str, int] = {}
@@ -187,7 +187,7 @@ def _mean(
     evaluations: Sequence[JudgedEvaluation],
     figures: ToolFigures,
 ) -> Row:
-    """Return the unweighted mean of the six subsets, if all are stored, complete, and by the same models."""
+    """Return a row with the unweighted mean of the six subsets, if all are stored, complete, and by the same models."""
     blank = _blank(table, row, MEAN)
     missing_subsets = [
         subset_row["split"]

@@ -1,7 +1,7 @@
-"""Planners that were fitted here, with their recipe and the weights of their first fit.
+"""Recognise planners that were trained here, with their recipes and the base models of their first fits.
 
-The planner of an evaluation is a stored model if its weights have that model's digest. An adapter is merged with its
-base before it is used, so its planner is recognised by the model's folder in the URL.
+The planner of an evaluation is a stored model if its weights have the digest of this model. An adapter is merged into
+its base before it is used, so it is recognised by its folder in the endpoint's URL instead.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ SCRATCH = "random weights"
 
 @dataclass(frozen=True, slots=True)
 class TunedPlanner:
-    """The recipe and the base of a planner that was fitted here."""
+    """The recipe and the base model of a planner that was trained here."""
 
     way: str  #: one of WAYS
     base: str  #: the name of the folder that the first of its fits began with, or SCRATCH
 
 
 class TunedPlanners:
-    """The models of training jobs, as planners."""
+    """The stored models of training jobs, among which planners are searched."""
 
     def __init__(self, models: Iterable[Any] = (), specs: Mapping[str, Mapping[str, Any]] | None = None):
-        """`models`: rows of the table model, the newest first; `specs`: id to spec of the training jobs."""
+        """`models`: rows of the table `model`, the newest first. `specs`: the specs of training jobs by their ids."""
         self._specs = specs or {}
         self._by_digest: dict[str, Any] = {}
         self._by_path: dict[str, Any] = {}
@@ -51,7 +51,7 @@ class TunedPlanners:
         return cls(list_models(connection), {job.id: job.spec for job in jobs_of_kind(connection, "train")})
 
     def find(self, evaluation: StoredEvaluation, role: str) -> TunedPlanner | None:
-        """Return recipe and base of the model in that role; None if it was not fitted here by one of WAYS."""
+        """Return recipe and base of the model in that role; None if it was not trained here by a recipe in WAYS."""
         agent = evaluation.infer["agent"]
         model = self._by_digest.get(agent.get("weights", {}).get(role, ""))
         if model is None:

@@ -1,6 +1,6 @@
-"""The rows of Sum2Act's cases with image experts: the newest evaluation of each, or its requirements, as JSON.
+"""The rows of Sum2Act's cases with image experts as JSON: the newest evaluation of each case, or what it would need.
 
-The paper shows the cases without figures, so these rows have no comparison.
+The paper has no figures for these cases, so the rows compare nothing.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Row = dict[str, Any]
 
 
 def visual_rows(connection: Connection | None, evaluations: Sequence[StoredEvaluation]) -> list[Row]:
-    """Return a row for each case.
+    """Return a row for each case, from the best evaluation: complete if possible, and the newest.
 
-    `evaluations`: those on the published rows, the newest first. Completed evaluations come first.
+    `evaluations`: the evaluations on the published rows, the newest first.
     """
     candidates = [
         evaluation
@@ -53,7 +53,7 @@ def visual_rows(connection: Connection | None, evaluations: Sequence[StoredEvalu
 
 
 def _values_by_case(connection: Connection, job: str) -> dict[str, list[tuple[int, float, float]]]:
-    """Return case to (task, value, weight) of each judged episode."""
+    """Return by case a list with (task, value, weight) of each judged episode."""
     tasks = load_keyed_tasks(connection, job)
     by_case: dict[str, list[tuple[int, float, float]]] = {}
     for task, value, _ in values_by_metric(connection, job).get(METRIC, ()):
@@ -90,7 +90,7 @@ def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, f
 
 
 def _format_experts(tools: Mapping[str, str]) -> str:
-    """Return the backends of the experts, marked as other than the paper's: 'own (substitute)'."""
+    """Return the backends of the experts with a mark that they are not the paper's, such as 'own (substitute)'."""
     experts = [tools.get(ALL, DEFAULT)]
     experts += [f"{name}={value}" for name, value in tools.items() if name != ALL and ":" in value]
     oracle = any(expert.rpartition("=")[2].rstrip(":") == Fidelity.ORACLE for expert in experts)

@@ -1,11 +1,12 @@
-"""Table 4: annotations made by conversions of the papers' sources, by the papers and by stored jobs.
+"""Table 4: the numbers of annotations that were made from the papers' sources, by the papers and by stored conversions.
 
-All comparable conversions of a source are added up, by rule or by any teacher: conversions of its published train rows,
-with high-level subgoals, the papers' limit of tokens, and images if there are any. Others are listed and left out.
+All comparable conversions of a source are added up, by rules or by any teacher. A conversion is comparable if it has
+the published train rows, high-level subgoals, the papers' limit of tokens, and the images if the source has any. Other
+conversions are left out and listed.
 
-Each row counts once. A row is identified by its id, or, if rows are only numbered, by number and question. Of several
-jobs, the newest that has judged the row counts, with any result. A row without judgement is still in the denominator.
-If the rows of a file without ids were renumbered, they count as other rows.
+Each row counts once, also if several jobs converted it: the newest job that has judged the row decides, with any
+verdict. A row is identified by its id, or by number and question if the rows are only numbered. A row without judgement
+is still in the denominator. If the rows of a file without ids were renumbered, they count as other rows.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ SETTINGS = {"subgoals": ("high",), "most_tokens": (1024,), "vision": ("image", "
 
 @dataclass(slots=True)
 class Yield:
-    """The conversions of one source, added up."""
+    """The conversions of a source, added up."""
 
     jobs: list[Any] = field(default_factory=list)  #: the jobs added up, newest first
     left_out: list[str] = field(default_factory=list)  #: other jobs, and the reasons, as text
@@ -39,7 +40,7 @@ class Yield:
 
     @property
     def remarks(self) -> list[str]:
-        """The remarks on the rows to display beside the published figure."""
+        """The remarks on the rows that are displayed beside the published figure."""
         return [STATED_REMARK] if RowState.STATED in self.origins else []
 
     def count_accepted(self, *modules: str) -> int:
@@ -61,7 +62,7 @@ class Yield:
 
 
 def conversions(connection: Connection | None) -> list[dict[str, Any]]:
-    """Return a row for each source, and a row for the annotations of each domain."""
+    """Return the rows of Table 4 as JSON: a row for each source, and a row for the annotations of each domain."""
     jobs = jobs_of_kind(connection, "convert") if connection else []
     origins = read_row_origins(connection, jobs) if connection else {}
     return [row for domain in TABLE_4 for row in _rows(connection, jobs, origins, domain)]
@@ -92,7 +93,7 @@ def _rows(
 
 
 def _command(source: str) -> str:
-    """Return the command that converts a source, with a placeholder for the file of the user."""
+    """Return the command that converts a source, with a placeholder for the user's file."""
     return f"lumos convert {source}{'' if can_verify(source, SPLIT) else ' --data FILE --published'}"
 
 
@@ -116,7 +117,7 @@ def _yield(connection: Connection | None, jobs: Sequence[Any], origins: Mapping[
 
 
 def _departures(job: Any, origin: RowOrigin) -> list[str]:
-    """Return why a conversion is not comparable to the papers' table, as text."""
+    """Return the reasons why a conversion is not comparable to the papers' table, as texts."""
     reasons = [f"split is {job.split}, not {SPLIT}"] if job.split != SPLIT else []
     if not origin.counts:
         reasons.append(f"rows are {origin.text}")
@@ -145,5 +146,5 @@ def _total(domain: Converted, yields: Mapping[str, Yield]) -> dict[str, Any]:
 
 
 def _status(rows: int, published_rows: int) -> str:
-    """Return the status. The papers left out some rows of a source, so the published source has at least as many."""
+    """Return the status of a row. More rows than published are no difference, because the papers left out some rows."""
     return "run" if rows >= published_rows else f"n differs: {rows:,} of {published_rows:,}"

@@ -1,1 +1,1 @@
-"""Charts as SVG text: pure functions, without scripts. The style sheet of the page has the colours."""
+"""Draw charts as SVG text without scripts, by pure functions. The style sheet of the page has the colours."""

@@ -1,4 +1,4 @@
-"""Bar charts with horizontal bars, plain or stacked."""
+"""Draw bar charts with horizontal bars, plain or stacked."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Bar:
 
 
 def draw_bars(key: str, title: str, bars: Sequence[Bar], axis_end: float = 0.0, ticks: Sequence[str] = ()) -> str:
-    """Return the bars as SVG on a common scale, which ends at `axis_end`, or at the longest bar if that is 0.
+    """Return the bars as SVG. Their scale ends at `axis_end`, or at the longest bar if `axis_end` is 0.
 
-    `ticks` are texts below the axis, in equal distances from 0 to its end; without them there is no axis.
+    `ticks` are texts below the axis, at equal distances from 0 to its end. Without ticks no axis is drawn.
     """
     end = axis_end or max((bar.total for bar in bars), default=0.0) or 1.0
     height = len(bars) * ROW

@@ -1,4 +1,4 @@
-"""Forest plots: a row for each value with its interval, on a common axis."""
+"""Draw forest plots: each row has a value and its interval, and all rows have the same axis."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Estimate:
 def draw_forest(
     key: str, title: str, rows: Sequence[Estimate], axis_start: float = 0.0, axis_end: float = 0.0, unit: str = "%"
 ) -> str:
-    """Return the plot as SVG. The axis is from `axis_start` to `axis_end`; both 0: from 0 to a round end for shares.
+    """Return the plot as SVG. The axis goes from `axis_start` to `axis_end`; if both are 0, from 0 to a round end.
 
-    `unit`: `%` for shares from 0 to 1, `points` for differences of shares; with other units values are not converted.
+    `unit`: `%` for shares from 0 to 1, `points` for differences of shares. Values in other units are not converted.
     """
     if axis_start == axis_end:
         ends = [end for row in rows for end in (row.value, row.high, *(row.bounds or ())) if is_finite(end)]

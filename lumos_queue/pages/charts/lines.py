@@ -1,4 +1,4 @@
-"""Curves over time or steps."""
+"""Draw curves over time or steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEIGHT, TOP, BOTTOM = 180, 22, 26  #: pixels: all, above the curve, below it
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of a curve, and its texts in the table and the tooltip."""
+    """A point of a curve, and the texts of its coordinates in the table and the tooltip."""
 
     x: float
     y: float
@@ -23,7 +23,7 @@ class Point:
 
 
 def draw_curve(key: str, title: str, points: Sequence[Point], unit: str, colour: str = "c0") -> str:
-    """Return the curve as SVG; y begins at 0. Points that are not finite are left out. `unit` is that of y, as text."""
+    """Return the curve as SVG. The y axis begins at 0. Points that are not finite are left out. `unit`: that of y."""
     finite_points = [point for point in points if is_finite(point.x, point.y)]
     axis_end = round_up(max((point.y for point in finite_points), default=0.0))
     first, last = (finite_points[0], finite_points[-1]) if finite_points else (None, None)

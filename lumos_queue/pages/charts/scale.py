@@ -1,4 +1,4 @@
-"""Round ends of axes."""
+"""Choose round ends for axes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def round_up(maximum: float) -> float:
-    """Return the smallest of 1, 2, 3, 4, 5, 6, 8 times a power of ten from `maximum` on; 1 if it is not positive."""
+    """Return the least of 1, 2, 3, 4, 5, 6, 8 times a power of ten that is >= `maximum`; 1 if it is not positive."""
     if not math.isfinite(maximum) or maximum <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(maximum))

@@ -1,7 +1,7 @@
-"""Common elements of charts. Horizontal positions are in per cent, so that a chart fills the width of its page.
+"""The elements that charts share. Horizontal positions are in per cent, so that a chart fills the width of its page.
 
-A chart is a column of rows; each has a label, an amount and, below them, a track for bars or marks. So a track has the
-whole width, also on a narrow screen.
+A chart is a column of rows. A row has a label, an amount and, below both, a track for bars or marks. So a track has the
+whole width of the chart, also on a narrow screen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_WIDE_LINE = 96  #: characters of label with amount on a wide page
 
 
 def new_chart(key: str, title: str, description: str, height: int) -> Element:
-    """Return an empty chart. `key` is unique in the page; `description` describes the chart for screen readers."""
+    """Return an empty chart. `key` is unique in the page, `description` is for screen readers, `height` in pixels."""
     chart = Element("svg")
     label_ids = f"{key}-title {key}-desc"
     for name, value in (
@@ -35,7 +35,7 @@ def new_chart(key: str, title: str, description: str, height: int) -> Element:
 
 
 def add_row(chart: Element, number: int, label: str, amount: str, name: str = "") -> Element:
-    """Add a row, with its label at the left and its amount at the right, and return its track."""
+    """Add row `number`, with the label at the left and the amount at the right. Return its track."""
     row = SubElement(chart, "svg", {"class": f"row {name}".strip(), "y": str(number * ROW), "height": str(ROW)})
     short = _shorten(label, max(MIN_LABEL, min(MAX_LABEL, MAX_LINE - len(amount))))
     wide = _shorten(label, max(MIN_LABEL, MAX_WIDE_LINE - len(amount)))
@@ -70,7 +70,7 @@ def add_tip(parent: Element, text: str) -> None:
 
 
 def add_bar(track: Element, start: float, width: float, name: str, tip: str) -> None:
-    """Add a bar; `start` and `width` are in per cent of the track, and `name` is its class, which has the colour."""
+    """Add a bar. `start` and `width` are in per cent of the track; `name` is the bar's class, which has the colour."""
     attributes = {"class": name, "x": percent(start), "width": percent(width), "y": "0", "height": "100%"}
     add_tip(SubElement(track, "rect", attributes), tip)
 
@@ -80,7 +80,7 @@ def percent(position: float) -> str:
 
 
 def _shorten(text: str, limit: int) -> str:
-    """Truncate the text to so many characters; the tooltip and the table have the whole text."""
+    """Truncate a text to `limit` characters, because the tooltip and the table have the whole text."""
     line = one_line(text)
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 

@@ -1,1 +1,1 @@
-"""The sections of a page on jobs: each yields blocks, or no blocks if it would be empty."""
+"""The sections of a page on jobs. Each module yields the blocks of a section; an empty section has no blocks."""

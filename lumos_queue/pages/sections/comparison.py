@@ -1,4 +1,4 @@
-"""Comparison of jobs task by task with the first job, from reports.comparison.compare_jobs."""
+"""The section Comparison: jobs are compared with the first job task by task, by reports.comparison.compare_jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_TOLD = 12  #: limit of the comparisons that have a sentence
 
 
 def read_comparisons(connection: Connection, material: Material, by: Sequence[str] = ()) -> list[Found | str]:
-    """Compare the evaluations of each group with its first; a text says why a group cannot be compared."""
+    """Compare the evaluations of each group with its first. For a group that cannot be compared, the text says why."""
     prices = material.prices
     options = Options(max_pairs=MAX_LISTED, prices=(prices.prompt, prices.completion) if prices else None, by=by)
     comparisons: list[Found | str] = []
@@ -37,7 +37,7 @@ def read_comparisons(connection: Connection, material: Material, by: Sequence[st
 
 
 def comparison(comparisons: Sequence[Found | str], limits: PageLimits) -> Iterator[Block]:
-    """Yield the blocks of the section; `comparisons` are those of `read_comparisons`."""
+    """Yield the blocks of the section. `comparisons` come from `read_comparisons`."""
     for number, report in enumerate(comparisons):
         if isinstance(report, str):
             yield Text(report, warns=True)
@@ -57,7 +57,7 @@ def comparison(comparisons: Sequence[Found | str], limits: PageLimits) -> Iterat
 
 
 def _conclude(pair: Found, metric: str) -> str:
-    """Return the conclusion from the figures as a sentence."""
+    """Return a sentence on whether the second job is better, worse, or not shown to differ."""
     low, high = (format_points(value) for value in pair["ci95"])
     correction = ", after Holm's correction" if pair["p_holm"] != pair["p"] else ""
     how = (
@@ -131,7 +131,7 @@ def _plot(key: str, report: Found) -> Figure:
 
 
 def _costs(report: Found) -> Table:
-    """Return the costs of a right answer in each job."""
+    """Return a table of what a right answer costs in each job: calls, tokens, seconds and price."""
     names = (
         ("calls", "model calls", "{:,.1f}".format),
         ("tokens", "tokens", "{:,.0f}".format),

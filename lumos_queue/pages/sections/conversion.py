@@ -1,4 +1,4 @@
-"""The accepted rows of conversions for each module, their checks, and the verdicts on rejected rows."""
+"""The section Conversion: the accepted rows of conversions for each module, their checks, and verdicts on others."""
 
 from __future__ import annotations
 

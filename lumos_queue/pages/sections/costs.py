@@ -1,4 +1,4 @@
-"""Tokens and their costs."""
+"""The section on tokens and their costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures that only some jobs have: samples of a task, calls of tools, runs of experts, ratings by people."""
+"""The section of figures that only some jobs have: samples of a task, tool calls, runs of experts, human ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endings of episodes and failed actions, with failures of infrastructure in their own table."""
+"""The section on endings of episodes and on failed actions; failures of infrastructure have a separate table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def endings(material: Material, limits: PageLimits) -> Iterator[Block]:
 
 
 def classes(job: JobMaterial) -> dict[str, int]:
-    """Return the number of items by class, over all items of the job."""
+    """Return the number of a job's items in each class, such as right, wrong, an ending, and not finished."""
     right, wrong = _names(job)
     counts: dict[str, int] = {}
     for ending, is_right, episodes in job.outcomes:
@@ -51,7 +51,7 @@ def classes(job: JobMaterial) -> dict[str, int]:
 
 
 def _names(job: JobMaterial) -> tuple[str, str]:
-    """Return the names of the classes of episodes that score well, and of those that answered and score badly."""
+    """Return the names of two classes: episodes with a good score, and answered episodes with a bad score."""
     if job.row.kind == "convert":
         return "accepted", "not accepted"
     return ("right", "answered wrong") if "correct" in job.report else ("score from 0.5", "answered, score below 0.5")

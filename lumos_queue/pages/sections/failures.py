@@ -1,4 +1,4 @@
-"""Instructive failures as whole trajectories."""
+"""The section of instructive failures, which are displayed as whole trajectories."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_PICTURE = 60_000  #: bytes of a picture
 
 @dataclass(frozen=True, slots=True)
 class ReadEpisode:
-    """A stored episode."""
+    """A stored episode as it was read for a page: its trajectory and its pictures."""
 
     found: Mapping[str, Any]  #: reports.trajectory.trajectory_as_json
     pictures: Sequence[tuple[str, str, bytes]]  #: (label, media type, bytes; b'' if only the label is displayed)
@@ -35,7 +35,7 @@ class ReadEpisode:
 
 @dataclass(frozen=True, slots=True)
 class ReadFailure:
-    """A failure on the page, and a right episode of the same task in another job."""
+    """A failure for the page, and a right episode of the same task in another job, if there is one."""
 
     choice: Choice
     episode: ReadEpisode
@@ -106,7 +106,7 @@ def _show_other(failure: ReadFailure, limits: PageLimits) -> ShownEpisode | None
 
 
 def show_pictures(episode: ReadEpisode, room: int) -> tuple[list[ShownPicture], int]:
-    """Return the pictures of an episode and the remaining bytes; pictures without room have only a label."""
+    """Return the pictures of an episode, and how many bytes of `room` remain. Pictures beyond it are only labels."""
     visible = []
     for label, media_type, data in episode.pictures[:40]:
         uri = ""

@@ -1,4 +1,4 @@
-"""Scores of a job, and differences of two jobs, by fields of the tasks: a forest plot and a table for each field."""
+"""Split scores of a job, and differences of two jobs, by fields of tasks: each field has a forest plot and a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Provenance of figures: code, data, seeds, settings, and the identity that each endpoint reported."""
+"""The section on the provenance of figures: code, data, seeds, settings, and the reported identity of each endpoint."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def provenance(material: Material, limits: PageLimits) -> Iterator[Block]:
 
 
 def _versions_of(material: Material) -> Table:
-    """Return the table of what must be equal in jobs of the same experiment, with short digests."""
+    """Return the table of versions, seeds and short digests, which must be equal in jobs of the same experiment."""
     rows = [
         [
             job.label,

@@ -1,4 +1,4 @@
-"""Scores: a forest plot of jobs, published figures and rules without a model; all metrics; scores by group."""
+"""The section Scores: forest plots of jobs, published figures, and rules without a model; all metrics; groups."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def scores(material: Material) -> Iterator[Block]:
 
 
 def _explain_no_figure(jobs: Sequence[JobMaterial], subject: str) -> str:
-    """Return why there is no published figure beside these jobs."""
+    """Return the reason why no published figure is displayed beside these jobs."""
     unverified_jobs = [job.id for job in jobs if job.report.get("row_origin", {}).get("state") == RowState.UNVERIFIED]
     if not unverified_jobs:
         return f"The papers print no figure for {subject}."
@@ -60,7 +60,7 @@ def _explain_no_figure(jobs: Sequence[JobMaterial], subject: str) -> str:
 
 
 def _list_metrics(jobs: Sequence[JobMaterial], paper_figures: Sequence[PublishedFigure]) -> list[str]:
-    """Return the metrics to draw: the main metric, and metrics of papers that a job has."""
+    """Return the names of the metrics to draw: the main metrics, and metrics of published figures that a job has."""
     metric_names = {name for job in jobs for name in job.report.get("metrics", {})}
     return list(
         dict.fromkeys(
@@ -112,7 +112,7 @@ def _plot(
 
 
 def _as_metric(job: JobMaterial) -> dict[str, Any]:
-    """Return the main metric of a job without scores, from its report."""
+    """Return the main figure of a job's report in the form of a metric, for a job without metrics."""
     report = job.report
     score = {"value": report["value"], "ci95": report["ci95"], "of": report["n"]}
     return score | ({"bounds": report["bounds"]} if "bounds" in report else {})

@@ -50,7 +50,7 @@ def summary(material: Material) -> list[Block]:
 
 
 def warnings(material: Material) -> Iterator[Text]:
-    """Yield warnings: jobs that are incomplete or failed, or whose tasks were chosen by their scores."""
+    """Yield warnings about jobs that are incomplete or failed, or whose tasks were chosen by their scores."""
     for job in material.jobs:
         yield from _warnings_of(job)
 

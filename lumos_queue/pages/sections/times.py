@@ -1,4 +1,4 @@
-"""Times: by phase, within a model call, and the throughput over time."""
+"""The sections on time: by phase, within a model call, and the throughput over time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALL = ("waited in the worker", "queued at the server", "answered", "lost in fai
 
 
 def times(material: Material) -> Iterator[Block]:
-    """Yield the time by phase, and the time of a mean call."""
+    """Yield a figure of the time by phase, and a figure of where the time of a mean model call goes."""
     if jobs := [job for job in material.jobs if sum(job.report.get("phases", {}).values()) > 0]:
         yield Text("Seconds are added up over episodes, many of which run at the same time.")
         yield _phases(jobs)
@@ -60,14 +60,14 @@ def _calls(calls: Sequence[tuple[JobMaterial, str, dict[str, float]]], several: 
 
 
 def _parts_of_call(latency: dict[str, float]) -> dict[str, float]:
-    """Return the seconds of a call by part; the measured seconds include the time in the server's queue."""
+    """Return the seconds of each part of a mean call. The measured seconds include the time in the server's queue."""
     queue_seconds = min(latency["queued"], latency["seconds"])
     values = (latency["waited"], queue_seconds, latency["seconds"] - queue_seconds, latency["lost"])
     return {name: max(value, 0.0) for name, value in zip(CALL, values, strict=True)}
 
 
 def rates(material: Material, limits: PageLimits) -> Iterator[Block]:
-    """Yield the throughput of jobs: a table, and curves over time up to the limit of points."""
+    """Yield the throughput of jobs as a table, and as curves over time until the limit of points is reached."""
     jobs = [job for job in material.jobs if job.curve is not None]
     if not jobs:
         return

@@ -1,4 +1,4 @@
-"""Training jobs: the loss over optimizer steps, the rewards of a policy, and the models."""
+"""The section on training jobs: the loss over optimizer steps, the rewards of a policy, and the models."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _fit(fit: Mapping[str, Any]) -> list[str]:
 
 
 def _curves(job: JobMaterial, steps: str, name: str, number: int) -> Iterator[Figure]:
-    """Yield a curve for each fit."""
+    """Yield a figure with the curve of the quantity `name` for each fit of a job."""
     by_fit: dict[str, list[Mapping[str, Any]]] = {}
     for step in job.report.get(steps, ()):
         by_fit.setdefault(step["fit"], []).append(step)
@@ -73,7 +73,7 @@ def _parts(steps: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str,
 
 
 def _mean(part: Sequence[Mapping[str, Any]], name: str) -> Point:
-    """Return the mean of steps; an infinite loss, stored as None, makes it infinite, so it is not drawn."""
+    """Return the mean of `name` over steps as a point. A None means an infinite loss, whose point is not drawn."""
     values = [float("inf") if step[name] is None else float(step[name]) for step in part]
     first, last = part[0]["step"], part[-1]["step"]
     mean = sum(values) / len(values)
