@@ -1,1 +1,1 @@
-"""Texts that are sent to models, and conversations from records."""
+"""The texts that are sent to models, the readers of their replies, and conversations that are made from records."""

@@ -1,4 +1,4 @@
-"""An agent: the endpoint of each role, the domain of actions, sampling and limits."""
+"""An agent: the endpoint of each role, the domain of the actions, the sampling, and the limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lumos_queue.scoring.limit import AtLimit
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Roles with their endpoints, a domain of actions, sampling and limits. A job's digest includes its digest."""
+    """An agent: roles with their endpoints, a domain, sampling and limits. Its digest is part of a job's digest."""
 
     roles: Mapping[str, str]  #: role to endpoint URL: of the formulation, its actions' tools and the judge
     domain: str  #: whose actions and wording, e.g. 'maths'
@@ -52,27 +52,27 @@ class Agent:
             object.__setattr__(self, "at_limit", at_limit)
 
     def dialogue(self, task: Task, whole_plans: bool = False) -> Dialogue:
-        """Return the conversations of an episode, after demonstrations of `whole_plans` or of single subgoals."""
+        """Return the conversations of an episode. Demonstrations precede them, of whole plans if `whole_plans`."""
         show = show_plans if whole_plans else show_steps
         return Dialogue(task, self.domain, self.framing, show(self.domain, self.framing, self.shots))
 
     def answers_shown(self, reasoned: bool) -> str:
-        """Return the demonstrations of a model that answers alone: answers with or without reasons."""
+        """Return the demonstrations for a model that answers alone. `reasoned`: whether their answers give reasons."""
         return show_answers(self.domain, self.framing, self.shots, reasoned)
 
     def examples_shown(self, reasoned: bool) -> str:
-        """Return the same demonstrations as plain text, for a template."""
+        """Return the demonstrations of `answers_shown` as plain text, for a template."""
         return list_answers(self.domain, self.shots, reasoned)
 
     def subgoal_numbers(self) -> range:
         return range(1, self.max_subgoals + 1)
 
     def is_chat(self, role: str) -> bool:
-        """Whether a chat server has the role: its model needs instructions and writes Markdown."""
+        """Whether the role's endpoint is a chat server, whose model needs instructions and writes Markdown."""
         return scheme_of(self.roles.get(role, "")) in CHAT_SCHEMES
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form. It has `at_limit` only if an answer at the limit counts: older agents lack it."""
+        """Return the stored form. It has `at_limit` only if an answer at the limit counts; older agents never have it."""
         fields = asdict(self) | {"sampling": self.sampling.as_json(), "limits": self.limits.as_json()}
         del fields["answers"]
         fields["samplings"] = {role: sampling.as_json() for role, sampling in self.samplings.items()}

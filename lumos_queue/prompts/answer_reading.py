@@ -1,5 +1,5 @@
-"""Convert a solver's reply into the outcome of its episode, for formulations whose reply is the answer (cot,
-direct).
+"""Convert a solver's reply into the outcome of its episode, for the formulations `cot` and `direct`, whose only reply
+has the answer.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Phrase = Callable[[str], str]  #: how the reader `phrase` reads a formulation's 
 def reader_of(agent: Agent, version: int) -> AnswerReader:
     """Return the reader of an agent's replies: `agent.reader`, or by default `flexible` for a chat server's model.
 
-    Raises ValueError for an unknown name, which submission refuses.
+    Raises ValueError for an unknown name; a submission with such a name is refused earlier.
     """
     return AnswerReader(_reader(agent.reader, agent.roles, version))
 
 
 def find_stored_reader(infer: Mapping[str, Any]) -> str:
-    """Return the reader of a stored inference (its JSON), also where its agent names none."""
+    """Return the name of the reader that a stored inference (its JSON) uses, even if its agent names none."""
     agent = infer["agent"]
     return str(_reader(agent.get("reader", ""), agent.get("roles", {}), infer.get("formulation_version", 1)))
 
@@ -40,7 +40,7 @@ def _reader(name: str, roles: Mapping[str, str], version: int) -> str:
 
 
 def conclude(reply: Completion, task: Task, agent: Agent, version: int, phrase: Phrase) -> Outcome:
-    """Return the outcome of an episode that ends with this reply, with the answer of the other reader."""
+    """Return the outcome of an episode that ends with this reply. It includes what the other reader would answer."""
     reader = reader_of(agent, version)
     answer = read_answer(reply, task, agent.answers, reader, phrase)
     readings: tuple[tuple[str, str | None], ...] = ()
@@ -53,7 +53,7 @@ def conclude(reply: Completion, task: Task, agent: Agent, version: int, phrase: 
 
 
 def read_answer(reply: Completion, task: Task, kind: AnswerKind, reader: AnswerReader, phrase: Phrase) -> str | None:
-    """Return the answer that a reader extracts from a reply, or None."""
+    """Return the answer that a reader extracts from a reply, or None if it extracts none. `phrase`: see `Phrase`."""
     if reader == AnswerReader.PHRASE:
         return phrase(reply.text) or None
     choices = split_choices(task.question)[1] if kind == AnswerKind.CHOICE else ()

@@ -1,6 +1,6 @@
-"""Write the text of a question with choices, and split it again.
+"""Write the text of a question with choices, and split such a text into its parts.
 
-One function writes the text, so that it is the same in training and at inference (spec/lumos.md 1.11).
+Training and inference use the same function, so that their texts are equal (spec/lumos.md 1.11).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def task_text(question: str, choices: Sequence[str], caption: str = "") -> str:
 
 
 def split_choices(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the question of such a text, with the caption, and its choices without their letters.
+    """Return the question of a text by `task_text`, with its caption, and the choices without their letters.
 
-    There are no choices if the text lists none.
+    If the text lists no choices, there are none.
     """
     question, mark, rest = text.partition(CHOICES)
     if not mark:
@@ -40,5 +40,5 @@ def split_choices(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def write_choices(choices: Sequence[str]) -> str:
-    """Return the choices with their letters, on a line each."""
+    """Return the choices with their letters as text, each on its own line."""
     return "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))

@@ -1,8 +1,8 @@
 """Convert gold solutions to the conversations that an agent has at inference.
 
-The formulation's own generator runs with the gold results, so training text equals inference text byte for byte.
-A row is `{"dataset", "id", "messages": [{"role", "content"}]}`, the format of the released LUMOS training files. Rows
-`{"prompt", "completion"}`, the builds' format `trl-sft`, are single replies to complete prompts.
+The formulation's own generator runs with the gold results, so the texts of training and inference are equal byte for
+byte. A row of a file is `{"dataset", "id", "messages": [{"role", "content"}]}`, as in the released LUMOS training files,
+or `{"prompt", "completion"}`, the builds' format `trl-sft`, which is a single reply to a complete prompt.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TRAIN = FRAMINGS["train"]
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One role's side of an episode. `dataset` is e.g. `wordmath/iterative/planner`; turns alternate, user first."""
+    """The conversation with a role in an episode. `dataset`: such as `wordmath/iterative/planner`. A user begins."""
 
     dataset: str
     id: str
@@ -41,17 +41,17 @@ class Conversation:
         return render(self.turns, "train")
 
     def pieces(self) -> Iterator[tuple[str, bool]]:
-        """Yield the text turn by turn, and whether it is learnt.
+        """Yield the text of each turn, and whether training learns it.
 
-        The assistant's content, its `</s>` and the newline after it are learnt; the last reply has no newline
-        (spec 3.5).
+        Learnt are the assistant's content, the `</s>` and the newline after it (spec 3.5); the last reply has no
+        newline.
         """
         for turn in self.turns[:-1]:
             yield TRAIN.write(turn), turn.role == "assistant"
         yield TRAIN.write(self.turns[-1]).rstrip("\n"), True
 
     def iterate_texts(self) -> Iterator[str]:
-        """Yield the texts of its turns, without the marks of turns."""
+        """Yield the texts of the turns, without the marks of turns."""
         return (turn.content for turn in self.turns)
 
     def as_json(self) -> str:
@@ -60,9 +60,9 @@ class Conversation:
 
 
 class SingleReply(Conversation):
-    """A reply to a complete prompt in `train` framing; only the reply is learnt.
+    """A reply to a complete prompt in `train` framing; training learns only the reply.
 
-    A system's turn and earlier replies are part of the prompt. The turns are the prompt and the reply.
+    A system's turn and earlier replies are part of the prompt. The object has two turns, the prompt and the reply.
     """
 
     __slots__ = ()
@@ -90,7 +90,7 @@ class SingleReply(Conversation):
 
 
 class Trainable(Protocol):
-    """The part of a formulation (formulations/base.py) that writes conversations."""
+    """The part of a formulation (formulations/base.py) that this module needs to write conversations."""
 
     @property
     def name(self) -> str: ...
@@ -109,11 +109,11 @@ def gold_conversations(
     rationale: str = "",
     own_replies: Mapping[str, list[str]] | None = None,
 ) -> list[Conversation]:
-    """Return the replies of each role if everything happens as in `annotation`.
+    """Return the conversation of each role in an episode that follows `annotation`, the gold solution.
 
-    `rationale` is the text of `cot` before the answer. `own_replies` are replies of a model, by role, which replace
-    those of the gold solution. The limit of subgoals does not count: a reply states the end.
-    Raises SpecError when the generator does not accept the gold replies unchanged.
+    `rationale`: the text before the answer, for `cot`. `own_replies`: by role, the replies of a model, which replace
+    those of the gold solution. The limit of subgoals has no effect, because a reply states the end. Raises SpecError if
+    the generator does not accept the gold replies unchanged.
     """
     asks: dict[str, list[Ask]] = {}
     replies: dict[str, list[str]] = {}
@@ -139,7 +139,7 @@ def gold_conversations(
             raise SpecError(f"The gold solution of task {task.row} has too few actions.")
         (action, result), read = results.pop(), command.action
         if (action.variables, action.name, action.arguments) != (read.variables, read.name, read.arguments):
-            raise SpecError(f"The action '{action.raw}' of task {task.row} is another when written and read again.")
+            raise SpecError(f"The action '{action.raw}' of task {task.row} changes when it is written and read again.")
         ends = ends_by_action and not results
         return Execution("ok", result, tuple({"text": result, "ends": ends} for _ in action.variables))
 
@@ -158,9 +158,9 @@ def gold_conversations(
 
 
 def _turns(prompts: list[str], replies: list[str]) -> tuple[Turn, ...]:
-    """The turns of a conversation: each prompt continues the one before it and its reply.
+    """Return the turns of a conversation, in which each prompt continues the earlier prompt and its reply.
 
-    Raises SpecError unless the turns in `train` framing equal the prompts, byte for byte.
+    Raises SpecError unless the turns in `train` framing equal the prompts byte for byte.
     """
     turns: list[Turn] = []
     for prompt, reply in zip(prompts, replies, strict=True):
@@ -173,7 +173,7 @@ def _turns(prompts: list[str], replies: list[str]) -> tuple[Turn, ...]:
 
 
 def write_conversations(conversations: Iterable[Conversation], path: Path) -> int:
-    """Write one JSON object per line; return the number of lines."""
+    """Write the conversations as JSON lines. Return their number."""
     count = 0
     with path.open("w", encoding="utf-8") as file:
         for conversation in conversations:
@@ -183,7 +183,7 @@ def write_conversations(conversations: Iterable[Conversation], path: Path) -> in
 
 
 def read_conversations(path: Path) -> Iterator[Conversation]:
-    """Yield the rows of a training file. Raises BadRow with row and field, and SpecError if there is no file."""
+    """Yield the conversations of a training file. Raises BadRow with row and field, and SpecError without a file."""
     if not path.is_file():
         raise SpecError(f"No file '{path}'. Expected JSON lines with 'messages', or 'prompt' and 'completion'.")
     with open_regular_text(path) as file:
@@ -195,7 +195,7 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
 
 
 def read_conversation(line: str, number: int) -> Conversation:
-    """Read a row with messages. Raises BadRow."""
+    """Read a conversation from a line, which is row `number` of its file. Raises BadRow for an invalid line."""
     return _read_messages(_read_row(line, number), number)
 
 

@@ -1,7 +1,7 @@
-"""Demonstrations in front of a prompt: the conversations of an agent that solves other tasks.
+"""Write demonstrations, which precede a prompt: the conversations of an agent that solves other tasks.
 
-Where an action ends the episode, the planner gets the original's demonstrations: they have other words for results than
-the episode itself, and an empty reply at the end (spec/lumos.md 1.9 and 1.10).
+In domains where an action ends the episode, the planner gets the original's demonstrations. These word results in
+another way than the episode itself, and have an empty reply at the end (spec/lumos.md 1.9 and 1.10).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lumos_queue.records import Execution, Subgoal, Task
 
 @cache  # every episode of a job is shown the same
 def show_steps(domain: str, framing: str, shots: int) -> Mapping[str, str]:
-    """Return the demonstrations by role, one subgoal at a time: for LUMOS-I and for the integrated solver.
+    """Return the demonstrations by role in which subgoals come one by one, for LUMOS-I and the integrated solver.
 
     Raises SpecError for an unknown domain or framing, and for more demonstrations than the domain has.
     """
@@ -42,7 +42,7 @@ def show_steps(domain: str, framing: str, shots: int) -> Mapping[str, str]:
 def show_plans(domain: str, framing: str, shots: int) -> Mapping[str, str]:
     """Return the demonstrations of whole plans by role, for planner and grounder of LUMOS-O.
 
-    Raises SpecError as `show_steps` does, and if each subgoal needs earlier results, as in a shop.
+    Raises SpecError as `show_steps` does, and in domains whose subgoals depend on earlier results, such as a shop.
     """
     module = DOMAINS.load(domain)
     style, demonstrations = get_framing(framing), _take(module, shots)
@@ -62,7 +62,7 @@ def show_plans(domain: str, framing: str, shots: int) -> Mapping[str, str]:
 
 @cache
 def show_answers(domain: str, framing: str, shots: int, reasoned: bool) -> str:
-    """Return questions with their answers, for direct and cot; `with_reasons`: with the reasons before them.
+    """Return demonstrations for `direct` and `cot`: questions with answers. `reasoned`: reasons precede the answers.
 
     Raises SpecError as `show_steps` does, and if the domain's tasks have no answers.
     """
@@ -76,7 +76,7 @@ def show_answers(domain: str, framing: str, shots: int, reasoned: bool) -> str:
 
 @cache
 def list_answers(domain: str, shots: int, reasoned: bool) -> str:
-    """Return the same as plain text, `Question: …` and `Answer: …`, with blank lines between. Raises the same."""
+    """Return the demonstrations of `show_answers` as plain text, `Question: …` and `Answer: …`. Raises as it does."""
     return "\n\n".join(
         f"Question: {demonstration.task.strip()}\nAnswer: {_reply(demonstration, domain, reasoned)}"
         for demonstration in _take(DOMAINS.load(domain), shots)
@@ -101,7 +101,7 @@ def _task(demonstration: Demonstration) -> Task:
 
 
 def _steps(demonstration: Demonstration) -> list[tuple[Subgoal, str, str]]:
-    """Each subgoal with the grounder's line and the result."""
+    """Return each subgoal with the grounder's line and the result."""
     return [
         (Subgoal(number, text), line, result)
         for number, (text, line, result) in enumerate(demonstration.steps, start=1)
@@ -109,7 +109,7 @@ def _steps(demonstration: Demonstration) -> list[tuple[Subgoal, str, str]]:
 
 
 def _two_models(demonstration: Demonstration, domain: Domain) -> Dialogue:
-    """The conversations of planner and grounder."""
+    """Return the conversations of planner and grounder in a demonstration."""
     dialogue = Dialogue(_task(demonstration), domain.name)
     for subgoal, line, result in _steps(demonstration):
         dialogue.add_plan(write_subgoal(subgoal), subgoal)
@@ -120,7 +120,7 @@ def _two_models(demonstration: Demonstration, domain: Domain) -> Dialogue:
 
 
 def _one_model(demonstration: Demonstration, domain: Domain) -> Dialogue:
-    """The conversation of the integrated solver."""
+    """Return the conversation of the integrated solver in a demonstration."""
     dialogue = Dialogue(_task(demonstration), domain.name)
     for subgoal, line, result in _steps(demonstration):
         actions = read_actions(line, domain.calls)
@@ -132,7 +132,7 @@ def _one_model(demonstration: Demonstration, domain: Domain) -> Dialogue:
 
 
 def _write_published_turns(demonstration: Demonstration, domain: Domain) -> list[Turn]:
-    """Ends with a result and so with the header of a reply: after the last one there is nothing to be planned."""
+    """Return the planner's turns. The last has a result, so it ends with a reply's header, but no plan follows it."""
     dialogue = Dialogue(_task(demonstration), domain.name)
     dialogue.to_planner()
     turns = list(dialogue.planner_turns)

@@ -1,8 +1,8 @@
 """Convert records to conversations with planner, grounder or solver, for training and inference (spec/lumos.md 1).
 
-There are two framings. Checkpoints are trained on `train`; the published numbers come from `eval`. No text has `<s>`:
-`FRAMINGS[framing].bos` says whether the tokenizer adds it to an agent's prompts. Roles and `</s>` are plain text. In
-texts of tasks and tools the marks of roles are broken, so that no such mark begins a turn.
+A framing is a way to write turns as text. Checkpoints are trained on the framing `train`; the published numbers come
+from `eval`. No text has `<s>`; `FRAMINGS[framing].bos` tells whether the tokenizer adds it to an agent's prompts. Roles
+and `</s>` are plain text. In texts of tasks and tools the marks of roles are broken, so that these cannot begin a turn.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ USER, ASSISTANT = "<|user|>\n", "<|assistant|>\n"
 
 @record
 class Turn:
-    """One message. `content` is as in the released data: a grounder's user turn ends with a line break."""
+    """A message. `content` is as in the released data, where a user's turn to the grounder ends with a line break."""
 
     role: Literal["user", "assistant"]
     content: str
@@ -37,14 +37,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """How turns are written as text."""
+    """A way to write turns as text."""
 
     bos: bool  #: whether the tokenizer puts `<s>` in front
     strips_user: bool  #: else only the closing line break of a user turn goes
     after_reply: str
 
     def write(self, turn: Turn) -> str:
-        """Return a turn's text; a user turn includes the header of the answer."""
+        """Return the text of a turn. A user's turn includes the header of the assistant's reply."""
         if turn.role == "assistant":
             return turn.content.strip() + self.after_reply
         content = turn.content.strip() if self.strips_user else turn.content.removesuffix("\n")
@@ -65,9 +65,9 @@ def get_framing(name: str) -> Framing:
 
 
 def render(turns: Sequence[Turn], framing: str) -> str:
-    """Return the turns as one text: a prompt if the user is last, else a complete text without a final line break.
+    """Return the turns as text: a prompt if the last turn is the user's, else a text without a final line break.
 
-    Raises ValueError unless user and assistant alternate, the user first.
+    Raises ValueError unless user and assistant alternate and the user is first.
     """
     style = get_framing(framing)
     if any(turn.role != ("user", "assistant")[position % 2] for position, turn in enumerate(turns)):
@@ -84,8 +84,8 @@ def question_prompt(task: Task, framing: str = "train") -> str:
 
 
 def _solver_head(domain: Domain) -> str:
-    """Return the head of a model that plans and grounds: the planner's instruction and the grounder's list of
-    actions.
+    """Return the prompt's head for a model that plans and grounds: the planner's instruction, the grounder's action
+    list.
     """
     _, separator, actions = domain.ground_head.partition("The available action list")
     return f"{PLAN_HEAD}{separator}{actions}"
@@ -97,7 +97,7 @@ def amend(prompt: str, request: str) -> str:
 
 
 class _Conversation:
-    """Turns and their text; the text only grows. `before`: demonstrations, which are in the text but no turns."""
+    """Turns and their text, to which turns are added. `before`: demonstrations, which are in the text but no turns."""
 
     def __init__(self, style: Framing, before: str = ""):
         self._style = style
@@ -117,15 +117,15 @@ class _Conversation:
 class Dialogue:
     """The conversations of one episode: one with the planner and one with the grounder, or one with the solver.
 
-    The order is `to_planner`, `add_plan`, `to_grounder`, `add_grounding`, `observe` for each action, and again; or
-    `to_solver`, `add_solution`, `observe`. A second request for a prompt returns the same prompt. A reply without a
-    prompt before it adds the prompt's turn. Demonstrations (demonstrations.py) precede the conversations.
+    For each subgoal, call `to_planner`, `add_plan`, `to_grounder`, `add_grounding`, and `observe` for each action; or
+    `to_solver`, `add_solution`, and `observe` for each action. A prompt that is requested twice is the same. If a reply
+    is added before its prompt was requested, the prompt is added first. Demonstrations precede the conversations.
     """
 
     def __init__(
         self, task: Task, domain: str, framing: str = "train", demonstrations: Mapping[str, str] = MappingProxyType({})
     ):
-        """`demonstrations`: role to their text. Raises SpecError for an unknown domain or framing."""
+        """`demonstrations`: their texts by role. Raises SpecError for an unknown domain or framing."""
         self._task = task.question.strip()
         self._domain = DOMAINS.load(domain)
         self._style = get_framing(framing)
@@ -140,7 +140,7 @@ class Dialogue:
 
     @property
     def prompt_prefixes(self) -> dict[str, str]:
-        """Role to the leading text of its first prompt, which is the same for all tasks of the domain."""
+        """By role, the text with which the first prompt begins, and which is the same for all tasks of the domain."""
         return {
             "planner": f"{self._demonstrations.get('planner', '')}{USER}{PLAN_HEAD}Task: ",
             "grounder": f"{self._demonstrations.get('grounder', '')}{USER}{self._domain.ground_head}Task: ",
@@ -166,13 +166,13 @@ class Dialogue:
         return self._planner.text
 
     def add_plan(self, reply: str, subgoal: Subgoal | None = None) -> None:
-        """Add the planner's reply verbatim, with its subgoal; None if it stops, or plans everything at once."""
+        """Add the planner's reply verbatim. `subgoal`: None if the reply stops, or plans everything at once."""
         self.to_planner()
         self._planner.add("assistant", reply)
         self._subgoal, self._result = subgoal, ""
 
     def override_subgoal(self, subgoal: Subgoal) -> None:
-        """Put this subgoal into later prompts of the planner instead of its own one (teacher forcing)."""
+        """Put `subgoal` into later prompts of the planner instead of the planner's subgoal, for teacher forcing."""
         self._subgoal = subgoal
 
     def to_grounder(self) -> str:
@@ -188,7 +188,7 @@ class Dialogue:
         return self._grounder.text
 
     def add_grounding(self, reply: str) -> tuple[Action, ...]:
-        """Add the grounder's reply and return its actions. Until `observe`, the reply is the subgoal's result."""
+        """Add the grounder's reply and return its actions. Until `observe` the reply counts as the subgoal's result."""
         primer = self._primer if self.to_grounder() else ""
         reply = f"{primer}{_BEGUN.sub('', reply.strip(), count=1)}" if primer else reply
         self._grounder.add("assistant", reply)
@@ -196,35 +196,35 @@ class Dialogue:
         return self.read(reply)
 
     def read(self, reply: str) -> tuple[Action, ...]:
-        """Return a reply's actions in the domain's grammar: at most MAX_ACTIONS, and an action for the rest."""
+        """Return the actions of a reply in the domain's grammar: at most MAX_ACTIONS, and one action for the rest."""
         return read_actions(reply, self._domain.calls, MAX_ACTIONS)
 
     def read_instruct(self, reply: str, subgoal: int = 0, must_act: bool = True) -> tuple[Action, ...]:
-        """Return the actions of an instruct model's reply; for the arguments see `read_instruct_actions`."""
+        """Return the actions of an instruct model's reply. `read_instruct_actions` explains the arguments."""
         calls, primer = self._domain.calls, self._primer
         return read_instruct_actions(reply, calls, MAX_ACTIONS, subgoal=subgoal, primer=primer, must_act=must_act)
 
     def add_actions(self, actions: Sequence[Action]) -> None:
-        """Add the grounder's reply, rewritten from its actions."""
+        """Add a reply of the grounder that is written from these actions in LUMOS's notation."""
         self.to_grounder()
         self._result = "; ".join(action.raw for action in actions)
         self._grounder.add("assistant", self._result)
 
     def to_solver(self) -> str:
-        """Return the integrated formulation's next prompt."""
+        """Return the prompt for the solver's next reply in the integrated formulation."""
         if not self._solver.awaits_reply:
             self._solver.add("user", self._solver_turn())
         return self._solver.text
 
     def add_solution(self, reply: str, subgoal: Subgoal | None = None, grounding: str = "") -> None:
-        """Add the solver's reply verbatim, with its subgoal and actions; None if it stops."""
+        """Add the solver's reply verbatim. `subgoal`: None if the reply stops. `grounding`: its actions as text."""
         self.to_solver()
         self._solver.add("assistant", reply)
         self._subgoal, self._result = subgoal, grounding.strip()
 
     def observe(self, action: Action, execution: Execution) -> None:
-        """Add the result of an action. The subgoal's result is that of its last action; a failed action shows its
-        own text.
+        """Add the result of an action. The result of a subgoal is that of its last action. A failed action has its text
+        as the result.
         """
         if execution.ok:
             self._result = execution.result or ", ".join(str(value["text"]) for value in execution.values)
@@ -247,7 +247,7 @@ class Dialogue:
         return f"Task: {self._task}; Initial Environment Description: None."
 
     def _report(self) -> str:
-        """Return the outcome of the current subgoal."""
+        """Return the text that reports the outcome of the current subgoal to the planner or the solver."""
         if self._subgoal is None:
             raise ValueError("the model stopped or planned everything at once: it has no further turn")
         if self._domain.reports == "done":
@@ -278,7 +278,7 @@ class Dialogue:
 
     @property
     def _primer(self) -> str:
-        """Return the beginning of the reply, as in the original: in the first turn after demonstrations."""
+        """The beginning of the grounder's reply, which its first prompt after demonstrations has, as in LUMOS."""
         return (
             self._domain.reply_prefix if self._demonstrations.get("grounder") and len(self._grounder.turns) == 1 else ""
         )

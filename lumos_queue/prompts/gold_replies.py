@@ -1,4 +1,4 @@
-"""The replies of each role of a formulation if everything happens as in an annotation."""
+"""Write the replies that each role of a formulation gives in an episode that follows an annotation."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NONE: Mapping[str, object] = MappingProxyType({})
 def gold_replies(
     annotation: Annotation, formulation: str, domain: str, rationale: str = "", inputs: Mapping[str, object] = _NONE
 ) -> dict[str, list[str]]:
-    """Return the replies of each role, in order. `rationale` is the text of `cot` before the answer.
+    """Return the replies of each role in order. `rationale`: the text before the answer, for `cot`.
 
-    `inputs` are the task's. Raises SpecError if they and the annotation are no plan of experts, which `model-synthesis`
-    needs.
+    `inputs`: the task's inputs, for `model-synthesis`. Raises SpecError if the annotation is not a plan of experts for
+    these inputs.
     """
     match formulation:
         case "cot":
@@ -51,8 +51,8 @@ def _write_plan_of_experts(annotation: Annotation, inputs: Mapping[str, object])
 def planner_replies(annotation: Annotation, formulation: str) -> list[str]:
     """Return the planner's replies.
 
-    Iterative: one subgoal per turn, then the stop phrase, which is unused in domains that end by an action. One-pass:
-    all subgoals on one line.
+    In the iterative formulation these are a subgoal for each turn, then the stop phrase, which is unused in domains
+    where an action ends the episode. In the one-pass formulation, the reply has all subgoals on one line.
     """
     subgoals = [step.subgoal for step in annotation.steps]
     if formulation == "one-pass":
@@ -61,7 +61,7 @@ def planner_replies(annotation: Annotation, formulation: str) -> list[str]:
 
 
 def grounder_replies(annotation: Annotation, formulation: str, domain: str) -> list[str]:
-    """Return the grounder's replies: the actions of one subgoal per turn, or, one-pass, all actions on one line."""
+    """Return the grounder's replies: one with the actions of each subgoal, or in one-pass one with all actions."""
     calls = DOMAINS.load(domain).calls
     if formulation == "one-pass":
         return [write_actions((action for step in annotation.steps for action in step.actions), calls)]

@@ -1,10 +1,10 @@
 """Read actions in replies of instruct models, which write them in Markdown, among prose and on several lines.
 
-An action begins a line with `R1 = `, behind the marks of lists, emphasis, code and a label such as `Action:`. In a
-reply without such a line it may also be a call within prose. It ends with its call: a result, a comment and prose
-behind it are not part of it. It runs as written or not at all: a call with a further operand behind it is an unreadable
-action, as is a call without a variable beside other actions. A reply without any action is one unreadable action, as in
-notation.py.
+An action begins with `R1 = ` at the start of a line, after marks of lists, emphasis and code and a label such as
+`Action:`. In a reply without such a line, an action may also be a call within prose. An action ends with its call; a
+result, a comment or prose after the call is not part of it. An action runs as it is written or not at all: a call that
+is followed by a further operand is an unreadable action, and so is a call without a variable beside other actions. A
+reply without any action is an unreadable action, as in notation.py.
 
 If a reply has actions below the labels of several subgoals, the current subgoal's actions count. An action that a later
 block of the reply repeats counts once. Reading never raises and takes linear time.
@@ -70,11 +70,11 @@ class _Statement:
 def read_instruct_actions(
     reply: str, calls: bool = True, max_actions: int = 0, *, subgoal: int = 0, primer: str = "", must_act: bool = True
 ) -> tuple[Action, ...]:
-    """Return the actions of a grounder's reply, in order.
+    """Return the actions of a grounder's reply in order.
 
-    `calls` and `limit` are arguments of `read_actions`. `subgoal`: the number of the current subgoal; 0: all are
-    grounded. `primer`: the beginning of the reply in its prompt, as in `R1 = `. `needs_action`: whether a reply without
-    an action is an unreadable action.
+    `calls` and `max_actions` are arguments of `read_actions`. `subgoal`: the number of the current subgoal; 0: the
+    reply grounds all subgoals. `primer`: the beginning of the reply that its prompt has, such as `R1 = `. `must_act`:
+    whether a reply without an action is an unreadable action.
     """
     lines = list(read_lines(reply))
     if primer and lines and _ATTEMPT.match(lines[0].body) and not _START.match(lines[0].body):
@@ -94,7 +94,7 @@ def read_instruct_actions(
 
 
 def _select(statements: Sequence[_Statement], subgoal: int) -> Iterator[Action]:
-    """Return the lines of the current subgoal, without repetitions in a later block and explanations of variables."""
+    """Yield the actions of the current subgoal, except repetitions in a later block and explanations of variables."""
     sections = {statement.section for statement in statements}
     section = next((number for number in (subgoal, 0) if subgoal and number in sections), None)
     has_calls = any(statement.action.name for statement in statements)
@@ -111,14 +111,14 @@ def _select(statements: Sequence[_Statement], subgoal: int) -> Iterator[Action]:
 
 
 def _refuse(text: str) -> Action:
-    """An unreadable action, shortened and on one line, because it is sent to models."""
+    """Return an unreadable action. Its text is shortened and on one line, because it is sent to models."""
     excerpt = put_on_one_line(text)
     excerpt = f"{excerpt[:MAX_SHOWN]}…" if len(excerpt) > MAX_SHOWN else excerpt
     return Action((), "", excerpt, excerpt)
 
 
 class _Reader:
-    """Reads the lines of a reply once."""
+    """Reads the lines of a reply, each once."""
 
     def __init__(self, lines: Sequence[ReplyLine], calls: bool):
         self._lines, self._calls = lines, calls
@@ -170,9 +170,9 @@ class _Reader:
             yield from _read_assignments(" ".join(filter(None, parts)), self._calls)
 
     def _extend(self, text: str, line: ReplyLine) -> list[str]:
-        """The text and the lines that belong to it: the lines of a query in code, or up to the end of a call.
+        """Return the text and the lines that belong to it: those of a query in code, or those up to the end of a call.
 
-        Only the text, if its call has no end.
+        If its call has no end, return only the text.
         """
         parts, depth = [text], _depth(text)
         for index in range(self._next, len(self._lines)):
@@ -199,7 +199,7 @@ def _depth(text: str) -> int:
 
 
 def _read_assignments(text: str, calls: bool) -> Iterator[Action]:
-    """The consecutive actions of a text that begins with `R1 = `."""
+    """Yield the consecutive actions of a text that begins with `R1 = `."""
     begin = 0
     while start := _START.match(text, begin):
         variables = put_on_one_line(start[2])
@@ -221,7 +221,7 @@ def _read_assignments(text: str, calls: bool) -> Iterator[Action]:
 
 
 def _read_rest(text: str, start: re.Match[str], calls: bool) -> str:
-    """Return an assigned text that is not a call: the rest, without marks around it and without a comment."""
+    """Return the rest of an assignment without a call, without the marks around it and without a comment."""
     if "`" in start[1]:
         return text[start.start(3) :].partition("`")[0].strip()
     rest = text[start.start(3) :].strip().rstrip(";").rstrip()
@@ -234,7 +234,7 @@ def _read_rest(text: str, start: re.Match[str], calls: bool) -> str:
 
 
 def _read_prose(lines: Sequence[ReplyLine], calls: bool) -> Iterator[_Statement]:
-    """The complete calls within sentences; if actions are no calls, the texts in marks of code."""
+    """Yield the complete calls within sentences; in domains whose actions are no calls, the texts in marks of code."""
     for line in lines:
         if line.fence:
             continue
@@ -246,7 +246,7 @@ def _read_prose(lines: Sequence[ReplyLine], calls: bool) -> Iterator[_Statement]
 
 
 def _is_attempt(piece: str, begin: int) -> bool:
-    """Whether a line is a call without a variable, which a model meant to run, and no sentence."""
+    """Whether a line is no sentence but a call without a variable, which the model wanted to run."""
     attempt = _ATTEMPT.match(piece, begin)
     if not attempt or attempt[1] == _SHOWS_VALUE:
         return False

@@ -1,7 +1,7 @@
 """Read subgoals in replies of instruct models, which write them in Markdown, on several lines and as whole plans.
 
-The reader looks for entries in this order of preference: `Subgoal 2: …`; `Subgoal: …` without a number; items of a
-numbered list, or `Step 2: …`; else free text without a preamble. Entries may be in emphasis, headings, lists and code
+The reader prefers entries in this order: `Subgoal 2: …`; `Subgoal: …` without a number; items of a numbered list, or
+`Step 2: …`; items of another list; free text without a preamble. Entries may be in emphasis, headings, lists and code
 fences. A subgoal is rewritten as `Subgoal 2: …` on one line, the notation of LUMOS.
 
 Reading never raises and takes linear time.
@@ -60,7 +60,7 @@ _ENDS = (".", "!", "?", ":", ";", "。")
 
 
 class _Kind(IntEnum):
-    """How an entry is marked as a subgoal, the clearest first."""
+    """The ways in which an entry is marked as a subgoal, from the clearest to the least clear."""
 
     LABELLED = 0
     NAMED = 1
@@ -79,12 +79,12 @@ class _Entry:
 
     @property
     def opens(self) -> bool:
-        """Whether its details, or the subgoals that it announces, follow below it."""
+        """Whether the entry ends with a colon, so that its details or the subgoals that it announces follow below."""
         return self.parts[0].endswith(":")
 
     @property
     def text(self) -> str:
-        """The subgoal on one line; '' if it has no letter and no digit."""
+        """The subgoal on one line; '' if the entry has neither a letter nor a digit."""
         text = put_on_one_line(without_roles(" ".join(self.parts).replace("`", "")))
         text = " ".join(part for part in _SENTENCES.split(text) if not _STOPS.match(part)).rstrip(";: ")
         return text if any(map(str.isalnum, text)) else ""
@@ -99,10 +99,10 @@ class PlannerReply:
 
 
 def read_next_subgoal(reply: str, number: int) -> PlannerReply:
-    """Return the subgoal `number` of a planner's reply, which may repeat earlier subgoals and plan later ones.
+    """Return the subgoal `number` of a planner's reply, which may also repeat earlier subgoals and plan later ones.
 
-    Without that number the next higher number counts, else the last entry: a planner may count from 1 each time. A
-    reply that stops and names a further subgoal does not stop; items of a plain list are no such subgoals.
+    If no entry has that number, the next higher number counts, or else the last entry, because a planner may count from
+    1 each time. If a reply stops but has an entry `Subgoal N: …` of this or a higher number, it does not stop.
     """
     entries = _read_entries(reply)
     labelled_entries = [entry for entry in entries if entry.kind == _Kind.LABELLED and entry.text]
@@ -115,7 +115,7 @@ def read_next_subgoal(reply: str, number: int) -> PlannerReply:
 
 
 def read_whole_plan(reply: str) -> tuple[Subgoal, ...]:
-    """Return the subgoals of a whole plan, numbered in order. Repeated numbers and texts are left out."""
+    """Return the subgoals of a whole plan, numbered anew in order. Repeated entries are left out."""
     entries = _read_entries(reply)
     kinds = {kind: _distinct(_select(entries, kind)) for kind in _Kind}
     if len(kinds[_Kind.NAMED]) == 1 and kinds[_Kind.NUMBERED]:  # it says what the plan is for, or is one of its items
@@ -126,13 +126,13 @@ def read_whole_plan(reply: str) -> tuple[Subgoal, ...]:
 
 
 def read_label(text: str) -> tuple[int, str] | None:
-    """Return the number of `Subgoal 2: …` and the text after the label; None for another text."""
+    """Return the number in a label `Subgoal 2:` and the text after the label; None for a text without such a label."""
     label = _LABEL.match(text)
     return (int(label[1]), text[label.end() :]) if label else None
 
 
 def split_labels(text: str) -> list[str]:
-    """Split a line at the labels of subgoals and actions within it."""
+    """Split a line in front of the labels of subgoals and actions that are within it."""
     return [piece for piece in _WITHIN_LINE.split(text) if piece.strip()]
 
 
@@ -152,7 +152,7 @@ def _choose(entries: Sequence[_Entry], number: int) -> _Entry:
 
 
 def _select(entries: Sequence[_Entry], kind: _Kind) -> list[_Entry]:
-    """The entries of a kind: lists without nested items, and only the first paragraph of free text."""
+    """Return the entries of a kind, without nested items of lists, and only the first paragraph of free text."""
     selected_entries = [entry for entry in entries if entry.kind == kind and entry.text]
     if kind in (_Kind.NUMBERED, _Kind.ITEM):
         least = min((entry.line.indent for entry in selected_entries), default=0)
@@ -164,7 +164,7 @@ def _select(entries: Sequence[_Entry], kind: _Kind) -> list[_Entry]:
 
 
 def _distinct(entries: list[_Entry]) -> list[_Entry]:
-    """The first entry of each number; if all have the same number, as in a list of `1.`, the first of each text."""
+    """Return the first entry of each number, or of each text if all have the same number, as in a list of `1.`."""
     by_text = len({entry.number for entry in entries}) == 1
     first: dict[str | int, _Entry] = {}
     for entry in entries:
@@ -173,7 +173,7 @@ def _distinct(entries: list[_Entry]) -> list[_Entry]:
 
 
 def _stops(reply: str, number: int) -> bool:
-    """Whether the reply ends the planning. `Yes` is enough after the first turn, which has no question about it."""
+    """Whether the reply ends the planning. After the first turn, in which nobody asks about it, `Yes` is enough."""
     if says_stop(remove_emphasis(reply)):
         return True
     lines = [text for line in read_lines(reply) if (text := _QUESTION.sub("", line.text, count=1))]
@@ -204,7 +204,7 @@ def _read_entries(reply: str) -> list[_Entry]:
 
 
 def _continues(entry: _Entry, line: ReplyLine, previous: _Entry | None, paragraph: int) -> bool:
-    """Whether a line continues an entry: as the text below a label, as details after a colon, or in a sentence."""
+    """Whether a line continues an entry: with the text below its label, with details after a colon, or a sentence."""
     if line.is_heading or (previous and previous.kind < _Kind.NUMBERED):
         return False
     if not any(entry.parts):
@@ -217,7 +217,7 @@ def _continues(entry: _Entry, line: ReplyLine, previous: _Entry | None, paragrap
 
 
 def _read_entry(piece: str, line: ReplyLine, paragraph: int) -> _Entry | None:
-    """The entry of a piece of a line; None for a preamble, a heading and the words of a planner that continues."""
+    """Return the entry in a piece of a line; None for a preamble, a heading, and the words that planning continues."""
     piece = piece.strip()
     number, text = 0, piece
     for _ in range(_REPEATED_LABELS):

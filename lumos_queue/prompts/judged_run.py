@@ -1,7 +1,7 @@
-"""A tool agent's run in the form for a judge: its ending, its answer and its calls, within limits of length.
+"""The form in which a judge is sent a tool agent's run: its ending, its answer and its calls, within limits of length.
 
-Texts of agents, users and functions are sent to a judge as JSON strings, each on one line. So it is always clear whose
-text it is, and no such text can look like a line of the question.
+Texts of agents, users and functions are sent to a judge as JSON strings, each on one line. So it is always clear who
+wrote a text, and no such text can look like a line of the question.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 @dataclass(frozen=True, slots=True)
 class JudgedStep:
-    """A call and its observation."""
+    """A function call of a run, and its observation."""
 
     name: str
     arguments: str
@@ -34,7 +34,7 @@ class JudgedStep:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """A run. `ended`: answered or gave_up, both by Finish; unfinished; or missing, without a result."""
+    """A run for a judge. `ended`: answered or gave_up (by Finish), unfinished, or missing (the run has no result)."""
 
     ended: str
     answer: str = ""
@@ -43,7 +43,7 @@ class JudgedRun:
 
     @property
     def has_finish(self) -> bool:
-        """Whether its last call is Finish; every other run fails."""
+        """Whether the run ended by Finish; every other run fails."""
         return self.ended in (ANSWERED, GAVE_UP)
 
     def as_json(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class JudgedRun:
         return cls(**{**value, "steps": tuple(JudgedStep(**step) for step in value["steps"])})
 
     def describe(self) -> str:
-        """Return its final answer, and its calls on a line each."""
+        """Return the run as text: its final answer, and each call on its own line."""
         if self.ended == ANSWERED:
             answer = f"Final answer: {quote(self.answer, MAX_ANSWER)}"
         else:
@@ -71,7 +71,7 @@ class JudgedRun:
 
 
 def within_bounds(steps: Sequence[JudgedStep]) -> tuple[tuple[JudgedStep, ...], int]:
-    """Return the steps in the stored form for a judge, and the number of earlier steps that are left out."""
+    """Return the last steps with shortened texts, as they are stored for a judge, and how many steps are left out."""
     last_steps = steps[-MAX_STEPS:]
     limit = min(MAX_OBSERVATION, MAX_OBSERVATIONS // max(1, len(last_steps)))
     short = tuple(
@@ -87,7 +87,7 @@ def within_bounds(steps: Sequence[JudgedStep]) -> tuple[tuple[JudgedStep, ...], 
 
 
 def truncate(text: str, limit: int) -> str:
-    """Return at most `limit` characters of a text; a text that is cut off ends in `...`."""
+    """Return at most `limit` characters of a text, which ends in `...` if it was cut off."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 

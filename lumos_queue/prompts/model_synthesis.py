@@ -6,7 +6,7 @@
     few-shot     solved problems of the labelled split, then the problem
     fine-tuning  the objective alone, as a model is trained on it: the user's turn of a training conversation
 
-Prompts 1 and 2 list the 14 models that tasks need: as in the paper, not Text Generation.
+Prompts 1 and 2 list the 14 models that tasks need. As in the paper, Text Generation is not among them.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ _ASKED = {
 
 
 def planner_prompt(task: Task, schema: str, agent: Agent) -> str:
-    """Return the prompt of a task. Marks of roles in its text are broken.
+    """Return the prompt for a task in a schema. Marks of roles in the task's text are broken.
 
-    The prompt of `fine-tuning` has the framing of training, independent of the agent's framing.
+    The prompt of the schema `fine-tuning` has the framing of training, whatever the agent's framing is.
     """
     if schema == FINE_TUNING:
         return question_prompt(task)
@@ -77,5 +77,5 @@ def planner_prompt(task: Task, schema: str, agent: Agent) -> str:
 
 
 def planner_prefixes(schema: str) -> dict[str, str]:
-    """Return the beginning of the prompts of a schema, by role."""
+    """Return by role the text with which all prompts of a schema begin."""
     return {"planner": USER if schema == FINE_TUNING else SYSTEM + HEADS[schema]}

@@ -1,7 +1,7 @@
 """Solved problems for few-shot prompts: the tasks of OpenAGI's labelled split, in their current wording.
 
-A step ends in the channel of its text where two texts are possible, as for Fill Mask.
-tests/unit/test_model_synthesis_prompts.py compares them with the benchmark's tasks and split.
+If a step could use two texts, as for Fill Mask, it ends with the channel of its text.
+tests/unit/test_model_synthesis_prompts.py compares the problems with the benchmark's tasks and split.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """A problem, and the names of the models that solve it, in order."""
+    """A solved problem: a task, and the names of the models that solve it, in order."""
 
     task: int  #: its id in the benchmark
     inputs: str

@@ -1,7 +1,7 @@
 """Prompts for open-ended tasks: for the planner of a to-do list, and for the policy that does a line of the list.
 
-The wording is this project's own; what is asked for follows OpenAGI's flow for open-ended tasks: the objective and the
-tools with their descriptions to a planner, then each approved line to an agent that remembers the lines before it.
+The wording is this project's own, but the flow is OpenAGI's for open-ended tasks: a planner is sent the objective and
+the tools with their descriptions; then an agent is sent each approved line with the results of the earlier lines.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_RESULT = 4_000  #: characters of the result of a line in the prompts of late
 
 @dataclass(frozen=True, slots=True)
 class DoneLine:
-    """A line of the list with its result; '' if it could not be done."""
+    """A line of the list that was tried, with its result; the result is '' if the line could not be done."""
 
     line: str
     result: str
@@ -43,7 +43,7 @@ def planner_prompt(task: Task, agent: Agent) -> str:
 
 
 def ask_again(prompt: str, reply: str, message: str, agent: Agent) -> str:
-    """Return the planner's next prompt, with its list and the message about it."""
+    """Return the planner's next prompt: the earlier prompt, its reply, and `message` about this reply."""
     style = get_framing(agent.framing)
     return prompt + style.write(Turn("assistant", reply)) + style.write(Turn("user", without_roles(message)))
 
@@ -54,7 +54,7 @@ def format_refusal(note: str) -> str:
 
 
 def line_request(objective: str, lines: Sequence[str], done_lines: Sequence[DoneLine]) -> str:
-    """Return the request for the next line, with the objective, the list and the results of earlier lines."""
+    """Return the request to do the next line, with the objective, the list, and the results of earlier lines."""
     parts = [f"Objective: {objective.strip()}", f"To-do list:\n{write_list(lines)}"]
     if done_lines:
         parts.append(
@@ -65,7 +65,7 @@ def line_request(objective: str, lines: Sequence[str], done_lines: Sequence[Done
 
 
 def read_line(prompt: str) -> str:
-    """Return the line that a policy's prompt asks for, with its number; '' without a line."""
+    """Return the line, with its number, that a policy's prompt asks for; '' if the prompt asks for no line."""
     requests = _ASKED.findall(prompt)
     return "{}. {}".format(*requests[-1]) if requests else ""
 

@@ -1,7 +1,7 @@
 """Read plans with numbered calls: `#E1 = function {"name": "value"}`, as by ReWOO's planner (arXiv:2305.18323).
 
 Reading never raises. Lines without a call are the purpose of the next call, or are ignored. Since version 3 of the
-formulations plans are read through Markdown (marked_calls.py), as in `**#E1:** function` with a code fence below.
+formulations the Markdown of plans is read too (marked_calls.py), such as `**#E1:** function` with a code fence below.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class PlannedCall:
 
     @property
     def references(self) -> frozenset[str]:
-        """The variables of the calls whose results it uses."""
+        """The variables, such as `#E1`, of the calls whose results this call uses."""
         return frozenset(f"#E{int(number)}" for number in _REFERENCE.findall(self.arguments))
 
 
 def read_plan(text: str, version: int = MARKED) -> tuple[PlannedCall, ...]:
-    """Return the calls of a plan in order; of calls with the same number only the first.
+    """Return the calls of a plan in order. Of several calls with the same number, the first counts.
 
-    `version`: the formulation's version, which decides whether the plan is read through Markdown.
+    `version`: the formulation's version, which decides whether Markdown is read.
     """
     text = text[:MAX_PLAN]
     if version >= MARKED:
@@ -69,7 +69,7 @@ def read_plan(text: str, version: int = MARKED) -> tuple[PlannedCall, ...]:
 
 
 def _read_arguments(text: str, start: int) -> tuple[str, int]:
-    """The arguments that begin at `start`, and their end: a JSON object, bare or in brackets, else the line's rest."""
+    """Return the arguments that begin at `start`, and their end: a JSON object, or else the rest of the line."""
     bracket = text[start : start + 1]
     inner = start + 1 if bracket in _CLOSING else start
     if text[inner : inner + 1] == "{":
@@ -101,7 +101,7 @@ def _read_marked_plan(text: str) -> tuple[PlannedCall, ...]:
 
 
 def _read_marked_arguments(text: str, start: int) -> tuple[str, int]:
-    """As `_read_arguments`, also for arguments below the name. Other texts than JSON objects stay as written."""
+    """Return the same as `_read_arguments`; the arguments may also be below the function's name."""
     line_end = _find_line_end(text, start)
     if match := find_input(text, start):
         begin, end, after = match

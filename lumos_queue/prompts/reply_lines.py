@@ -1,4 +1,4 @@
-"""Read the lines of a Markdown reply, without the marks that instruct models write around a notation.
+"""Read the lines of a Markdown reply, without the marks that instruct models write around LUMOS's notation.
 
 Reading never raises and takes linear time.
 """
@@ -22,7 +22,7 @@ _STEP = re.compile(r"[*_]{0,3}step[ \t]{0,3}#?([0-9]{1,3})[*_]{0,3}[ \t]{0,3}[:ï
 
 @dataclass(frozen=True, slots=True)
 class ReplyLine:
-    """One line of a reply."""
+    """A line of a reply, with what its marks say about it."""
 
     body: str  #: without the marks of lists, headings and quotations in front
     text: str  #: the body without emphasis; '' of a blank line
@@ -35,7 +35,7 @@ class ReplyLine:
 
 
 def read_lines(reply: str) -> Iterator[ReplyLine]:
-    """Yield the lines of a reply. Lines that open or close a code fence are left out; rules are blank lines."""
+    """Yield the lines of a reply, without those that open or close a code fence. A horizontal rule is a blank line."""
     fences, in_fence = 0, False
     for text_line in reply.splitlines():
         line = text_line.strip()
@@ -83,7 +83,7 @@ def _unescape(text: str) -> str:
 
 
 def remove_emphasis(text: str) -> str:
-    """Return the text without the stars of bold and italics."""
+    """Return the text without the asterisks of bold and italic text."""
     return _EMPHASIS.sub("", text) if "*" in text else text
 
 

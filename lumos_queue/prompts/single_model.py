@@ -1,4 +1,4 @@
-"""Read and write replies of a model that works alone: of the formulations `cot` and `integrated`.
+"""Read and write the replies of a model that works alone, in the formulations `cot` and `integrated`.
 
 Reading never raises.
 """
@@ -18,14 +18,14 @@ _ACTIONS_AT_ALL = re.compile(r"(?:^|\s)Actions:")
 
 
 def read_integrated(reply: str, number: int) -> tuple[Subgoal | None, str]:
-    """Return the subgoal of a reply, or None, and the text of its actions in a grounder's form."""
+    """Return the subgoal of a reply (None if it has none), and the text of its actions as a grounder writes them."""
     match = _ACTIONS.search(reply) or _ACTIONS_AT_ALL.search(reply)
     before, actions = (reply[: match.start()], reply[match.end() :]) if match else (reply, "")
     return read_subgoal(before, number), actions.strip()
 
 
 def write_integrated(subgoal: Subgoal, actions: Iterable[Action], calls: bool = True) -> str:
-    """`Subgoal 1: … Actions: R1 = …; R2 = …` on one line; from the second on, it says first that it keeps planning."""
+    """Return the reply `Subgoal 1: … Actions: R1 = …; R2 = …`. From subgoal 2 on, KEEP_PLANNING precedes it."""
     return f"{write_subgoal(subgoal)} Actions: {write_actions(actions, calls)}"
 
 
@@ -36,7 +36,7 @@ def read_cot_answer(reply: str) -> str:
 
 
 def write_cot(domain: str, rationale: str, answer: str) -> str:
-    """Return the target of the paper's CoT models (spec/lumos.md 3.4), on one line: a reply ends at a line break."""
+    """Return the reply that the paper's CoT models learn (spec/lumos.md 3.4), on one line, where replies end."""
     text = " ".join(rationale.strip().splitlines())
     ending = DOMAINS.load(domain).cot_ending.replace("{answer}", answer)
     return f"{text} {ending}".lstrip()

@@ -1,7 +1,7 @@
 """The system message and the prompt of a solver that answers alone (the formulations `cot` and `direct`).
 
-A chat server's model gets an instruction that fits the benchmark's answers, as LUMOS's own models need none. With a
-template (`--prompt`) its text is the whole prompt, without the marks of turns, unless a system message precedes it.
+A chat server's model gets an instruction that fits the benchmark's answers; LUMOS's own models need no instruction. The
+text of a template (`--prompt`) is the whole prompt, without the marks of turns, unless a system message precedes it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _TURN = re.compile(r"<\|(?:system|user|assistant)\|>\n")
 
 
 def solver_prompt(task: Task, agent: Agent, reasoned: bool, version: int) -> str:
-    """Return the prompt of a solver.
+    """Return the prompt for a solver.
 
-    `with_reasons`: with demonstrations that give reasons. `version`: of the formulation.
+    `reasoned`: whether the solver, and the demonstrations, give reasons. `version`: that of the formulation.
 
     Raises SpecError for more demonstrations than the domain has.
     """
@@ -59,7 +59,7 @@ def solver_prompt(task: Task, agent: Agent, reasoned: bool, version: int) -> str
 
 
 def solver_prefix(agent: Agent, reasoned: bool, version: int = FIRST_INSTRUCTED) -> str:
-    """Return the common beginning of all tasks' prompts: the system message, and without a template demonstrations."""
+    """Return the common beginning of all prompts: the system message and, without a template, the demonstrations."""
     system = agent.system
     if system is None:
         own_turns = _TURN.match(agent.prompt)  # the template has its own system message, or no such message
@@ -70,10 +70,10 @@ def solver_prefix(agent: Agent, reasoned: bool, version: int = FIRST_INSTRUCTED)
 
 
 def fill_template(template: str, task: Task, agent: Agent, reasoned: bool) -> str:
-    """Return the template with the question, its choices and the demonstrations filled in.
+    """Fill the question, its choices and the demonstrations into a template, and return the text.
 
-    All names are replaced at once, so that braces of a question stay. With `{choices}`, `{question}`
-    is the question without them.
+    All fields are replaced at once, so that braces in a question stay. If the template has `{choices}`, the field
+    `{question}` is the question without its choices.
     """
     question, choices = task.question.strip(), ""
     if agent.answers == AnswerKind.CHOICE and "{choices}" in template:

@@ -1,8 +1,8 @@
 """Sum2Act's state: the results and the failures of calls, instead of a transcript (arXiv:2402.18157).
 
-The state has a record of each call, in the order of the calls. Records are added and never changed, unless the state
-manager may rewrite the state: then it may change the texts of a record, but not the list of calls. The written state
-has a budget of characters, beyond which long texts are shortened.
+The state has a record of each call, in the order of the calls. A record never changes, unless the state manager may
+rewrite the state: then it may change the texts of records, but not the list of calls. The state as text has a budget of
+characters, beyond which its long texts are shortened.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNREADABLE = "the record of it could not be read"
 
 @dataclass(frozen=True, slots=True)
 class StateRecord:
-    """The contribution of a call, as the state manager describes it."""
+    """What a call contributed to the task, as the state manager describes it."""
 
     success: bool
     action: str
@@ -40,7 +40,7 @@ class StateRecord:
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """The records, in order."""
+    """The state of a task: the records of its calls in order."""
 
     records: tuple[StateRecord, ...] = ()
 
@@ -56,7 +56,7 @@ class TaskState:
         return tuple(record for record in self.records if not record.success)
 
     def write(self, budget: int) -> str:
-        """Return the state in the form for the router, in at most `budget` characters."""
+        """Return the state as text for the router, in at most `budget` characters."""
         limit = max((len(text) for record in self.records for text in _texts(record)), default=0)
         text = self._write(limit)
         while len(text) > budget and limit > SHORT:
@@ -65,9 +65,9 @@ class TaskState:
         return text if len(text) <= budget else f"{text[: max(0, budget - 4)]} ..."
 
     def write_numbered(self, budget: int) -> str:
-        """Return the records for a state manager that may rewrite them: numbered, one JSON object on each line.
+        """Return the records for a state manager that may rewrite them: numbered, as a JSON object on each line.
 
-        `budget`: characters of all their texts; beyond it long texts are shortened, each to SHORT at least.
+        `budget`: the characters of all their texts. If they have more, long texts are shortened, but not below SHORT.
         """
         limit = max((len(text) for record in self.records for text in _texts(record)), default=0)
         while (
@@ -85,7 +85,7 @@ class TaskState:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the knowledge of a router, for people and programs."""
+        """Return what the router knows, as JSON for people and programs."""
         return {
             "results": [_as_json(record) for record in self.results],
             "failures": [_as_json(record) for record in self.failures],
@@ -93,7 +93,7 @@ class TaskState:
 
 
 def read_record(text: str, action: str, arguments: str) -> StateRecord:
-    """Return the record of this call in a state manager's reply. An unreadable record is a failure."""
+    """Read the record of a call from `text`, a state manager's reply. An unreadable reply becomes a failure."""
     reply = _read_reply(text)
     if isinstance(reply, list):  # some models put it in a list, or write it twice
         reply = next((part for part in reply if isinstance(part, dict)), None)
@@ -104,12 +104,12 @@ def read_record(text: str, action: str, arguments: str) -> StateRecord:
 
 
 def rewrite(state: TaskState, text: str, action: str, arguments: str) -> TaskState:
-    """Return the state that a state manager's reply writes from `state` and the latest call.
+    """Return the state that `text`, a state manager's reply, writes from `state` and the latest call. The reply is:
 
         {"results": [{"call": 1, "aim": "…", "answer": "…"}], "failures": [{"call": 2, "aim": "…", "reason": "…"}]}
 
-    It never raises and loses no record: calls that the reply leaves out or names twice keep their record, a missing new
-    call becomes a failure, and unknown calls are ignored.
+    The function never raises and loses no record. Calls that the reply omits or names twice keep their record, the
+    latest call becomes a failure if the reply omits it, and unknown calls are ignored.
     """
     records = [*state.records, StateRecord(False, action, arguments, text=UNREADABLE)]
     records_by_number: dict[int, list[StateRecord]] = {}
@@ -125,7 +125,7 @@ def rewrite(state: TaskState, text: str, action: str, arguments: str) -> TaskSta
 
 
 def _entries(reply: Any) -> Iterator[tuple[bool, Mapping[str, Any]]]:
-    """Whether an entry of a rewritten state is a success, and the entry."""
+    """Yield each entry of a rewritten state, with whether it is a success."""
     for success, key in ((True, "results"), (False, "failures")):
         members = reply.get(key) if isinstance(reply, dict) else None
         yield from (
@@ -134,7 +134,7 @@ def _entries(reply: Any) -> Iterator[tuple[bool, Mapping[str, Any]]]:
 
 
 def _read_reply(text: str) -> Any:
-    """The JSON value in a reply, repaired if possible; None without one."""
+    """Return the JSON value in a reply, repaired if necessary; None if there is no such value."""
     try:
         return read_repaired_json(text[:MAX_REPLY])
     except ValueError:
@@ -142,7 +142,7 @@ def _read_reply(text: str) -> Any:
 
 
 def _read_texts(fields: Mapping[str, Any], success: bool, action: str, arguments: str) -> StateRecord:
-    """The record of a call with its texts."""
+    """Return the record of a call with the texts in `fields`."""
     text = fields.get("answer", fields.get("Answer")) if success else fields.get("reason", fields.get("Fail Reason"))
     return StateRecord(success, action, arguments, _text(fields.get("aim", fields.get("Aim of action"))), _text(text))
 

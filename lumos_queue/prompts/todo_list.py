@@ -1,8 +1,8 @@
-"""Read a planner's to-do list: the lines of a numbered or a bulleted list, without other text of the reply.
+"""Read a planner's to-do list: the lines of a numbered or a bulleted list, without the other text of the reply.
 
-Reading never raises: a reply without a list has no lines. Text before the list, behind it or between its lines is no
-part of it; neither are bullets below the lines of a numbered list, which explain a line. Since version 3
-of the formulations numbers may be bold, behind list marks and headings, or escaped; `Task 1:` is read as `Step 1:`.
+Reading never raises; a reply without a list has no lines. Text before, after or between the lines of the list is not
+part of it, and neither are bullets below a line of a numbered list, which explain the line. Since version 3 of the
+formulations numbers may be bold, escaped, or after marks of lists and headings, and `Task 1:` is read as `Step 1:`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_LINE = 500  #: characters of a line
 
 
 def read_list(text: str, version: int = MARKED) -> tuple[str, ...]:
-    """Return the lines of the list, without numbers and bullets: at most MAX_LINES. A numbered list is preferred."""
+    """Return at most MAX_LINES lines of the list, without numbers and bullets. A numbered list is preferred."""
     text_lines = text[:MAX_READ].splitlines()
     for form in (_MARKED if version >= MARKED else _NUMBERED, _BULLETED):
         todos = (_clean(match[1]) for line in text_lines if (match := form.fullmatch(line)))

@@ -1,11 +1,11 @@
 """Prompts for the models of tool agents: policies, planners, solvers, routers and state managers.
 
-The wording is this project's own; what is asked for follows ToolBench's prompt for chains and trees, ReWOO's plan and
-Sum2Act's router and state manager (arXiv:2402.18157). A model that is served by a chat server gets the same text as
-messages. The head, which is the same for all tasks, comes first: it is stored once for a job.
+The wording is this project's own, but the requests are those of ToolBench's prompt for chains and trees, of ReWOO's
+plan, and of Sum2Act's router and state manager (arXiv:2402.18157). A chat server's model gets the same text as
+messages. The head, which is the same for all tasks, comes first, so that it is stored once for a job.
 
-Models that call functions by their server's own interface (`--setting calls=native`) are sent the functions beside the
-prompt: their heads do not ask for three lines, and their requests list no functions.
+With `--setting calls=native` models call functions by their server's own interface, and are sent the functions beside
+the prompt. Then the heads do not ask for three lines, and the requests list no functions.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ _REQUEST = "Request: "
 
 @dataclass(frozen=True, slots=True)
 class CallStyle:
-    """Prompts of a model that calls functions as text, or by the interface of its server."""
+    """The prompts for models that call functions as text, or those for models that use their server's interface."""
 
     policy: str  #: the head of its prompts
     router: str
@@ -105,17 +105,17 @@ class CallStyle:
     native: bool = False
 
     def describe_unread(self, reply: Reply) -> str:
-        """Return the message after a reply without a call: the reason, and the expected form."""
+        """Return the message to a model after a reply without a call: the reason, and the expected form."""
         if not reply.problem:
             return self.no_call
         return f"Nothing was called: {reply.problem}.\n{_CALL_EXPECTED if self.native else _FORMAT}".strip()
 
     def request(self, task: Task, functions: Sequence[Function]) -> str:
-        """Return the request of the person, after the functions unless these are sent beside the prompt."""
+        """Return the person's request. The list of functions precedes it, unless they are sent beside the prompt."""
         return f"{_REQUEST}{task.question.strip()}" if self.native else request(task, functions)
 
     def schemas(self, functions: Sequence[Function]) -> tuple[FunctionSchema, ...]:
-        """Return the functions that go beside the prompt."""
+        """Return the schemas of the functions that are sent beside the prompt; () if calls are text."""
         return tuple(function.native_schema() for function in functions) if self.native else ()
 
 
@@ -126,7 +126,7 @@ _STYLES = {
 
 
 def call_style(agent: Agent) -> CallStyle:
-    """Return how the agent's policy or router calls functions."""
+    """Return the prompts for the way in which the agent's policy or router calls functions."""
     return _STYLES[agent.settings.get(CALLS, TEXT)]
 
 
@@ -135,12 +135,12 @@ def policy_prefixes(agent: Agent) -> Mapping[str, str]:
 
 
 def open_functions(task: Task) -> tuple[Function, ...]:
-    """Return the functions that a task may use; Finish is the last."""
+    """Return the functions that an agent may call for a task; the last is Finish."""
     return (*functions_of_task(task).values(), FINISH)
 
 
 def request(task: Task, functions: Sequence[Function]) -> str:
-    """Return the functions, a line each, and the person's request."""
+    """Return the list of functions, each on its own line, and the person's request."""
     return f"{_list_functions(functions)}{_REQUEST}{task.question.strip()}"
 
 
@@ -150,7 +150,7 @@ def _list_functions(functions: Sequence[Function]) -> str:
 
 
 def first_prompt(head: str, request: str, agent: Agent) -> str:
-    """Return a prompt with `head` as the turn of the system and `request` as the turn of the user."""
+    """Return a prompt in which `head` is the system's turn and `request` the user's turn."""
     return f"{SYSTEM}{head}{get_framing(agent.framing).write(Turn('user', without_roles(request)))}"
 
 
@@ -159,7 +159,7 @@ def format_observation(result: str) -> str:
 
 
 def describe_unmade_calls(count: int) -> str:
-    """Return the message after a reply with `count` further calls, which were not made."""
+    """Return the message to a model after a reply with several calls, `count` of which were not made."""
     count_text = "other call was" if count == 1 else f"{count} other calls were"
     return (
         f"Only the first call of your reply was made. The {count_text} not: repeat what is still needed, one at a time."
@@ -167,9 +167,9 @@ def describe_unmade_calls(count: int) -> str:
 
 
 def as_text_calls(prompt: str, task: Task) -> str:
-    """Convert the prompt of a native call to a text call's, with the list of functions; other prompts stay unchanged.
+    """Convert a prompt for native calls to one for text calls with the list of functions. Other prompts do not change.
 
-    Models that are trained on it get nothing beside their prompt.
+    Training needs this, because the models that are trained here get nothing beside their prompt.
     """
     for native, text in ((NATIVE_POLICY, POLICY), (NATIVE_ROUTER, ROUTER)):
         begin = f"{SYSTEM}{native}{USER}{_REQUEST}"
@@ -180,9 +180,9 @@ def as_text_calls(prompt: str, task: Task) -> str:
 
 
 def _expect_text_calls(steps: str) -> str:
-    """Replace the messages after replies without a call by the messages of text calls.
+    """Replace the messages about replies without a native call by those about replies without a text call.
 
-    In a router's state the message is on one line.
+    In a router's state such a message is on one line.
     """
     steps = steps.replace(NO_CALL, NO_ACTION)
     steps = steps.replace(f"\n{_CALL_EXPECTED}", f"\n{_FORMAT.strip()}")

@@ -1,4 +1,4 @@
-"""Questions for a judge of tool agents, in this project's own words, and the reader of its replies.
+"""Write the questions for a judge of tool agents in this project's own words, and read the judge's replies.
 
 The order of the questions and what each label means follow ToolEval (spec/sum2act.md 6).
 """
@@ -75,7 +75,7 @@ def judge_prefixes(agent: Agent) -> dict[str, str]:
 
 
 class Questions:
-    """The questions about a task, as prompts."""
+    """The questions about the runs of a task. Each method returns a prompt for the judge."""
 
     def __init__(self, task: Task, agent: Agent):
         self._agent, self._request = agent, quote(task.question.strip(), MAX_QUERY)
@@ -83,19 +83,19 @@ class Questions:
         self._functions = "\n".join(f"- {quote(description, MAX_QUERY)}" for description in descriptions) or "none"
 
     def answer(self, run: JudgedRun) -> str:
-        """Ask whether the answer solves the request, by request and answer alone."""
+        """Ask whether the run's answer solves the request. The prompt has only the request and the answer."""
         return self._prompt(_ANSWER.format(request=self._request, answer=quote(run.answer, MAX_ANSWER)), AnswerLabel)
 
     def again(self, run: JudgedRun) -> str:
-        """Ask the same, with the calls of the run."""
+        """Ask again whether the answer solves the request. This prompt also has the calls of the run."""
         return self._prompt(_AGAIN.format(request=self._request, run=run.describe()), AnswerLabel)
 
     def task(self) -> str:
-        """Ask whether the request can be solved with its functions."""
+        """Ask whether the task's request can be solved with the task's functions."""
         return self._prompt(_TASK.format(request=self._request, functions=self._functions), TaskLabel)
 
     def pair(self, first: JudgedRun, second: JudgedRun) -> str:
-        """Return the question which of two runs is better."""
+        """Ask which of two runs is better."""
         quotation = _PAIR.format(request=self._request, first=first.describe(), second=second.describe())
         return self._prompt(quotation, Preference)
 
@@ -105,9 +105,9 @@ class Questions:
 
 
 def read_label(reply: str, labels: type[L]) -> L | None:
-    """Return the label of a reply, from its lines `Label: …`, or else from the whole reply; None for other replies.
+    """Return the label in the lines `Label: …` of a reply, or the label that is the whole reply; else None.
 
-    Sentences are not read, because they may deny the label; several different labels are no label.
+    Labels in sentences are not read, because a sentence may deny the label. Several different labels give None.
     """
     quotations = _LABEL.findall(reply[:MAX_REPLY]) or [reply[:MAX_REPLY]]
     labels_read = {text.strip(_AROUND).casefold() for text in quotations}
@@ -115,5 +115,5 @@ def read_label(reply: str, labels: type[L]) -> L | None:
 
 
 def describe_tool(name: str, description: str) -> str:
-    """Return the line of a function in a judge's list."""
+    """Return the line that describes a function in the list for a judge."""
     return f"{name[:MAX_NAME]}: {' '.join(description.split())}"

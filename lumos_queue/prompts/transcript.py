@@ -1,7 +1,8 @@
-"""The steps in the prompt of a policy: the whole transcript, or a transcript with a limit of characters.
+"""Write the steps in the prompt of a policy: the whole transcript, or a transcript with a limit of characters.
 
-`whole`: everything; when the model's context is full the episode ends. `cut:N`: beyond N characters the observations,
-the oldest first, keep only their beginning. `drop:N`: beyond N characters the oldest steps are left out. Both say so.
+With `whole` the prompt has everything, and the episode ends when the model's context is full. With `cut:N`, if the
+steps have more than N characters, only the beginnings of observations stay, starting with the oldest. With `drop:N`, if
+they have more than N characters, the oldest steps are left out. A note in the prompt marks what is left out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ CUT_TO = 100  #: characters of an observation that was cut
 
 @dataclass(frozen=True, slots=True)
 class TranscriptStep:
-    """A step: the model's reply, and the next message to it."""
+    """A step of a transcript: the model's reply, and the next message to the model."""
 
     reply: str
     message: str
@@ -29,13 +30,13 @@ class TranscriptStep:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """How much of a transcript is in the prompt."""
+    """The rule for how much of a transcript is in the prompt."""
 
     kind: str = "whole"  #: whole, cut or drop
     limit: int = 0  #: characters of all steps; 0 with `whole`
 
     def write(self, steps: Sequence[TranscriptStep], style: Framing) -> str:
-        """Return the steps as text."""
+        """Return the steps as text, shortened by the rule."""
         texts = [step.write(style) for step in steps]
         if self.kind == "whole" or sum(map(len, texts)) <= self.limit:
             return "".join(texts)
