@@ -72,7 +72,7 @@ class Agent:
         return scheme_of(self.roles.get(role, "")) in CHAT_SCHEMES
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form. It has `at_limit` only if an answer at the limit counts; older agents never have it."""
+        """Return the stored form. It has `at_limit` only if an answer at the limit counts; older agents have none."""
         fields = asdict(self) | {"sampling": self.sampling.as_json(), "limits": self.limits.as_json()}
         del fields["answers"]
         fields["samplings"] = {role: sampling.as_json() for role, sampling in self.samplings.items()}

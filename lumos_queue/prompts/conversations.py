@@ -1,8 +1,8 @@
 """Convert gold solutions to the conversations that an agent has at inference.
 
 The formulation's own generator runs with the gold results, so the texts of training and inference are equal byte for
-byte. A row of a file is `{"dataset", "id", "messages": [{"role", "content"}]}`, as in the released LUMOS training files,
-or `{"prompt", "completion"}`, the builds' format `trl-sft`, which is a single reply to a complete prompt.
+byte. A row of a file is `{"dataset", "id", "messages": [{"role", "content"}]}`, as in the released LUMOS files, or
+`{"prompt", "completion"}`, the builds' format `trl-sft`, which is a single reply to a complete prompt.
 """
 
 from __future__ import annotations

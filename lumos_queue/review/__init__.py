@@ -1,1 +1,1 @@
-"""Labels, corrections and scores that are added to stored episodes."""
+"""Add labels, corrections and scores to stored episodes."""

@@ -1,10 +1,10 @@
-"""Labels as records of an Argilla 2 dataset, in the format of its `dataset.records.to_json` and `from_json`.
+"""Write and read labels as records of an Argilla 2 dataset, in the format of its `dataset.records.to_json`.
 
 A file is a list of records. These fields are written and read:
 
     id                        JOB-NUMBER of the episode
     fields                    the texts that a labeller reads (written only)
-    metadata.audit, .place, .episode   the place; only metadata.episode, or id without it, is read
+    metadata.audit, .place, .episode   the place; only metadata.episode is read, or id if it is missing
     metadata.labellers        `USER_ID NAME` for each labeller, because Argilla identifies users by account id
     responses.label[]         {"value": right, wrong or unsure, "user_id"}; drafts and discarded responses are ignored
     responses.note[]          {"value": text, "user_id"}
@@ -25,7 +25,7 @@ from lumos_queue.review.exported_slots import ExportedSlot
 
 
 def write_record(slot: ExportedSlot) -> dict[str, Any]:
-    """Return a place of an audit as a record."""
+    """Return a place of an audit, with its labels, as a record."""
     users = {label.labeller: str(uuid.uuid5(uuid.NAMESPACE_URL, f"labeller {label.labeller}")) for label in slot.labels}
     responses: dict[str, list[dict[str, str]]] = {}
     for label in slot.labels:
@@ -53,7 +53,7 @@ def is_record(row: Mapping[str, Any]) -> bool:
 
 
 def read_record(number: int, row: Mapping[str, Any], audit: str) -> Iterator[dict[str, Any]]:
-    """Yield the labels of a record as rows of labels (review.label_files). Raises BadRow."""
+    """Yield the labels of a record in the form of review.label_files. Raises BadRow for an invalid record."""
     metadata, responses = row.get("metadata") or {}, row.get("responses") or {}
     if not isinstance(metadata, dict) or not isinstance(responses, dict):
         raise BadRow(number, "metadata" if not isinstance(metadata, dict) else "responses", "is not an object")

@@ -1,7 +1,7 @@
-"""Corrections: a person changes subgoals or actions of an episode, and the changed episode is stored as a new one.
+"""Correct an episode: a person changes its subgoals or actions, and the changed episode is stored as a new episode.
 
-The old episode is not changed. If the domain's actions can run on this machine, all of them run again, so that later
-results follow from the changes; otherwise the stated results stay. Then the new episode is checked like a conversion.
+The old episode stays as it is. If the domain's actions can run on this machine, all actions run again, so that later
+results follow from the changes. Otherwise the stated results stay. Then the new episode is checked like a conversion.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def annotation_text(database: Database, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCorrection:
-    """A correction that was executed and checked, and is not stored."""
+    """A correction that was executed and checked, but not stored."""
 
     parent: Trajectory
     before: Steps
@@ -95,7 +95,7 @@ class CheckedCorrection:
 
 
 def check_correction(database: Database, name: str, changes: Changes, limits: Limits = UNLIMITED) -> CheckedCorrection:
-    """Apply the changes to the episode of that name, execute and check it, and do not store it.
+    """Apply the changes to the episode of that name, and execute and check the new episode, without storing it.
 
     Raises SpecError if a change cannot be made or read, if it changes nothing, if it has too many actions, or if an
     action fails.
@@ -126,7 +126,7 @@ def correct(
     action: PersonAction | None = None,
     limits: Limits = UNLIMITED,
 ) -> Correction:
-    """Apply the changes to the episode of that name and store it as a new episode, submitted by `settings.user`.
+    """Apply the changes to the episode of that name, check it, and store it as a new episode of `settings.user`.
 
     `action` is recorded with the episode.
     Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
@@ -157,7 +157,7 @@ def correct(
 
 
 def _changes_as_json(changes: Changes) -> dict[str, Any]:
-    """Return the changes in the form that their job stores."""
+    """Return the changes in the form in which the correction's job stores them."""
     actions = {f"{subgoal}-{position}": storable(text)[0] for (subgoal, position), text in changes.actions.items()}
     subgoals = {str(number): storable(text)[0] for number, text in changes.subgoals.items()}
     return {"subgoals": subgoals, "actions": actions, "text": storable(changes.text)[0]}
@@ -177,9 +177,9 @@ def _steps_of(parent: Trajectory, whole: bool) -> Steps:
 async def _check_correction(
     parent: Trajectory, before: Steps, steps: Steps, changed_actions: Mapping[tuple[int, int], str]
 ) -> tuple[ImportedEpisode, Steps]:
-    """Return the corrected episode, executed and checked, and its steps with their results.
+    """Execute and check the changed steps. Return the corrected episode, and its steps with their results.
 
-    `changed_actions` are by subgoal and position; their results must be those that the person states.
+    `changed_actions`: by subgoal and position, the actions whose results must be those that the person states.
     """
     task, source = parent.task, _source_of(parent)
     actions = _actions_of(source)
@@ -215,7 +215,7 @@ async def _check_correction(
 
 
 def _drop_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
-    """Return the step with actions without stated results, because these may be wrong after a change."""
+    """Remove the stated results from the actions of a step, because these may be wrong after a change."""
     return replace(step, actions=tuple(replace(action, raw=write_action(action)) for action in step.actions))
 
 
@@ -225,7 +225,7 @@ def _comparable(steps: Steps) -> list[tuple[str, list[str], tuple[str, ...]]]:
 
 
 def _source_name(parent: Trajectory) -> str:
-    """Return the name of the source in the registry; a custom source is in the conversion's request."""
+    """Return the name of the episode's source in the registry. A conversion's request names its own source."""
     return (parent.job.spec or {}).get("source") or parent.task.benchmark
 
 
@@ -236,7 +236,7 @@ def _source_as_json(parent: Trajectory) -> dict[str, Any]:
 
 
 def _source_of(parent: Trajectory) -> Benchmark:
-    """Return the source of the episode's task; for imported tasks, a source that has at most a domain."""
+    """Return the source of the episode's task. For an unknown source, only the form of annotations can be checked."""
     try:
         return open_source(_source_name(parent), definition_of(parent.job.spec or {}))
     except SpecError:

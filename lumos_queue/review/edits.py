@@ -26,7 +26,7 @@ class Changes:
 
 
 def apply_changes(steps: Steps, changes: Changes) -> Steps:
-    """Return the steps with the changes; the result of a new action is what the person states, or ''.
+    """Return the changed steps. The result of a new action is the result that the person states, or ''.
 
     Raises SpecError for a subgoal or action that does not exist, and for a text that cannot be read.
     """
@@ -82,7 +82,7 @@ def _check_line(subject: str, text: str) -> str:
 
 
 def _read_whole(text: str, before: Steps) -> Steps:
-    """Read the steps of a whole annotation. Unchanged subgoals keep their text, with or without a label."""
+    """Read the steps of a whole annotation. Unchanged subgoals keep their earlier text, with or without a label."""
     has_results = any(result for step in before for result in step.results)
     steps, issues = read_annotation(storable(text)[0], False)
     if issues and issues[0].reason == "no subgoals":

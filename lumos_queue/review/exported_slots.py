@@ -1,4 +1,4 @@
-"""Places of an audit in the form that is exported to labelling programs."""
+"""The places of an audit in the form in which they are exported to labelling programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_TEXT = 20_000  #: characters of a text
 
 @dataclass(frozen=True, slots=True)
 class SlotLabel:
-    """A person's newest label of a place."""
+    """The newest label that a person gave to a place."""
 
     labeller: str
     value: str
@@ -22,7 +22,7 @@ class SlotLabel:
 
 @dataclass(frozen=True, slots=True)
 class ExportedSlot:
-    """A place of an audit with the texts for the labeller and the labels."""
+    """A place of an audit: an episode with the texts for its labeller, and its labels."""
 
     audit: str
     place: int
@@ -34,7 +34,7 @@ class ExportedSlot:
 
 
 def texts_of(trajectory: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts of a trajectory (reports.trajectory.trajectory_as_json) for a labeller, truncated."""
+    """Return the texts that a labeller reads of a trajectory (reports.trajectory.trajectory_as_json), truncated."""
     lines = [" | ".join("".join(text for text, _ in cell) for cell in row if cell) for row in rows_of(trajectory)]
     return {
         "benchmark": trajectory["benchmark"],

@@ -21,7 +21,7 @@ FORMATS: Mapping[str, Callable[[ExportedSlot], dict[str, Any]]] = {"label-studio
 
 
 def write_labels(connection: Connection, audit: str, samples: Sequence[AuditSlot], form: str) -> bytes:
-    """Return all places in one of FORMATS. Only places that have all their labels get a suggestion."""
+    """Return all places in the format `form` of FORMATS. Only places that have all their labels get a suggestion."""
     write = FORMATS[form]
     parts = [json.dumps(write(slot), ensure_ascii=False) for slot in _export(connection, audit, samples)]
     return ("[\n" + ",\n".join(parts) + "\n]\n").encode()

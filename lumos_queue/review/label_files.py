@@ -1,10 +1,11 @@
-"""Labels of an audit from a file: JSON lines, CSV with a header, or an export of Label Studio or Argilla.
+"""Read labels of an audit from a file: JSON lines, CSV with a header, or an export of Label Studio or Argilla.
 
     {"place": 3, "label": "right", "note": "the text says 4 boxes", "as": "ann"}
     place,label,note
 
-Each row names a place of the audit (`place`) or its episode (`episode`); `note` and `as` are optional. A JSON list has
-tasks of Label Studio (review.label_studio) or records of Argilla (review.argilla), which differ in their fields.
+Each row names a place of the audit by its number (`place`) or by its episode (`episode`). The note and the labeller
+(`as`) are optional. A JSON list has tasks of Label Studio (review.label_studio) or records of Argilla (review.argilla),
+which differ in their fields.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ MAX_PARTS = 1_000_000  #: lines, lists and objects of a file
 
 
 def read_labels(path: Path, audit: str, samples: Sequence[AuditSlot], labeller: str) -> list[NewLabel]:
-    """Read the labels of a file; a row without a name is by `labeller`.
+    """Read the labels of a file. `labeller` counts as the labeller of rows that name none.
 
-    Raises SpecError if the file cannot be read, BadRow naming the first invalid row and field.
+    Raises SpecError if the file cannot be read, and BadRow, which names the row and the field, for an invalid row.
     """
     try:
         data = read_regular(path, limit=MAX_BYTES)
@@ -52,7 +53,7 @@ def parse_labels(data: bytes, name: str, audit: str, samples: Sequence[AuditSlot
 
 
 def places_text(samples: Sequence[AuditSlot]) -> str:
-    """Return the numbers of the places of an audit as text."""
+    """Return a text about which numbers of places an audit has."""
     slots = [sample.number for sample in samples]
     if not slots:
         return "none: their jobs were removed"
@@ -94,7 +95,7 @@ def _read_list(text: str) -> list[Any] | None:
 
 
 def _labels_of(number: int, row: Any, audit: str) -> Iterator[dict[str, Any]]:
-    """Yield the labels of a task or a record as rows of labels. Raises BadRow."""
+    """Yield the labels of a task or a record as rows with FIELDS. Raises BadRow for any other row."""
     if not isinstance(row, dict):
         raise BadRow(number, "", "is not a JSON object")
     if label_studio.is_task(row):
@@ -150,6 +151,6 @@ def _label(
 
 
 def _parse_place(value: Any) -> int:
-    """Return the place of a JSON or CSV value; 0, which is not a place, for other values."""
+    """Return the number of a place from a value of JSON or CSV; 0, which no place has, for an invalid value."""
     text = str(value)
     return int(text) if not isinstance(value, bool) and text.isascii() and text.isdecimal() and len(text) < 10 else 0

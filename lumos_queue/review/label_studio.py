@@ -1,4 +1,4 @@
-"""Labels in the JSON format of Label Studio: https://labelstud.io/guide/task_format
+"""Write and read labels in the JSON format of Label Studio: https://labelstud.io/guide/task_format
 
 A file is a list of tasks. These fields are written and read:
 
@@ -38,7 +38,7 @@ CONFIG = """\
 
 
 def write_task(slot: ExportedSlot) -> dict[str, Any]:
-    """Return a place of an audit as a task."""
+    """Return a place of an audit, with its labels, as a task."""
     data = {"audit": slot.audit, "place": slot.place, "episode": slot.episode, **slot.texts}
     annotations = []
     for label in slot.labels:
@@ -56,7 +56,7 @@ def is_task(row: Mapping[str, Any]) -> bool:
 
 
 def read_task(number: int, row: Mapping[str, Any], audit: str) -> Iterator[dict[str, Any]]:
-    """Yield the labels of a task as rows of labels (review.label_files). Raises BadRow."""
+    """Yield the labels of a task in the form of review.label_files. Raises BadRow for an invalid task."""
     data = row["data"]
     if data.get("audit", audit) != audit:
         raise BadRow(number, "data.audit", f"'{str(data['audit'])[:40]}' is another audit than '{audit}'")
@@ -79,7 +79,7 @@ def read_task(number: int, row: Mapping[str, Any], audit: str) -> Iterator[dict[
 
 
 def _who(number: int, annotation: Mapping[str, Any], result: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the labeller from the result, or the account; an empty mapping if there is neither."""
+    """Return {"as": labeller}, the labeller that the result names or the account; {} if there is neither."""
     if names := _values(number, result, "labeller", "text"):
         return {"as": " ".join(names)}
     account = annotation.get("completed_by")
@@ -91,7 +91,7 @@ def _who(number: int, annotation: Mapping[str, Any], result: Sequence[Mapping[st
 
 
 def _values(number: int, result: Sequence[Mapping[str, Any]], name: str, key: str) -> list[str]:
-    """Return the texts of the parts of a result that have this name."""
+    """Return the texts, from the field `key`, of the parts of a result whose `from_name` is `name`."""
     all_texts: list[str] = []
     for part in result:
         if part.get("from_name") != name:

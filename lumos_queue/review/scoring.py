@@ -20,7 +20,7 @@ CHUNK = 200  #: number of episodes that are read, judged and stored at once
 
 @dataclass(frozen=True, slots=True)
 class ScoringOutcome:
-    """The outcome of running a scorer over a job."""
+    """The outcome of running a scorer on the episodes of a job."""
 
     job: str  #: the full id
     scorer: str
@@ -33,11 +33,11 @@ class ScoringOutcome:
 def score_job(
     database: Database, settings: Settings, job: str, name: str, tell: Callable[[int], None] = lambda _: None
 ) -> ScoringOutcome:
-    """Add the scores of the scorer of that name to the finished episodes of a job that do not have them.
+    """Run the scorer called `name` on the finished episodes of a job that lack its scores, and store these scores.
 
     `tell` is called after each chunk with the number of episodes that were judged. Raises SpecError for an unknown job
-    or scorer, for a metric that the job has from another source, and for an episode on which the scorer fails. The
-    scores that were stored before stay, and the next call continues.
+    or scorer, for a metric that the job has from another source, and for an episode on which the scorer fails. After an
+    error the stored scores stay, and the next call continues.
     """
     scorer = SCORERS.load(name)
     plugin = SCORERS.plugin(name)
@@ -56,7 +56,7 @@ def score_job(
 def _score_all(
     database: Database, job: str, scorer: Scorer, code: ScorerCode, tell: Callable[[int], None]
 ) -> tuple[int, int]:
-    """Return how many episodes got scores, and how many were judged."""
+    """Score all episodes that lack scores. Return how many got scores, and how many were judged."""
     scored_count = episode_count = after = 0
     while True:
         with reading(database) as connection:

@@ -1,8 +1,8 @@
-"""Rebuild the request of each model call of an episode from stored data, with the code that sent it.
+"""Rebuild the request of each model call of an episode from stored data, by the code that sends requests.
 
-The functions that a model may call and the constraint of a reply are not stored, because they follow from the task: the
-formulation runs again on the recorded results, as long as its commands are those that were recorded. Formulations of
-plug-ins do not run, and the requests of their calls do not have these fields.
+The functions that a model may call and the constraint on its reply are not stored, because they follow from the task.
+To find them, the formulation runs again on the recorded results until a command differs from the recorded command. A
+plug-in's formulation does not run again, so the requests of its calls do not have these fields.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Place = tuple[int, int]  #: position and branch of a step
 
 @dataclass(frozen=True, slots=True)
 class _Callers:
-    """The roles of an episode, their endpoints, and what is known of their calls."""
+    """The roles of an episode with their endpoints, and what is known about their calls."""
 
     roles: Mapping[str, str]  #: URL by role
     executor: Executor  #: has no endpoints; it has the sampling of each call
@@ -44,11 +44,11 @@ class _Callers:
 
 
 def add_requests(connection: Connection, trajectory: Trajectory, steps: Sequence[dict[str, Any]]) -> None:
-    """Add the `request` to each model call among the steps of `trajectory_as_json`, if a request was sent.
+    """Add the field `request` to the model calls among `steps` (of `trajectory_as_json`) for which a request was sent.
 
-    `url` is the role's address. `messages` (only chat://) or `text` is what was sent to the model, without the bytes of
-    images. `functions` are the functions that it may call, if there are any. `fields` are the other fields, by their
-    names in the protocol.
+    A request has `url`, the role's address; `messages` (for chat://) or `text`, which the model was sent, without the
+    bytes of images; `functions` that the model may call, if any; and `fields`, the other fields by their names in the
+    protocol.
     """
     requests = read_requests(connection, trajectory)
     for step in steps:
@@ -57,10 +57,10 @@ def add_requests(connection: Connection, trajectory: Trajectory, steps: Sequence
 
 
 def read_requests(connection: Connection, trajectory: Trajectory) -> dict[str, dict[str, Any]]:
-    """Return the request of each model call, by the name of its step.
+    """Return the requests of an episode's model calls by the names of the steps.
 
-    A reply that came with the task, a role that the stored job does not name, and a stored job that cannot be read have
-    no requests.
+    There is no request for a reply that came with the task, for a role that the stored job does not name, and for a
+    stored job that cannot be read.
     """
     try:
         callers = _find_callers(trajectory)
@@ -96,7 +96,7 @@ def _find_callers(trajectory: Trajectory) -> _Callers:
 
 
 def _replay_asks(infer: Infer, task: Task, steps: Sequence[RecordedStep]) -> dict[Place, Ask]:
-    """Return the asks of a built-in formulation up to the first command whose digest differs from the record."""
+    """Run a built-in formulation again, and return its asks up to the first command that differs from the record."""
     asks: dict[Place, Ask] = {}
     if not FORMULATIONS.is_built_in(infer.formulation):
         return asks
@@ -129,7 +129,7 @@ def _make_call(step: RecordedStep, completion: Completion, callers: _Callers, ta
 
 
 def _write_request(url: str, call: ModelCall, identity: Mapping[str, Any]) -> SentRequest | None:
-    """Return the request to a model with the server's `identity`; None if no such request can be written."""
+    """Return the request of a call to the server with this identity; None if no such request can be written."""
     scheme = scheme_of(url)
     if not SCHEMES.is_built_in(scheme):  # code of a plug-in is not imported for display
         return split_body(write_sampling(call))

@@ -1,4 +1,4 @@
-"""Suggestions for labels: judgements of an episode by models and metrics, which are hidden until a person labels."""
+"""Suggest labels: judgements of an episode by models and metrics, which are hidden until a person has labelled it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ HIDDEN_FIELDS = ("scores", "verdicts", "earlier_endings")  #: fields of a trajec
 
 
 def without_suggestions(trajectory: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a trajectory (reports.trajectory.trajectory_as_json) without judgements."""
+    """Return a trajectory (reports.trajectory.trajectory_as_json) without the judgements on it."""
     return {name: [] if name in HIDDEN_FIELDS else value for name, value in trajectory.items()}
 
 
 def read_suggestions(connection: Connection, episode: int, kind: str) -> list[str]:
-    """Return suggestions as text, the main metric's first: `accuracy says wrong`; for annotations the check's."""
+    """Return suggestions as texts such as `accuracy says wrong`, or in an audit of annotations that of the check."""
     row: Any = connection.execute(
         select(EpisodeRow.level, JobRow.main_metric)
         .join(JobRow, JobRow.id == EpisodeRow.job)

@@ -1,4 +1,4 @@
-"""Rebuild the states of Sum2Act's router before each decision from the stored steps; the states are not stored."""
+"""Rebuild the state of Sum2Act's router before each decision from the stored steps, because no state is stored."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from lumos_queue.util.exchange import Exchange
 def rebuild_states(
     task: Task, agent: Agent, steps: Sequence[RecordedStep], version: int = VERSION
 ) -> list[tuple[int, TaskState]]:
-    """Return (position of the router's call, state before the call) for each call among the steps.
+    """Return (position of the router's call, state before this call) for each call of the router among the steps.
 
-    `version` is that of the formulation of the episode's job.
-    Raises SpecError if the commands differ because other code recorded the steps.
+    `version`: that of the formulation in the episode's job. Raises SpecError if the commands differ from the steps,
+    because other code recorded these.
     """
     recorded_steps = {(step.position, step.branch): step for step in steps}
     all_states: list[TaskState] = []
@@ -39,13 +39,13 @@ def rebuild_states(
         if step is None:
             break
         if step.command != command.digest[:KEPT_DIGITS]:
-            raise SpecError(f"The states of this episode cannot be made again: other code recorded step {position}.")
+            raise SpecError(f"The states of this episode cannot be rebuilt: other code recorded step {position}.")
         exchange.reply = step.result
     return states
 
 
 def agent_of(kind: str, spec: dict[str, Any]) -> Agent:
-    """Return the agent of a stored job. Raises SpecError unless it is infer or evaluate with `sum2act`."""
+    """Return the agent of a stored job. Raises SpecError unless the job runs the formulation `sum2act`."""
     job = read_job(kind, spec)
     inference = job.infer if isinstance(job, Evaluate) else job
     if not isinstance(inference, Infer) or inference.formulation != "sum2act":

@@ -1,17 +1,17 @@
-"""Find the module that made an episode fail: the gold solution replaces each module from the first wrong step.
+"""Find the module that made an episode fail: the gold solution replaces each module from the first wrong step on.
 
-The leading stages that match the gold steps are not changed. After them, two runs differ:
+The first subgoals, as long as they match the gold steps, are not changed. After them, two runs differ:
 
 - *gold planner*: the run has the gold subgoals, and the model grounds them;
 - *gold grounder*: the run has the episode's next subgoal with the gold actions. Then the model plans, and its subgoals
-  get the gold actions while their words are those of the gold subgoals. A subgoal with other words has no gold actions:
-  if the episode leaves the gold plan in this way, the run repeats the whole episode and fails like it.
+  get the gold actions until a subgoal has other words than the gold subgoal, because there are no gold actions for it.
+  If already the episode's next subgoal has other words, the run repeats the whole episode and fails like it.
 
-The planner is at fault if only the gold planner makes the episode succeed, and the grounder if only the gold grounder
-does; *both* if no run succeeds, *neither* if both do. Where the prompt is the same, a run repeats the replies of the
-episode, so the fault is in these replies and not in what the models would reply now. Two limits: a right subgoal that
-the grounder did not understand counts as the planner's fault unless its words are those of the gold plan; and a
-one-pass plan is replaced as a whole.
+The planner is at fault if only the run with the gold planner succeeds, the grounder if only the run with the gold
+grounder succeeds, *both* if no run succeeds, and *neither* if both runs succeed. If a prompt is the same, a run repeats
+the reply of the episode. So the fault is in the episode's replies, not in what the models would reply now. The method
+has two limits. A right subgoal that the grounder did not understand counts as the planner's fault unless its words are
+those of the gold plan. A one-pass plan is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ FAULTS = ("planner", "grounder", "both", "neither", "not finished")
 
 
 def replacements(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
-    """Derive a run with a gold planner and a run with a gold grounder, by module.
+    """Derive from an episode, by module, a run with a gold planner and a run with a gold grounder.
 
-    Raises ExcludedEpisode for an episode that cannot be blamed on a module.
+    Raises ExcludedEpisode if the failure of the episode cannot be blamed on a module.
     """
     require_ended(episode)
     benchmark = open_benchmark_of_episode(episode)
     if is_right(benchmark, episode):
         raise ExcludedEpisode("its answer is right")
     if not any(step.role == "planner" for step in episode.steps):
-        raise ExcludedEpisode("no planner made it")
+        raise ExcludedEpisode("it has no planner")
     gold, name = gold_of(benchmark, episode.task), formulation_of(episode)
     replies = {"planner": planner_replies(gold, name), "grounder": grounder_replies(gold, name, benchmark.domain)}
     parts = _one_pass(episode, replies) if name == "one-pass" else _iterative(episode, gold, replies)
@@ -71,7 +71,7 @@ def _iterative(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, l
     ):
         match_count += 1
     if match_count == len(stages) == len(gold.steps) and says_stop(own_plans[-1]):
-        raise ExcludedEpisode("it does what the gold solution does, and fails")
+        raise ExcludedEpisode("its steps match the gold solution's, but it fails")
     groundings = [stage.grounding for stage in stages]
     same = match_count < min(len(stages), len(gold.steps)) and _same_words(stages[match_count], gold, match_count)
     gold_plan_run = {
@@ -100,7 +100,7 @@ def _one_pass(episode: StoredEpisode, replies: Mapping[str, list[str]]) -> Mappi
     gold_plans, gold_groundings = replies["planner"], replies["grounder"]
     same = _parse("planner", own_plans[0]) == _parse("planner", gold_plans[0])
     if same and list(map(_actions, own_groundings)) == list(map(_actions, gold_groundings)):
-        raise ExcludedEpisode("it does what the gold solution does, and fails")
+        raise ExcludedEpisode("its steps match the gold solution's, but it fails")
     return {
         "planner": ({"planner": gold_plans, "grounder": own_groundings if same else []}, 0, None),
         "grounder": ({"planner": own_plans, "grounder": gold_groundings if same else own_groundings}, 0, None),
@@ -108,7 +108,7 @@ def _one_pass(episode: StoredEpisode, replies: Mapping[str, list[str]]) -> Mappi
 
 
 def fault(gold_planner: bool | None, gold_grounder: bool | None) -> str:
-    """Return which module is at fault. Arguments: whether the run with that gold module succeeded; None: not ended."""
+    """Return which module is at fault. Arguments: whether the run with this gold module succeeded; None: not ended."""
     if gold_planner is None or gold_grounder is None:
         return "not finished"
     if gold_planner == gold_grounder:
@@ -131,10 +131,11 @@ class Difference:
 def find_difference(
     module: str, failed_steps: Sequence[RecordedStep], replacement_runs: Sequence[tuple[Sequence[RecordedStep], bool]]
 ) -> Difference | None:
-    """Find the first prompt, equal byte for byte, to which the replies differ; None if there is none.
+    """Find the first prompt of the module to which a replacement run replied differently; None if there is none.
 
-    `replacement_runs` are the steps of runs in which the module was replaced, and whether the run succeeded. Of runs
-    that did not succeed, only the given replies count. Of several replies to a prompt, the first counts.
+    `replacement_runs`: the steps of runs in which the module was replaced, and whether the run succeeded. Prompts must
+    be equal byte for byte. In runs that did not succeed, only the gold replies count. Of several replies to a prompt,
+    the first counts.
     """
     better: dict[str, Completion] = {}
     for steps, is_success in replacement_runs:
@@ -157,7 +158,7 @@ def find_difference(
 def preference_row(
     episode: StoredEpisode, module: str, difference: Difference, fault_name: str, jobs: Sequence[str]
 ) -> dict[str, Any]:
-    """Return a preference pair with its lineage."""
+    """Return a row with a preference pair, the right and the wrong reply to a prompt, and its lineage."""
     pair = {
         "prompt": difference.prompt,
         "chosen": difference.chosen,
@@ -170,7 +171,7 @@ def preference_row(
 def label_row(
     episode: StoredEpisode, module: str, difference: Difference, fault_name: str, jobs: Sequence[str]
 ) -> dict[str, Any]:
-    """Return stepwise labels of the module at fault: its replies before the different reply are right."""
+    """Return a row with labels of the replies of the module at fault: all before the different reply are right."""
     row = {
         "prompt": difference.first_prompt,
         "completions": [*difference.earlier, difference.rejected],
@@ -196,7 +197,7 @@ def _completions_of(module: str, steps: Sequence[RecordedStep]) -> Iterator[Any]
 
 
 def _parse(module: str, reply: str) -> Any:
-    """Return the content of a reply; replies with the same content count as equal."""
+    """Return the content of a reply, by which replies are compared."""
     if module == "grounder":
         return _actions(reply)
     return says_stop(reply) or [bare(subgoal.text) for subgoal in read_plan(reply.strip().removeprefix(KEEP_PLANNING))]

@@ -1,4 +1,4 @@
-"""Report which module is at fault according to a pair of blame jobs, and write training rows for that module."""
+"""Report which module is at fault in the episodes of two blame jobs, and write training rows for this module."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def report_blame(
     write_labels: Write,
     allow_test: bool = False,
 ) -> dict[str, Any]:
-    """Count the modules at fault in the episodes of the two jobs; write a pair and labels for each such module.
+    """Count the modules at fault in the episodes of two jobs, and write a pair and labels for each module at fault.
 
-    A run is a success when at least the share `threshold` (0 to 1) of its samples is right. Pairs and labels of test
-    splits are refused unless `allow_test`; a pair and its labels are counted once. Raises SpecError unless the jobs are
-    a gold planner's and a gold grounder's.
+    A run succeeds if at least the share `threshold` (0 to 1) of its samples is right. Pairs and labels of test splits
+    are refused unless `allow_test`. A pair and its labels are counted once. Raises SpecError unless one job has gold
+    planners and the other job has gold grounders.
     """
     names, runs = _runs(database, jobs)
     with database.engine.connect() as connection:
@@ -74,7 +74,7 @@ def report_blame(
 
 
 def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[str, Mapping[str, list[DerivedTry]]]]:
-    """Return the ids of the gold planner's and the gold grounder's job, and their tries by module and episode."""
+    """Return the ids of the jobs with gold planner and gold grounder, and their tries by module and episode."""
     runs: dict[str, dict[str, list[DerivedTry]]] = {}
     names: dict[str, str] = {}
     with database.engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""Derive datasets from stored episodes: the same tasks with given replies (execution/prefill.py)."""
+"""Derive datasets from stored episodes: the same tasks, in which some replies are given (execution/prefill.py)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ _DERIVED_INPUTS = ("given", "given_while", "from")
 
 
 class ExcludedEpisode(Exception):
-    """Raised for an episode from which no task is derived. Episodes are counted by its message, the reason."""
+    """Raised for an episode from which no task is derived. The message is the reason, by which episodes are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
     """A task that is derived from an episode.
 
-    `label` is unique among the tasks of the episode, and `subgoals` is the number of its subgoals that are given.
+    `label` is unique among the tasks of the episode. `given`: the given replies by role. `subgoals`: the number of the
+    episode's subgoals that are given.
     """
 
     label: str
@@ -47,7 +48,7 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class DerivedDatasets:
-    """Datasets that were derived from the same episodes, by name, and the numbers of excluded episodes, by reason."""
+    """The datasets that were derived from episodes, by name, and the numbers of excluded episodes by reason."""
 
     formulation: str
     benchmark: Benchmark
@@ -87,7 +88,7 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> DerivedDatasets:
             )
         try:
             if not open_benchmark_of_episode(episode).by_answer:
-                raise ExcludedEpisode("it is judged by what was done, not by its answer")
+                raise ExcludedEpisode("its benchmark judges the actions, not the answer")
             if (definition := definition_of_episode(episode)) and definition.scorer == "judge":
                 raise ExcludedEpisode("a model judges its answer")
             derivations_by_name = make(episode)
@@ -109,7 +110,7 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> DerivedDatasets:
 
 
 def formulation_of(episode: StoredEpisode) -> str:
-    """Return the formulation of the episode; an annotated episode continues as an iterative episode."""
+    """Return the formulation in which the episode continues: its own, or `iterative` for an annotated episode."""
     return episode.formulation if episode.formulation in FORMULATIONS else "iterative"
 
 
@@ -120,7 +121,7 @@ def is_right(benchmark: Benchmark, episode: StoredEpisode | DerivedTry) -> bool:
 
 
 def gold_of(benchmark: Benchmark, task: Task) -> Annotation:
-    """Return the gold annotation. Raises ExcludedEpisode when the task has none."""
+    """Return the gold annotation of a task. Raises ExcludedEpisode if the task has none."""
     try:
         return benchmark.gold(task)
     except SpecError as reason:
@@ -128,10 +129,10 @@ def gold_of(benchmark: Benchmark, task: Task) -> Annotation:
 
 
 def regroundings(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
-    """Derive a task with the episode's plan; the grounder is called again, and all actions run again."""
+    """Derive a task with the episode's plan, for which the grounder is called again and all actions run again."""
     require_ended(episode)
     if formulation_of(episode) not in ("iterative", "one-pass"):
-        raise ExcludedEpisode(f"{episode.formulation}: nobody plans")
+        raise ExcludedEpisode(f"{episode.formulation}: it has no planner")
     subgoals = sum(isinstance(step.detail, Subgoal) for step in episode.steps)
     return {"": [Derivation("plan", {"planner": whole_plan(episode.steps)}, subgoals)]}
 
@@ -154,12 +155,12 @@ def _task(episode: StoredEpisode, derivation: Derivation) -> Task:
 
 
 class _DerivedBenchmark(Benchmark):
-    """The original benchmark with derived tasks as its rows."""
+    """The original benchmark, whose rows are replaced by derived tasks."""
 
     needs_data = False
 
     def __init__(self, name: str, benchmark: Benchmark, licence: str, tasks: Sequence[Task]):
-        """`name` is that of the original benchmark in the registry."""
+        """`name` is the name of the original benchmark in the registry."""
         self.name, self.domain, self.splits = name, benchmark.domain, benchmark.splits
         self.licence, self._tasks = licence, tasks
         self.gold, self.score, self.baselines = benchmark.gold, benchmark.score, benchmark.baselines  # type: ignore[method-assign]

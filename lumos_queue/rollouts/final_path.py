@@ -1,8 +1,8 @@
-"""The calls of a stored run that led to its ending: the path to the end of a search tree, or all calls of other runs.
+"""Find the calls of a stored run that led to its ending: those on a path of a search tree, or all calls of other runs.
 
-A search with an answer is judged on the path to the answer. A search without an answer is judged on its path with the
-most calls, and of several such paths on the last. If the run gave up, only paths that gave up are considered. ToolBench
-samples a path instead; the rule here gives the same path each time.
+A search with an answer is judged on the path to the answer. A search without an answer is judged on the path with the
+most calls; of several such paths, on the last. If the run gave up, only paths that gave up are considered. ToolBench
+samples a path instead, but this rule chooses the same path each time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ S = TypeVar("S", bound="RecordedStep")
 
 
 def final_path(steps: Sequence[RecordedStep], ending: str) -> list[Done]:
-    """Return the actions of the path and their executions, in order."""
+    """Return the actions of the path with their executions, in order. `ending`: the ending of the run."""
     action_steps = [step for step in steps if isinstance(step.detail, Action) and isinstance(step.result, Execution)]
     before = {step.position: step.parent for step in steps if step.parent is not None}
     if not before:
@@ -33,7 +33,7 @@ def final_path(steps: Sequence[RecordedStep], ending: str) -> list[Done]:
 
 
 def _ends_so(execution: Execution, ending: str) -> bool:
-    """Return whether a path can end with this execution if the run has this ending."""
+    """Return whether a path may end with this execution if the run has this ending."""
     if ending == Ending.ANSWERED:
         return execution.ends
     return execution.status == GIVE_UP if ending == Ending.GAVE_UP else True

@@ -1,4 +1,4 @@
-"""The dataset that a judge grades: a task for each item of a job, with the answer of its episode."""
+"""Build the dataset that a judge grades: it has a task for each item of a job, with the answer of the episode."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NO_RESULT = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings that are not 
 
 
 def build_graded_rows(database: Database, job: Any, judge: JudgeDefinition) -> tuple[Rows, FileDefinition]:
-    """Return the dataset of a job (a row of the table `job`), and the definition of its benchmark.
+    """Return the dataset of a job's answers, and the definition of its benchmark. `job`: the job's row.
 
-    Raises SpecError for a job that has no answers, or that has not ended.
+    Raises SpecError if the job has no answers, or if it has not ended.
     """
     check_judgeable(job, "answers")
     title = make_title(f"{job.benchmark.removeprefix(PREFIX).removesuffix(JUDGED)}{JUDGED}")
@@ -53,7 +53,7 @@ def _make_task(name: str, benchmark: Benchmark, item: JudgedItem, at_limit: str)
 
 
 def _gold_of(benchmark: Benchmark, task: Task) -> dict[str, Any] | None:
-    """Return the right answers and the further columns in the form of tasks of files."""
+    """Return the right answers and the further columns of a task in the form of tasks from files."""
     if isinstance(task.gold, dict) and isinstance(benchmark, FileBenchmark):
         return {key: value for key, value in task.gold.items() if key in ("answer", "answers", "meta")} or None
     try:

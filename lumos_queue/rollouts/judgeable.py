@@ -9,7 +9,7 @@ from lumos_queue.errors import SpecError
 
 
 def check_judgeable(job: Any, results: str) -> None:
-    """Raise SpecError for a job (its row) without `results` ('runs', 'answers'), or whose results may still change."""
+    """Raise SpecError for a job (its row) that has no `results` ('runs' or 'answers'), or whose results may change."""
     if job.kind not in ("infer", "evaluate"):
         raise SpecError(
             f"Job {job.id} is of kind '{job.kind}' and has no {results} to judge: name one of infer or evaluate."

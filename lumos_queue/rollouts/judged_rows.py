@@ -1,4 +1,4 @@
-"""The dataset that a judge of tool agents judges: a task for each item of a job, whatever its outcome."""
+"""Build the dataset for a judge of tool agents: it has a task for each item of a job, whatever its outcome is."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ MAX_TOOLS = 200  #: functions of a task that the judge's prompt describes
 
 @dataclass(frozen=True, slots=True)
 class JudgedRows:
-    """The dataset, and the number of runs by JudgedRun.ended."""
+    """The dataset for a judge, and the numbers of its runs by JudgedRun.ended."""
 
     rows: Rows
     ended: Mapping[str, int]
 
 
 def build_judged_rows(database: Database, job: Any, against: Any = None) -> JudgedRows:
-    """Return the dataset of a job (its row), with the runs of the job `against` that it is compared with.
+    """Return the dataset of a job's runs (`job` is its row), with the runs of the job `against` for comparison, if any.
 
     Raises SpecError for a job that cannot be judged, or for jobs that cannot be compared.
     """
@@ -76,7 +76,7 @@ def build_judged_rows(database: Database, job: Any, against: Any = None) -> Judg
 
 
 def build_judged_run(episode: StoredEpisode | None) -> JudgedRun:
-    """Return a stored run in the form that a judge is sent."""
+    """Return a stored run in the form for a judge; None gives a run without a result."""
     if episode is None or episode.ending in NO_RESULT:
         return JudgedRun(MISSING)
     steps = [_step(call) for call in final_path(episode.steps, episode.ending) if not call[1].ends]
@@ -91,7 +91,7 @@ def _run_of(item: JudgedItem) -> JudgedRun:
 
 
 def _pair_key(item: JudgedItem) -> tuple[str, int]:
-    """Return the key by which the runs of two jobs are paired."""
+    """Return the key of an item, which is equal for runs of two jobs that are compared."""
     return item.task.row, item.sample
 
 
@@ -126,12 +126,12 @@ def _check_pair(job: Any, against: Any) -> None:
         if job_option != against_option:
             raise SpecError(
                 f"Jobs {job.id} and {against.id} have --{option} {job_option} and {against_option}: "
-                "it must be the same."
+                "both jobs must have the same."
             )
 
 
 class _Runs(ToolEval):
-    """The benchmark ToolEval with the runs of a job as its tasks."""
+    """The benchmark ToolEval, whose tasks are the runs of a job."""
 
     def __init__(self, job: Any, tasks: Sequence[Task]):
         self.licence, self.splits, self._tasks = job.licence, (job.split,), tasks

@@ -1,4 +1,4 @@
-"""Label the subgoals of episodes as right or wrong by the rollouts of a job."""
+"""Label the subgoals of episodes as right or wrong by the rollouts of a job, which continue the episodes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from lumos_queue.rollouts.stepwise import RolloutCounts, stepwise_row
 def report_rollouts(
     database: Database, job: str, threshold: float, write: Write, allow_test: bool = False
 ) -> dict[str, Any]:
-    """Label the subgoals of each source episode; call `write` with a row for each episode without unknown labels.
+    """Label the subgoals of each source episode. Call `write` with a row for each episode whose labels are all known.
 
     `threshold` is the share of rollouts (0 to 1) that must be right. Rows of test splits are refused and counted unless
-    `allow_test`. Raises SpecError when the job's tasks are not derived.
+    `allow_test`. Return the counts as JSON. Raises SpecError if the job's tasks are not derived from episodes.
     """
     with database.engine.connect() as connection:
         row = get_job(connection, job)
@@ -56,7 +56,7 @@ def report_rollouts(
 
 
 def _count_rollouts(benchmark: Benchmark, tries: Iterable[DerivedTry]) -> dict[str, dict[int, RolloutCounts]]:
-    """Count the rollouts by source episode, and by the number of subgoals that they begin with."""
+    """Count the rollouts by source episode, and by the number of subgoals with which they begin."""
     verdicts: dict[str, dict[int, list[bool | None]]] = defaultdict(lambda: defaultdict(list))
     for attempt in tries:
         verdict = is_right(benchmark, attempt) if attempt.ended else None

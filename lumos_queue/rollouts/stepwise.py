@@ -1,14 +1,14 @@
 """Judge which of an episode's subgoals were right: by the gold values, and by rollouts from each prefix.
 
 A *prefix* is an episode's first t subgoals with their actions and results; its *value* is the result of its last
-action. A prefix is right
+action. A prefix is judged by the first of these rules that applies:
 
-- by gold, when its value matches a result of the gold annotation. Values and results are matched in order, each is used
-  once, and as many as possible match. So a result that is reached a second time does not count, nor does a result that
-  comes before the last match;
-- otherwise by rollouts, if there are any: at least the given share of the tries that continue it is right. A step that
-  is not in the gold solution may still lead to the answer;
-- otherwise it is wrong if there is a gold annotation, and not judged if there is none.
+- by gold: it is right if its value matches a result of the gold annotation. Values and results are matched in order,
+  each is used once, and as many as possible match. So neither a result that is reached a second time counts, nor a
+  result that comes before the last match in the gold annotation;
+- by rollouts, if there are any: it is right if at least the given share of the tries that continue it is right, because
+  a step that is not in the gold solution may still lead to the answer;
+- without rollouts it is wrong if there is a gold annotation, and not judged if there is none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GOLD, ROLLOUTS = "gold", "rollouts"
 
 @dataclass(frozen=True, slots=True)
 class RolloutCounts:
-    """Numbers of rollouts from a prefix: requested, ended, and right."""
+    """The numbers of rollouts from a prefix that were requested, that ended, and that are right."""
 
     asked: int
     ended: int
@@ -41,7 +41,7 @@ class RolloutCounts:
 
 @dataclass(frozen=True, slots=True)
 class StepLabel:
-    """The judgement of a prefix. `right` is None if it is not judged, or not all of its rollouts have ended."""
+    """The judgement of a prefix. `right` is None if it is not judged, or if some of its rollouts have not ended."""
 
     right: bool | None
     by: str  #: 'gold', 'rollouts', or '' if it is not judged
@@ -52,7 +52,7 @@ def prefixes(position: str, only_unsettled: bool) -> Callable[[StoredEpisode], M
     """Return a function that derives the rollouts of an episode.
 
     `position` is 'each' for all prefixes, or 'last' for the prefix with all subgoals. With `only_unsettled`, prefixes
-    that are right by gold are excluded. The function raises ExcludedEpisode.
+    that are right by gold are excluded. The returned function raises ExcludedEpisode for an unsuitable episode.
     """
 
     def make(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
@@ -62,14 +62,14 @@ def prefixes(position: str, only_unsettled: bool) -> Callable[[StoredEpisode], M
         numbers = range(1, len(stages) + 1) if position == "each" else [len(stages)]
         selection = [number for number in numbers if not (hits and hits[number - 1])]
         if not selection:
-            raise ExcludedEpisode("every value is a gold one")
+            raise ExcludedEpisode("all its values are gold values")
         return {"": [_prefix(stages, number) for number in selection]}
 
     return make
 
 
 def gold_hits(stages: Sequence[Stage], gold: Annotation | None) -> list[bool]:
-    """Return for each prefix whether its value is a gold result, by the earliest longest common subsequence."""
+    """Return for each prefix whether its value is a gold result, by the first longest common subsequence of both."""
     results = [result for step in gold.steps for result in step.results if result] if gold else []
     values = [stage.value for stage in stages]
     same = [[value is not None and same_value(value, result) for result in results] for value in values]
@@ -111,7 +111,7 @@ def stepwise_row(
 ) -> dict[str, Any]:
     """Return a row of stepwise supervision: `prompt`, `completions` (one for each subgoal), `labels` and lineage.
 
-    A label that is not known is None: such a row is not a training row.
+    A label is None if it is not known; a row with such a label is not for training.
     """
     stages = _stages(episode)
     labels = judge(stages, _gold(open_benchmark_of_episode(episode), episode.task), rollouts, threshold)

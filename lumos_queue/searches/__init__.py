@@ -1,1 +1,1 @@
-"""Recorded searches of tool agents: import ToolBench's answer files as episodes, and export episodes as such files."""
+"""Import recorded searches of tool agents, ToolBench's answer files, as episodes, and export episodes as such files."""

@@ -1,7 +1,7 @@
 """Convert an answer file to a task and the steps of an episode, as a job would have stored the same search.
 
-Replies and observations are those of the file; replies are written as three lines. The prompts are those of this
-project's policy: the same content in its own wording. The texts of the file stay with the task
+Replies and observations are those of the file, and replies are written as three lines. The prompts are those of this
+project's policy, which have the same content in other words. The file's own texts are kept in the task
 (`inputs["answer_file"]`), so that the file can be written again.
 """
 
@@ -54,7 +54,7 @@ def task_of(file: AnswerFile, dataset: str, **inputs: Any) -> Task:
     """
     if invalid_names := find_differing_names(file.functions):
         raise SpecError(
-            f"'{file.name}': the function's name '{invalid_names[0][:80]}' is no name, or not the only one: expected "
+            f"'{file.name}': the function's name '{invalid_names[0][:80]}' is invalid or occurs twice: expected "
             "different names of at most 64 letters, digits and underscores."
         )
     entries = entries_of(file.functions)
@@ -66,12 +66,12 @@ def task_of(file: AnswerFile, dataset: str, **inputs: Any) -> Task:
 
 
 def replies_of(file: AnswerFile) -> list[str]:
-    """Return the replies in the order of the search, as three lines, for `inputs["given"]`."""
+    """Return the replies in the order of the search, each written as three lines, for `inputs["given"]`."""
     return [_write(decision) for decision in file.decisions]
 
 
 def build_recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], Outcome]:
-    """Return the file as an episode. Raises SpecError for a reply that cannot be written as three lines."""
+    """Return the task, the steps and the outcome of a file. Raises SpecError if a reply cannot be three lines."""
     task = task_of(file, dataset)
     steps = list(_steps(file, task))
     decisions = decisions_of(formulation_of(file), [_as_stored(step) for step in steps], VERSION)
@@ -81,7 +81,7 @@ def build_recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[S
 
 
 def _steps(file: AnswerFile, task: Task) -> Iterator[Step]:
-    """Yield the steps, each with its parent, at the positions of the formulation."""
+    """Yield the steps of the search, with the parents and positions that the formulation gives them."""
     functions = functions_of_task(task)
     exchange = Exchange(_walk(file, task))
     number = -1
@@ -100,7 +100,7 @@ def _steps(file: AnswerFile, task: Task) -> Iterator[Step]:
 
 
 def _walk(file: AnswerFile, task: Task) -> Commands[None]:
-    """Run the commands of the search. In chains each try begins anew, without a message about earlier tries."""
+    """Yield the commands of the search. In chains each try begins anew, without a message about earlier tries."""
     policy = Policy(task, Agent({}, DOMAIN), History(), version=VERSION)
     root, nodes = Decision(), []
     for number, decision in enumerate(file.decisions):
@@ -121,7 +121,7 @@ def _write(decision: RecordedDecision) -> str:
 
 
 def execution_of(decision: RecordedDecision) -> Execution:
-    """Return the execution of a recorded call, with ToolBench's code."""
+    """Return the execution of a recorded call. It includes ToolBench's code of the outcome."""
     text, code = decision.observation, decision.code
     if code == ANSWERED and decision.name == FINISH:
         return Execution("ok", text, ({"kind": "answer", "text": _answer(decision), "ends": True, "code": code},))
@@ -138,7 +138,7 @@ def _answer(decision: RecordedDecision) -> str:
 
 
 def _call(decision: RecordedDecision, execution: Execution, function: Function | None, position: int) -> Step:
-    """Return the request of the call. A request that this project would refuse stays as it was written."""
+    """Return the step with the request of a call. Arguments that this project would refuse stay as written."""
     try:
         raw_arguments = read_object(decision.arguments)
         arguments = read_arguments(function, decision.arguments) if function else raw_arguments
@@ -170,7 +170,7 @@ def _outcome(file: AnswerFile) -> Outcome:
 
 
 def collect_messages(decisions: Sequence[RecordedDecision]) -> dict[int, str]:
-    """Return number of a decision to the message of this project's search about earlier decisions at the same point."""
+    """Return by number of a decision the message that this project's search sends about its earlier siblings."""
     root, nodes, texts = Decision(), [], {}
     for number, decision in enumerate(decisions):
         above = nodes[decision.before] if decision.before != ROOT else root

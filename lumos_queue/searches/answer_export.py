@@ -1,4 +1,4 @@
-"""Export stored episodes of tool agents as answer files, or in ToolEval's format. Imports give their original file."""
+"""Export stored episodes of tool agents as answer files, or in ToolEval's format. Imported files do not change."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _OTHERS = re.compile(r"[^A-Za-z0-9.-]")  # no underscore: the query's number end
 
 
 def export_answer_files(database: Database, job: str, folder: Path, kind: str = "answers") -> int:
-    """Write a file for each finished episode of a job, or one for all of them. Return the number of episodes.
+    """Write an answer file for each finished episode of a job, or a file for all (`tooleval`). Return their number.
 
-    The folder appears complete or not at all. Raises SpecError for a job of another formulation or without finished
-    episodes, an unknown format, and a folder that is not empty.
+    After an error there is no folder. Raises SpecError for a job of an unsuitable formulation or without finished
+    episodes, for an unknown format, and for a folder that is not empty.
     """
     if kind not in FORMATS:
         raise unknown("format", kind, FORMATS)
@@ -68,7 +68,7 @@ def export_answer_files(database: Database, job: str, folder: Path, kind: str = 
 
 
 def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> AnswerFile:
-    """Return the file of an episode. `spec`: that of its job."""
+    """Return the answer file of an episode. `spec`: the spec of the episode's job."""
     decisions = decisions_of(episode.formulation, episode.steps, version_of(spec))
     if (header := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
         return with_decisions(header, episode.task.question, decisions)
@@ -91,7 +91,7 @@ def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> A
 
 
 def _arguments(formulation: str, agent: Agent) -> dict[str, Any]:
-    """Return the limits of the search with ToolBench's names; 0 means no limit in this project."""
+    """Return the limits of the search by ToolBench's names. A limit of 0 means that there is none."""
     if formulation not in ("react", "dfsdt"):
         return {"max_step": agent.limits.steps}
     settings = FORMULATIONS.load(formulation).read_settings(agent)
@@ -103,14 +103,14 @@ def _arguments(formulation: str, agent: Agent) -> dict[str, Any]:
 
 
 def _method(formulation: str, agent: Agent) -> str:
-    """Return ToolBench's name of the method. Its converter recognises trees and chains by 'DFS' and 'CoT'."""
+    """Return ToolBench's name of the method. ToolBench's converter recognises trees by 'DFS' and chains by 'CoT'."""
     settings = FORMULATIONS.load(formulation).read_settings(agent)
     names = {"react": f"CoT@{settings.get('tries')}", "dfsdt": f"DFS_woFilter_w{settings.get('width')}"}
     return names.get(formulation, f"{formulation}_CoT@1")
 
 
 def _name(episode: StoredEpisode) -> str:
-    """Return the query's number, with the number of the sample after the first."""
+    """Return the query's number. Samples after the first also have the number of the sample."""
     name = _OTHERS.sub("-", episode.task.row)[:100].strip(".") or str(episode.ordinal)
     return f"{name}-{episode.sample}" if episode.sample else name
 
@@ -136,14 +136,14 @@ def _write_tooleval(path: Path, files: Iterator[AnswerFile]) -> int:
     entries: dict[str, Any] = {}
     for file in _skip_empty(files):
         if file.query_id in entries:
-            raise SpecError(f"Two episodes are of the query '{file.query_id}': ToolEval's format has one of each.")
+            raise SpecError(f"Two episodes are of the query '{file.query_id}': ToolEval's format has one for a query.")
         entries[file.query_id] = tooleval_of(file)
     path.write_text(_as_text(entries), encoding="utf-8", newline="\n")
     return len(entries)
 
 
 def _skip_empty(files: Iterator[AnswerFile]) -> Iterator[AnswerFile]:
-    """Return the files with a decision: an episode that failed earlier has no content."""
+    """Return the files that have a decision. An episode that failed before its first decision has none."""
     return (file for file in files if file.decisions)
 
 

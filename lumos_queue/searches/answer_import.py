@@ -25,7 +25,7 @@ MAX_FILES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """Counts of the imported files, which are stored now or were stored earlier."""
+    """The import job, and counts of the imported files, which were stored now or earlier (`new`)."""
 
     job: str
     new: bool
@@ -45,7 +45,7 @@ def import_answer_files(
     again: bool = False,
     name_and_tags: NameAndTags = UNNAMED,
 ) -> ImportSummary:
-    """Store each file as an episode. Raises SpecError for other formats, equal names, trees beside chains."""
+    """Store each file as an episode. Raises SpecError for other formats, equal names, and trees mixed with chains."""
     if len(paths) > MAX_FILES:
         raise SpecError(f"{len(paths):,} files are too many for one import: give at most {MAX_FILES:,}.")
     formulation, digests, counts = _look(paths)
@@ -58,14 +58,14 @@ def import_answer_files(
 
 
 def _look(paths: Sequence[Path]) -> tuple[str, dict[str, str], tuple[int, int, int]]:
-    """Return the formulation of all files, the digest of each by its name, and the numbers of calls, actions, nodes."""
+    """Return the formulation of all files, their digests by name, and the total numbers of calls, actions, nodes."""
     digests: dict[str, str] = {}
     kinds: dict[str, str] = {}  # formulation to the first file of it
     calls = actions = nodes = 0
     for path in paths:
         file = read_answer_file(path)
         if file.name in digests:
-            raise SpecError(f"Two files have the name '{file.name}': give each episode a name of its own.")
+            raise SpecError(f"Two files have the name '{file.name}': give each file its own name.")
         content = file.content()
         digests[file.name] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         kinds.setdefault(formulation_of(file), file.name)

@@ -1,7 +1,7 @@
-"""Carry out a sweep: annotate, build, train, evaluate, each as jobs that other processes may work on.
+"""Carry out a sweep: annotate, build, train and evaluate, by jobs on which other processes may work.
 
-The progress is not stored: an equal request is the same job, and an equal build is the same folder. So the same command
-continues an interrupted sweep.
+The progress of a sweep is not stored. Because an equal request is the same job, and an equal build is the same folder,
+the same command continues an interrupted sweep.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lumos_queue.training.recipes.sft import sft
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A job to submit."""
+    """A job that is to be submitted, with its rows or the number of its windows."""
 
     job: Job
     rows: Rows | None = None
@@ -45,7 +45,7 @@ Work = Callable[[list[Submission]], list[tuple[str, str]]]
 
 @dataclass(slots=True)
 class SweepFit:
-    """One combination with its training jobs by module, and its evaluations by benchmark."""
+    """A combination of an arm and a seed, with its training jobs by module and its evaluations by benchmark."""
 
     arm: Arm
     seed: int
@@ -59,8 +59,8 @@ def carry_out(
 ) -> tuple[list[SweepFit], dict[str, int]]:
     """Carry out the whole sweep. Return the fits, and the number of training episodes of each annotation source.
 
-    Fits with a failed job have no scores; the others continue. Raises SpecError for a request that cannot be carried
-    out, for a failed annotation, and for too few rows.
+    If a training job fails, its fit has no scores, and the other fits continue. Raises SpecError for a request that
+    cannot be carried out, for a failed annotation, and for too few rows. `data`: the folder of the plan's data files.
     """
     check_requests(plan, data)
     builds, sizes = _make_builds(plan, data, folder, settings, work, say)
@@ -91,7 +91,7 @@ def _make_builds(
             manifest, _ = make_build(build_database, name, builds[name], options)
         sizes[name] = manifest["episodes"]["used"]
         if sizes[name] < plan.rows:
-            raise SpecError(f"The annotation '{name}' has {sizes[name]} rows, and rows = {plan.rows}: raise its limit.")
+            raise SpecError(f"The annotation '{name}' has {sizes[name]} rows, but rows = {plan.rows}: raise its limit.")
     return builds, sizes
 
 
@@ -181,7 +181,7 @@ def _evaluation(
 def evaluation_options(
     benchmark: SweepBenchmark, formulation: str, data: Path, models: Mapping[str, str]
 ) -> InferenceOptions:
-    """Return the options to evaluate a fit. `models`: role to address. Raises SpecError for an unreadable file."""
+    """Return the options that evaluate a fit. `models`: addresses by role. Raises SpecError for an unreadable file."""
     path = data / benchmark.data if benchmark.data else None
     make_options = _inference(benchmark.name, benchmark.split, path, benchmark.limit, formulation, benchmark.max_tokens)
     return replace(
@@ -193,7 +193,7 @@ def evaluation_options(
 
 
 def check_requests(plan: SweepPlan, data: Path) -> None:
-    """Raise SpecError, before any training, for stop strings and texts of a benchmark that cannot be sent."""
+    """Raise SpecError, before any training, if stop strings or texts of a benchmark cannot be sent to models."""
     for benchmark in plan.benchmarks:
         for formulation in plan.formulations:
             options = evaluation_options(benchmark, formulation, data, {})

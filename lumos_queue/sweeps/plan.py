@@ -24,7 +24,7 @@ class _Table(BaseModel):
 
 
 class AnnotationSource(_Table):
-    """Episodes to train on: converted gold rationales, or episodes of an agent with right answers."""
+    """A source of episodes to train on: converted gold rationales, or episodes of an agent with right answers."""
 
     convert: str = ""  #: source of conversion by rule
     evaluate: str = ""  #: or the benchmark that an agent is evaluated on
@@ -42,7 +42,7 @@ class AnnotationSource(_Table):
 
 
 class FitSettings(_Table):
-    """The options of `lumos train sft`; 0 is the preset's value."""
+    """The options of `lumos train sft` for all fits. 0 means the preset's value."""
 
     start: Annotated[str, Field(validation_alias="from")] = "scratch"
     preset: str = ""
@@ -56,7 +56,7 @@ class FitSettings(_Table):
 
 
 class SweepBenchmark(_Table):
-    """A benchmark that every model is evaluated on."""
+    """A benchmark on which all models are evaluated."""
 
     name: str
     split: str = "test"
@@ -74,7 +74,7 @@ class SweepBenchmark(_Table):
 
 
 class Arm(_Table):
-    """One row of the sweep's table: the training data of its models."""
+    """A row of the sweep's table: the annotation source, the formulation and the modules of its models."""
 
     annotation: str
     formulation: str
@@ -82,7 +82,7 @@ class Arm(_Table):
 
 
 class SweepPlan(_Table):
-    """A sweep. Every combination of annotations, formulations, modules and seeds is one fit."""
+    """A sweep. Each combination of an annotation source, a formulation, modules and a seed is a fit."""
 
     title: str
     seeds: Annotated[list[Count], Field(min_length=1)]
@@ -108,7 +108,7 @@ class SweepPlan(_Table):
             yield Arm(annotation=annotation, formulation=formulation, modules=modules)
 
     def label(self, arm: Arm) -> str:
-        """Return the label of an arm: the values that vary between arms."""
+        """Return the label of an arm, which has the values that differ between the arms of the sweep."""
         dimensions = (
             (arm.annotation, self.annotations),
             (arm.formulation, self.formulations),
@@ -118,7 +118,7 @@ class SweepPlan(_Table):
 
 
 def read_plan(path: Path) -> SweepPlan:
-    """Read a plan. Raises SpecError, naming the first part that is wrong."""
+    """Read a plan from a TOML file. Raises SpecError, which names the first wrong part."""
     try:
         return SweepPlan.model_validate(tomllib.loads(read_regular_text(path)))
     except OSError as error:
@@ -130,7 +130,7 @@ def read_plan(path: Path) -> SweepPlan:
 
 
 def first_problem(error: ValueError) -> str:
-    """Return the first problem of a file: a validation error of pydantic, or a read error."""
+    """Return the first problem in an error as text: in a validation error of pydantic, or in an error of reading."""
     if not isinstance(error, ValidationError):  # no TOML, or no UTF-8
         return str(error)
     first: Any = error.errors()[0]

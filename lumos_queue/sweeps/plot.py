@@ -7,7 +7,7 @@ from typing import Any
 
 
 def write_plot(report: dict[str, Any], path: Path) -> None:
-    """Write the report (report.py) as SVG: means with their intervals, and the scores of seeds as small marks."""
+    """Draw the report (of report.py) into an SVG file: means with their intervals, and seeds' scores as small marks."""
     import matplotlib
 
     matplotlib.use("svg")

@@ -21,10 +21,10 @@ from lumos_queue.sweeps.plan import SweepPlan
 def report_sweep(
     connection: Connection, plan: SweepPlan, fits: Sequence[SweepFit], sizes: dict[str, int]
 ) -> dict[str, Any]:
-    """Return the report as JSON. Scores are shares of all items; items without judgement count as wrong.
+    """Return the report as JSON. Scores are shares of all items, and items without judgement count as wrong.
 
-    The interval of a score is over tasks, for the mean of these fits: replies of several fits to one task are a
-    cluster. `by_seed` has the scores of each seed.
+    The interval of a score is that of the mean of these fits over tasks; the replies of several fits to a task form a
+    cluster. `by_seed` has the score of each seed. `sizes`: training episodes by annotation source.
     """
     rows = []
     for arm in plan.arms():
@@ -86,7 +86,7 @@ def report_sweep(
 
 
 def _score(connection: Connection, jobs: dict[int, str]) -> dict[str, Any] | None:
-    """Return the score over all seeds; None without judged items. `jobs`: seed to evaluation."""
+    """Return the score over all seeds; None without judged items. `jobs`: the evaluation of each seed."""
     triples, by_seed, judged_items, items = [], {}, 0, 0
     for seed, identifier in jobs.items():
         job = get_job(connection, identifier)
@@ -110,7 +110,7 @@ def _score(connection: Connection, jobs: dict[int, str]) -> dict[str, Any] | Non
 
 
 def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> dict[str, Any] | None:
-    """Return the best rule without a model, on the same rows; None without rules."""
+    """Return the best score of a rule without a model on the same rows; None if there is no rule."""
     jobs = [fit.evaluated[label] for fit in fits if label in fit.evaluated]
     if not jobs:
         return None
@@ -123,7 +123,7 @@ def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> 
 
 
 def _order(plan: SweepPlan, rows: Sequence[dict[str, Any]], benchmark: str) -> list[str]:
-    """Return a line for each pair of arms whose order is not the expected order."""
+    """Return a line for each pair of arms that is not in the expected order, or a line that there is no such pair."""
     scores = {row["label"]: row["scores"].get(benchmark) for row in rows}
     lines = []
     for lower, higher in combinations(plan.order, 2):

@@ -186,7 +186,7 @@ def test_requests_that_cannot_be_carried_out_are_refused_before_anything_is_stor
         "No field called": ["--where", "colour=red"],
         "Greedy samples": ["--where", f"job={job}", "--temperature", "0", *ends],
         "it finds none": ["--where", "job=nothing", *ends],
-        "every value is a gold one": ["--where", f"job={job}", "--unsettled", *ends],
+        "all its values are gold values": ["--where", f"job={job}", "--unsettled", *ends],
         "No endpoint for the role planner": ["--where", f"job={job}"],
         "place to continue from": ["--where", f"job={job}", "--at", "first"],
     }.items():

@@ -1,4 +1,4 @@
-"""Scorers: functions of a stored episode with a name, a version and metrics."""
+"""Scorers: functions that judge a stored episode, with a name, a version and metrics."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Judgement = float | Mapping[str, float] | None
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """Judges stored episodes.
+    """A scorer, which judges stored episodes by metrics.
 
-    >>> import lumos_queue as lq
+     lumos_queue as lq
     >>> short = lq.Scorer("short", lambda episode: len(episode.answer or "") < 20)
     >>> job = lq.infer("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
     >>> job.score(short).episodes
@@ -47,14 +47,14 @@ class Scorer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its metrics."""
+        """The names of the scorer's metrics."""
         return self.metrics or (self.name,)
 
     def __call__(self, episode: StoredEpisode) -> Judgement:
         return self.judge(episode)
 
     def score(self, episode: StoredEpisode) -> tuple[Score, ...]:
-        """Return the scores of an episode. Raises SpecError, with the episode's name, if the scorer fails."""
+        """Return the scores of an episode; () if the scorer does not apply. Raises SpecError if the scorer fails."""
         try:
             judgement = self.judge(episode)
             if judgement is None:
@@ -71,7 +71,7 @@ class Scorer:
 def scorer(
     name: str = "", *, version: str = "1", metrics: tuple[str, ...] = ()
 ) -> Callable[[Callable[[StoredEpisode], Judgement]], Scorer]:
-    """Make a scorer of a function of a stored episode; by default it has the function's name.
+    """Return a decorator that turns a function of a stored episode into a scorer, by default with the function's name.
 
     >>> import lumos_queue as lq
     >>> @lq.scorer(version="1")

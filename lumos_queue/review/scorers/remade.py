@@ -1,7 +1,7 @@
-"""Scorers that compute the scores of a run again from its stored episodes, by the current version of the rules.
+"""Scorers that compute scores of a run again from its stored episodes, by the current version of the rules.
 
-`other_reader` computes the main metric of the stored replies of `cot` and `direct` with the reader that the job does
-not use. `numbers` computes `accuracy` of word problems.
+The scorer `other_reader` computes the main metric from the stored replies of `cot` and `direct`, by the reader that the
+job does not use. The scorer `numbers` computes `accuracy` of word problems.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lumos_queue.scoring.numeric import ACCURACY_VERSION
 
 
 def _read_by_other(job: Any) -> Scorer:
-    """Return the scorer of a job. Raises SpecError if its formulation does not read the answer from a single reply."""
+    """Return the scorer for a job. Raises SpecError if the job's formulation does not read answers from one reply."""
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or formulation.phrase is None or job.kind not in ("infer", "evaluate"):
         raise SpecError(
@@ -47,7 +47,7 @@ def _read_by_other(job: Any) -> Scorer:
 
 
 def _score_numbers(job: Any) -> Scorer:
-    """Return the scorer of a job. Raises SpecError if its benchmark is not word problems."""
+    """Return the scorer for a job. Raises SpecError if the job's benchmark is not of word problems."""
     benchmark = benchmark_of(job)
     if not isinstance(benchmark, WordProblems):
         raise SpecError(

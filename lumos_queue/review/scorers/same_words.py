@@ -1,4 +1,4 @@
-"""A scorer for all benchmarks that compares an answer with the gold answer: exact match and F1 as for SQuAD."""
+"""A scorer for all benchmarks: it compares an answer with the gold answer by exact match and F1, as for SQuAD."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lumos_queue.scoring.spans import exact_match, f1, read_answer
 
 
 def same_words(episode: StoredEpisode) -> Mapping[str, float] | None:
-    """Return the scores; None for tasks whose gold answer is not a text or a number. A missing answer is wrong."""
+    """Return the scores of an episode; None if the gold answer is no text or number. A missing answer is wrong."""
     gold = episode.task.gold.get("answer") if isinstance(episode.task.gold, Mapping) else None
     if not isinstance(gold, str | int | float):
         return None
