@@ -291,7 +291,7 @@ def test_a_program_gives_a_file_or_rows(folder, server, tmp_path, monkeypatch):
         ({"rows": [{"question": "q", "answer": 1}], "fields": ["question"]}, "expected a mapping"),
         ({"rows": [{"question": "q", "answer": 1}], "scorer": 3}, "scorer is 3"),
         ({"benchmark": "wordmath", "title": "x"}, "file of your own"),
-        ({"benchmark": "gsm8k", "rows": [{"question": "q", "answer": "#### 1"}], "scorer": "f1"}, "rows of your own"),
+        ({"benchmark": "gsm8k", "rows": [{"question": "q", "answer": "#### 1"}], "scorer": "f1"}, "your own rows"),
     ],
 )
 def test_what_a_program_gives_is_refused_in_one_line(folder, server, tmp_path, monkeypatch, given, told):
