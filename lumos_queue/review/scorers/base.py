@@ -21,7 +21,7 @@ Judgement = float | Mapping[str, float] | None
 class Scorer:
     """A scorer, which judges stored episodes by metrics.
 
-     lumos_queue as lq
+    >>> import lumos_queue as lq
     >>> short = lq.Scorer("short", lambda episode: len(episode.answer or "") < 20)
     >>> job = lq.infer("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
     >>> job.score(short).episodes
