@@ -12,6 +12,8 @@ DATABASE_PORTS = {"mysql": 3306}
 _ALL_PORTS = PORTS | DATABASE_PORTS
 MAX_CHARACTERS = 8_000  #: of a URL, as its split takes quadratic time in the non-ASCII characters of the host
 
+IPV6_PREFIX = 64  #: bits of an IPv6 address that a provider gives to each customer
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 #: Networks where clouds give secrets to their machines, besides 169.254.0.0/16 and fe80::/10, which are link-local.
@@ -120,3 +122,19 @@ def special_kind(address: Address) -> str:
             article = "an" if kind == "unspecified" else "a"
             return f"{article} {kind.replace('_', '-')} address"
     return ""
+
+
+def group_address(text: str) -> str:
+    """Return an IPv4 address as it is, and the /64 network of an IPv6 address, as text: the unit of limits."""
+    address = parse_address(text)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, IPV6_PREFIX), strict=False))
+    return str(address) if address else text
+
+
+def parse_address(text: str) -> Address | None:
+    """Return the address, with an IPv4 address inside IPv6 (`::ffff:10.0.0.1`) as IPv4; None for any other text."""
+    try:
+        return plain_address(ipaddress.ip_address(text.partition("%")[0]))
+    except ValueError:
+        return None

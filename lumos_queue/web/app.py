@@ -14,7 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from lumos_queue.errors import InfrastructureError, SpecError
-from lumos_queue.web.access.guard import MAX_BODY, BodyTooLarge, Guard
+from lumos_queue.web.access.guard import Guard
+from lumos_queue.web.admission import Admission
 from lumos_queue.web.app_state import AppState
 from lumos_queue.web.errors import Busy, ClientGone
 from lumos_queue.web.live import MAX_PAGES, TooManyPages
@@ -80,7 +81,13 @@ def make_app(site: AppState, origins: Collection[str]) -> FastAPI:
     for kind, status in _STATUS.items():
         app.add_exception_handler(kind, _tell(status))
     app.add_exception_handler(Exception, _apologize)
-    app.add_middleware(Guard, origins=origins, scripts=[static_path(script) for script in SCRIPTS])
+    app.add_middleware(
+        Guard,
+        origins=origins,
+        scripts=[static_path(script) for script in SCRIPTS],
+        find_terms=Admission(ROUTERS, uploads=[audits.store_file]).find_terms,
+        ask_login=_ask_login,
+    )
     return app
 
 
@@ -89,7 +96,6 @@ _STATUS: dict[type[Exception], int] = {
     NotFound: 404,
     SpecError: 400,
     RequestValidationError: 400,
-    BodyTooLarge: 413,
     TooManyPages: 503,
     DBAPIError: 503,
     InfrastructureError: 503,
@@ -97,7 +103,7 @@ _STATUS: dict[type[Exception], int] = {
 }
 
 
-async def _ask_login(request: Request, _: Exception) -> Response:
+async def _ask_login(request: Request, _: Exception | None = None) -> Response:
     if request.method != "GET" or "hx-request" in request.headers:
         return _answer(request, 401, "Your login has ended: open the page again.")
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
@@ -134,8 +140,6 @@ def _words(request: Request, error: Exception) -> str:
         case RequestValidationError():
             first = error.errors()[0]
             return f"'{first['loc'][-1]}' cannot be read: {str(first['msg'])[:200]}."
-        case BodyTooLarge():
-            return f"A request has at most {MAX_BODY:,} bytes."
         case TooManyPages():
             return f"You have {MAX_PAGES} live pages open: close some."
         case DBAPIError():

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from db.connection import Database
 from lumos_queue.settings import Settings
+from lumos_queue.util.connection_counts import Connections
 from lumos_queue.web.access.client_address import Proxies
 from lumos_queue.web.access.login_limits import LoginAttempts
 from lumos_queue.web.access.login_methods import LoginMethod
@@ -33,6 +34,7 @@ class AppState:
     secure: bool  #: whether it is served with TLS
     flower: str = ""  #: the address of Flower; '' if it is unknown
     proxies: Proxies = field(default_factory=Proxies)
+    connections: Connections = field(default_factory=Connections)
     sessions: Sessions = field(default_factory=Sessions)
     attempts: LoginAttempts = field(default_factory=LoginAttempts)
     drafts: Drafts = field(default_factory=Drafts)

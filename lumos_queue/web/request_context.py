@@ -44,10 +44,15 @@ class RequestContext:
         return self.person.role.includes(Role(role))
 
 
+def find_session(request: Request) -> Session | None:
+    """Return the session of a request, by its cookie."""
+    site = get_app_state(request)
+    return site.sessions.find(request.cookies.get(site.cookie, ""))
+
+
 def find_request_context(request: Request) -> RequestContext:
     """Return the request with its person and session. Raises NeedsLogin if nobody has logged in."""
-    site = get_app_state(request)
-    session = site.sessions.find(request.cookies.get(site.cookie, ""))
+    site, session = get_app_state(request), find_session(request)
     person = site.login_method.find(session.person) if session else None
     if session is None or person is None:
         raise NeedsLogin

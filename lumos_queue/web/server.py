@@ -17,13 +17,15 @@ from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
 from lumos_queue.util.addresses import Origin
+from lumos_queue.util.connection_limits import BACKLOG, allow_connections
 from lumos_queue.web.access.login_methods import LoginMethod, PasswordLogin, TokenLogin
 from lumos_queue.web.access.passwords import PasswordFile
 from lumos_queue.web.app import make_app
 from lumos_queue.web.app_state import AppState
+from lumos_queue.web.connections.clients import Clients
+from lumos_queue.web.connections.server import BoundedServer, make_tls
 from lumos_queue.web.live import LiveJobs
 
-OPEN_CONNECTIONS = 1_000
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 
 
@@ -76,32 +78,26 @@ def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> N
         server.run(sockets=[server_socket])
 
 
-class _Server(uvicorn.Server):
-    """A server that ends live pages before it waits for the open answers."""
-
-    def __init__(self, config: uvicorn.Config, live: LiveJobs):
-        super().__init__(config)
-        self._live = live
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._live.stop()
-        await super().shutdown(sockets)
-
-
 def make_server(app: FastAPI, certificate: Path | None = None, key: Path | None = None) -> uvicorn.Server:
-    """Return a server that sends no server header, trusts no proxy headers, and ends a second after the signal."""
+    """Return a server that sends no server header, trusts no proxy headers, and ends a second after the signal.
+
+    It raises the limit of open files to what its connections need. Raises SpecError for a wrong certificate or key.
+    """
+    site: AppState = app.state.site
+    limits = site.connections.limits
+    site.connections.limits = limits.within_files(allow_connections(limits.connections))
+    tls = make_tls(certificate, key) if certificate and key else None
     config = uvicorn.Config(
         app,
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=OPEN_CONNECTIONS,
         timeout_graceful_shutdown=1,
-        ssl_certfile=certificate,
-        ssl_keyfile=key,
     )
-    return _Server(config, app.state.site.live)
+    clients = Clients(site.connections, site.sessions, site.cookie, site.proxies)
+    return BoundedServer(config, clients, tls, site.live.stop)
 
 
 def _entrance(login_method: LoginMethod, settings: Settings) -> str:
@@ -125,7 +121,7 @@ def _listen(host: str, port: int) -> socket.socket:
         server_socket = socket.socket(family, kind, number)
         server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server_socket.bind(address)
-        server_socket.listen(128)
+        server_socket.listen(BACKLOG)
     except (OSError, UnicodeError) as error:
         problem = getattr(error, "strerror", None) or error
         raise SpecError(f"Cannot serve on {host}, port {port}: {problem}. Choose another --host or --port.") from None

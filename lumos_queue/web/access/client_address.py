@@ -6,9 +6,9 @@ import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+from lumos_queue.util.addresses import group_address, parse_address
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-IPV6_PREFIX = 64  #: bits of an IPv6 address that a provider gives to each customer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Proxies:
 
     def includes(self, address: str) -> bool:
         """Return whether the address belongs to a proxy."""
-        parsed = _parse(address)
+        parsed = parse_address(address)
         return parsed is not None and any(parsed in network for network in self._networks)
 
     def find_client(self, peer: str, is_secure: bool, forwarded_for: str, forwarded_proto: str) -> Client:
@@ -50,28 +50,10 @@ class Proxies:
             return Client(peer, is_secure)
         client = peer
         for text in reversed(forwarded_for.split(",")):
-            address = _parse(text.strip())
+            address = parse_address(text.strip())
             if address is None:
                 break
             client = str(address)
             if not self.includes(client):
                 break
         return Client(client, forwarded_proto.rpartition(",")[2].strip().lower() == "https")
-
-
-def group_address(address: str) -> str:
-    """Return an IPv4 address as it is, and the /64 network of an IPv6 address, as text."""
-    parsed = _parse(address)
-    if isinstance(parsed, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((parsed, IPV6_PREFIX), strict=False))
-    return str(parsed) if parsed else address
-
-
-def _parse(text: str) -> Address | None:
-    """Return the address, with an IPv4 address inside IPv6 (`::ffff:10.0.0.1`) as IPv4; None for any other text."""
-    try:
-        address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return mapped or address

@@ -1,48 +1,81 @@
-"""Checks of every request (its host, origin and size), and the security headers of every answer.
+"""Checks of every request (its host, origin, session and size), and the security headers of every answer.
 
 A page may send requests to this server only, may run only the scripts at their exact addresses, and cannot be framed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MAX_BODY = 20 * 2**20  #: bytes of a request: it may contain a file of labels
+from lumos_queue.web.access.bodies import Body, BodySlots, BodyTooLarge, Terms
+
 READS = ("GET", "HEAD")
 
 
-class BodyTooLarge(Exception):
-    """Raised while reading a body that is larger than MAX_BODY."""
-
-
 class Guard:
-    """Refuses requests for other hosts and from other origins, and adds headers to every answer."""
+    """Refuses requests for other hosts, from other origins, or without a session, before it reads their body.
 
-    def __init__(self, app: ASGIApp, origins: Collection[str], scripts: Sequence[str]):
-        """`origins`: the origins at which browsers may reach the server. `scripts`: the paths of the pages' scripts."""
+    It adds headers to every answer.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        origins: Collection[str],
+        scripts: Sequence[str],
+        find_terms: Callable[[Request], Terms],
+        ask_login: Callable[[Request], Awaitable[Response]],
+    ):
+        """`origins`: the origins at which browsers may reach the server. `scripts`: the paths of the pages' scripts.
+
+        `ask_login`: answers a request that needs a session and has none.
+        """
         self._app, self._origins, self._scripts = app, frozenset(origins), tuple(scripts)
         self._origin_by_host = {origin.partition("://")[2]: origin for origin in sorted(origins)}  # by Host header
+        self._find_terms, self._ask_login, self._slots = find_terms, ask_login, BodySlots()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        host = headers.get("host", "").lower()
-        if host not in self._origin_by_host:
-            await _refuse(421, "This server has another name: open the address that it printed.")(scope, receive, send)
+        body = Body(headers, receive)
+        terms = self._find_terms(Request(scope))
+        send = body.discard_behind(send, terms.max_discarded)
+        if refusal := self._refusal(scope["method"], headers, body, terms):
+            await refusal(scope, receive, send)
             return
-        if problem := self._problem(scope["method"], headers):
-            await _refuse(403, problem)(scope, receive, send)
+        send = self._with_headers(send, headers["host"].lower())
+        if terms.needs_login and not terms.person:
+            answer = await self._ask_login(Request(scope))
+            await answer(scope, receive, send)
             return
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MAX_BODY:
-            await _refuse(413, f"A request has at most {MAX_BODY:,} bytes.")(scope, receive, send)
+        body.max_bytes = terms.max_bytes
+        if not (body.is_announced and terms.person and await body.begin()):
+            await self._app(scope, body.receive, send)
             return
+        with self._slots.take(terms.person, terms.max_bodies) as is_free:
+            text = f"You are sending {terms.max_bodies} large requests already: wait until they end."
+            app = self._app if is_free else _refuse(503, text, retry_seconds=10)
+            await app(scope, body.receive, send)
+
+    def _refusal(self, method: str, headers: Headers, body: Body, terms: Terms) -> Response | None:
+        """Return the answer to a request that may not be answered by a page."""
+        if headers.get("host", "").lower() not in self._origin_by_host:
+            return _refuse(421, "This server has another name: open the address that it printed.")
+        if problem := self._problem(method, headers):
+            return _refuse(403, problem)
+        has_access = bool(terms.person) or not terms.needs_login
+        if has_access and (body.length is None or body.length > terms.max_bytes):
+            return _refuse(413, str(BodyTooLarge(terms.max_bytes).detail))
+        return None
+
+    def _with_headers(self, send: Send, host: str) -> Send:
         policy = self._policy(host)
 
         async def send_with_headers(message: Message) -> None:
@@ -53,7 +86,7 @@ class Guard:
                 answer_headers["content-security-policy"] = policy
             await send(message)
 
-        await self._app(scope, _limit_body(receive), send_with_headers)
+        return send_with_headers
 
     def _problem(self, method: str, headers: Headers) -> str:
         """Return the reason to refuse a request; '' for a request that may be answered."""
@@ -84,20 +117,7 @@ _HEADERS = {
 }
 
 
-def _refuse(status: int, text: str) -> PlainTextResponse:
-    return PlainTextResponse(text + "\n", status, headers={**_HEADERS, "content-security-policy": "default-src 'none'"})
-
-
-def _limit_body(receive: Receive) -> Receive:
-    """Limit the size of a body whose length no header states. Reading more raises BodyTooLarge."""
-    size = 0
-
-    async def receive_part() -> Message:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if size > MAX_BODY:
-            raise BodyTooLarge
-        return message
-
-    return receive_part
+def _refuse(status: int, text: str, retry_seconds: int = 0) -> PlainTextResponse:
+    retry = {"retry-after": str(retry_seconds)} if retry_seconds else {}
+    policy = {"content-security-policy": "default-src 'none'"}
+    return PlainTextResponse(text + "\n", status, headers={**_HEADERS, **policy, **retry})
