@@ -141,14 +141,24 @@ def _get_app() -> FastAPI:
 
 
 @contextmanager
-def serve_explorer(database: Database, login_method: LoginMethod | None = None, **settings: Any) -> Iterator[Explorer]:
-    """Serve an explorer of the database in a thread of this process; by default behind a token."""
+def serve_explorer(
+    database: Database,
+    login_method: LoginMethod | None = None,
+    files: tuple[Path, Path] | None = None,
+    state: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Iterator[Explorer]:
+    """Serve an explorer of the database in a thread of this process; by default behind a token.
+
+    `files`: its certificate and key. `state`: fields of its AppState.
+    """
     with closing(socket.socket()) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)  # before the server starts, so that early clients wait
         port = listener.getsockname()[1]
-        site, url = _make_site(database, login_method, f"lumos-{port}", settings), f"http://127.0.0.1:{port}"
-        server = make_server(make_app(site, {url}))
+        site = _make_site(database, login_method, f"lumos-{port}", settings, state)
+        url = f"{'https' if files else 'http'}://127.0.0.1:{port}"
+        server = make_server(make_app(site, {url}), *(files or ()))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         explorer = Explorer(url, site)
@@ -163,7 +173,11 @@ def serve_explorer(database: Database, login_method: LoginMethod | None = None, 
 
 
 def _make_site(
-    database: Database, login_method: LoginMethod | None, cookie: str, settings: Mapping[str, Any]
+    database: Database,
+    login_method: LoginMethod | None,
+    cookie: str,
+    settings: Mapping[str, Any],
+    state: Mapping[str, Any] | None = None,
 ) -> AppState:
     site_settings = Settings(database_url=database.url, user="ann@here", **settings)
     return AppState(
@@ -172,5 +186,5 @@ def _make_site(
         login_method or TokenLogin("ann@here"),
         LiveJobs(database, site_settings),
         cookie,
-        secure=False,
+        **{"secure": False, **(state or {})},
     )

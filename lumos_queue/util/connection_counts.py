@@ -52,9 +52,6 @@ class Connections:
         self._make_room(address)
         if len(self._all) >= self.limits.connections:
             self._close(_oldest(self._strangers))
-        if len(self._all) >= self.limits.connections:  # all others have sessions
-            connection.close()
-            return
         self._all[connection] = None
         self._join(connection, address)
 

@@ -16,11 +16,10 @@ from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
 from lumos_queue.execution.serving.answers import Answers, BadRequest
+from lumos_queue.util.connection_limits import ServeLimits
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 
-MAX_BODY = 2**20  #: bytes of a request that are read
-SEND_SECONDS = 30.0  #: for sending a reply
 JSON, TEXT = "application/json; charset=UTF-8", "text/plain; charset=UTF-8"
 
 
@@ -37,7 +36,7 @@ class Page(RequestHandler):
         self.set_status(status)
         self.set_header("Content-Type", kind)
         try:
-            await asyncio.wait_for(self.finish(body), SEND_SECONDS)
+            await asyncio.wait_for(self.finish(body), ServeLimits.answer_seconds)
         except StreamClosedError:
             pass  # the client has disconnected
         except TimeoutError:
@@ -80,7 +79,7 @@ class Virtual(Page):
 
     def initialize(self, answers: Answers, key: str) -> None:
         self._answers, self._key = answers, key
-        self.begin_body(MAX_BODY)
+        self.begin_body(ServeLimits.body_bytes)
 
     async def post(self) -> None:
         statistics = self._answers.statistics

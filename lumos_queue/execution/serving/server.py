@@ -10,19 +10,13 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application
 
 from lumos_queue.errors import SpecError
+from lumos_queue.execution.serving.connections import BoundedServer
 from lumos_queue.util.addresses import Origin
-
-MAX_DISCARDED = 16 * 2**20  #: bytes of a body that is too large; they are received so that the sender reads the error
-MAX_HEADER = 16 * 2**10  #: bytes of a request's head
-HEAD_SECONDS = 30.0  #: for receiving a head, also of the next request on a connection
-BODY_SECONDS = 15.0  #: for receiving a whole body
-END_SECONDS = 0.5  #: for closing connections when the server stops
-
+from lumos_queue.util.connection_limits import ServeLimits
 
 def serve(pages: Application, path: str, host: str, port: int, key: str, say: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM. `port`: 0 for any free port. `say` prints lines, one with the address and `path`.
@@ -45,13 +39,13 @@ async def _serve(
         asyncio.get_running_loop().add_signal_handler(number, stop_event.set)
     for name in ("tornado.access", "tornado.general"):  # they quote clients, and log every broken request line
         logging.getLogger(name).disabled = True
-    server = HTTPServer(
+    server = BoundedServer(
         pages,
-        max_body_size=MAX_DISCARDED,
-        max_buffer_size=MAX_DISCARDED,
-        max_header_size=MAX_HEADER,
-        idle_connection_timeout=HEAD_SECONDS,
-        body_timeout=BODY_SECONDS,
+        max_body_size=ServeLimits.discarded_bytes,
+        max_buffer_size=ServeLimits.discarded_bytes,
+        max_header_size=ServeLimits.head_bytes,
+        idle_connection_timeout=ServeLimits.head_seconds,
+        body_timeout=ServeLimits.body_seconds,
     )
     server.add_sockets(sockets)
     addresses = [listener.getsockname()[:2] for listener in sockets]
@@ -61,7 +55,7 @@ async def _serve(
     await stop_event.wait()
     server.stop()
     with suppress(TimeoutError):
-        await asyncio.wait_for(server.close_all_connections(), END_SECONDS)
+        await asyncio.wait_for(server.close_all_connections(), ServeLimits.end_seconds)
 
 
 def reach_warning(addresses: Sequence[tuple[str, int]], key: str) -> str:

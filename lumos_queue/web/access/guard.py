@@ -66,7 +66,8 @@ class Guard:
 
     def _refusal(self, method: str, headers: Headers, body: Body, terms: Terms) -> Response | None:
         """Return the answer to a request that may not be answered by a page."""
-        if headers.get("host", "").lower() not in self._origin_by_host:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in self._origin_by_host:
             return _refuse(421, "This server has another name: open the address that it printed.")
         if problem := self._problem(method, headers):
             return _refuse(403, problem)

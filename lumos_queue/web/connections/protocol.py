@@ -19,8 +19,7 @@ from lumos_queue.util.connection_counts import OpenConnection
 from lumos_queue.web.connections.clients import Clients
 
 PART = 16 * 2**10  #: bytes that are parsed at once: the limit of a pipelined request is exact up to these
-_LOG = logging.getLogger("uvicorn.error.requests")
-_LOG.setLevel(logging.ERROR)  # not a line for each broken request
+LOG = logging.getLogger("uvicorn.error.requests")
 
 
 class RefusedRequest(Exception):
@@ -33,7 +32,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def __init__(self, clients: Clients, peer: str, config: Config, state: ServerState, app_state: dict[str, Any]):
         """`peer`: the address at the other end."""
         super().__init__(config, state, app_state)
-        self.logger = _LOG
+        self.logger = LOG
         self.connection = OpenConnection(self.abort, self.check)
         self.handshake: asyncio.Task[None] | None = None  #: until `connection_made`
         self._clients, self._limits, self._peer = clients, clients.connections.limits, peer
@@ -65,7 +64,10 @@ class BoundedProtocol(HttpToolsProtocol):
         elif _is_over(self._send_until, now):
             self.transport.abort()
         elif _is_over(self._receive_until, now):
-            self._refuse(408, "This request has not arrived in time.")
+            if self._received_bytes:
+                self._refuse(408, "This request has not arrived in time.")
+            else:
+                self.transport.close()
 
     # Called by the transport
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import uvicorn
 from lumos_queue.errors import SpecError
 from lumos_queue.util.connection_limits import BACKLOG
 from lumos_queue.web.connections.clients import Clients
-from lumos_queue.web.connections.protocol import BoundedProtocol
+from lumos_queue.web.connections.protocol import LOG, BoundedProtocol
 
 PAUSE_SECONDS = 0.05  #: after a connection that the system could not accept
 CHECK_TICKS = 2  #: tenths of a second between two checks of the times of connections
@@ -28,6 +29,7 @@ class BoundedServer(uvicorn.Server):
     ):
         """`end_pages`: ends live pages, before the server waits for the open answers."""
         super().__init__(config)
+        LOG.setLevel(logging.ERROR)  # no line for each broken request
         self._clients, self._tls, self._end_pages = clients, tls, end_pages
         self._tasks: set[asyncio.Task[None]] = set()
 
