@@ -17,27 +17,35 @@ GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 SECONDS = 60  #: that an answer may take
 
 
-class Echo(RequestHandler):
-    """Answers at once to GET; to POST after the event that a test sets."""
+class Events:
+    """What a test waits for, and sets."""
 
-    def initialize(self, event: asyncio.Event) -> None:
-        self._event = event
+    def __init__(self) -> None:
+        self.arrival, self.answer = asyncio.Event(), asyncio.Event()
+
+
+class Echo(RequestHandler):
+    """Answers at once to GET; to POST after an event."""
+
+    def initialize(self, events: Events) -> None:
+        self._events = events
 
     def get(self) -> None:
         self.write("here")
 
     async def post(self) -> None:
-        await self._event.wait()
+        self._events.arrival.set()
+        await self._events.answer.wait()
         self.write("later")
 
 
-def serve(use: Callable[[Callable[..., Awaitable[Stream]], asyncio.Event], Awaitable[None]], **options: Any) -> None:
-    """Call `use` with a function that opens connections to a server, and the event of its POST."""
+def serve(use: Callable[[Callable[..., Awaitable[Stream]], Events], Awaitable[None]], **options: Any) -> None:
+    """Call `use` with a function that opens connections to a server, and the events of its POST."""
 
     async def main() -> None:
         listener, port = bind_unused_port(address="127.0.0.1")
-        event, writers = asyncio.Event(), []
-        server = BoundedServer(Application([("/", Echo, {"event": event})], log_function=lambda _: None), **options)
+        events, writers = Events(), []
+        server = BoundedServer(Application([("/", Echo, {"events": events})], log_function=lambda _: None), **options)
         server.add_socket(listener)
 
         async def open_stream(data: bytes = b"", source: str = "127.0.0.1") -> Stream:
@@ -47,7 +55,7 @@ def serve(use: Callable[[Callable[..., Awaitable[Stream]], asyncio.Event], Await
             return reader, writer
 
         async with asyncio.timeout(SECONDS):
-            await use(open_stream, event)
+            await use(open_stream, events)
             for writer in writers:
                 writer.close()
             server.stop()
@@ -57,22 +65,24 @@ def serve(use: Callable[[Callable[..., Awaitable[Stream]], asyncio.Event], Await
 
 
 def test_the_oldest_connection_of_an_address_is_closed_for_a_new_one():
-    async def use(open_stream: Callable[..., Awaitable[Stream]], event: asyncio.Event) -> None:
+    async def use(open_stream: Callable[..., Awaitable[Stream]], events: Events) -> None:
         body = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"
         answer, elsewhere = await open_stream(body), await open_stream(source="127.0.0.2")
-        oldest, idle, _ = [await open_stream(GET) for _ in range(3)]
-        assert (await idle[0].readuntil(b"here")).startswith(b"HTTP/1.1 200")
-        assert (await oldest[0].read()).count(b"here") <= 1, "closed"
-        elsewhere[1].write(GET)
-        await elsewhere[0].readuntil(b"here")
-        event.set()
-        assert b"later" in await answer[0].readuntil(b"later"), "a request that has arrived is closed last"
+        await events.arrival.wait()
+        oldest, idle, new = await open_stream(), await open_stream(), await open_stream(GET)
+        assert (await new[0].readuntil(b"here")).startswith(b"HTTP/1.1 200")
+        assert await oldest[0].read() == b""
+        for reader, writer in (elsewhere, idle):
+            writer.write(GET)
+            await reader.readuntil(b"here")
+        events.answer.set()
+        assert await answer[0].readuntil(b"later"), "a request that has arrived is closed last"
 
     serve(use, limits=Limits(of_address=3))
 
 
 def test_silent_connections_slow_heads_and_slow_bodies_end():
-    async def use(open_stream: Callable[..., Awaitable[Stream]], event: asyncio.Event) -> None:
+    async def use(open_stream: Callable[..., Awaitable[Stream]], events: Events) -> None:
         body = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
         streams = [await open_stream(data) for data in (b"", b"GET / HTTP/1.1\r\nX: y", b"\r\n", body, GET)]
         for reader, _ in streams:

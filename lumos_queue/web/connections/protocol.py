@@ -64,7 +64,7 @@ class BoundedProtocol(HttpToolsProtocol):
         elif _is_over(self._send_until, now):
             self.transport.abort()
         elif _is_over(self._receive_until, now):
-            if self._received_bytes:
+            if self._received_bytes or self._has_head:
                 self._refuse(408, "This request has not arrived in time.")
             else:
                 self.transport.close()
