@@ -48,7 +48,7 @@ class Connections:
         return len(self._people.get(person, ()))
 
     def add(self, connection: OpenConnection, address: str) -> None:
-        """Count a new connection for an address; '' for a proxy. Closes the oldest connection where a limit is reached."""
+        """Count a new connection for an address; '' for a proxy. Closes the oldest where a limit is reached."""
         self._make_room(address)
         if len(self._all) >= self.limits.connections:
             self._close(_oldest(self._strangers))

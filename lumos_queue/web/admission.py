@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.routing import Match
+from starlette.types import Scope
 
 from lumos_queue.web.access.bodies import Terms
 from lumos_queue.web.app_state import get_app_state
@@ -36,5 +37,5 @@ class Admission:
             max_discarded=2 * limits.upload_bytes,
         )
 
-    def _find_route(self, scope: Mapping[str, Any]) -> Any | None:
+    def _find_route(self, scope: Scope) -> Any | None:
         return next((route for route in self._routes if route.matches(scope)[0] == Match.FULL), None)

@@ -98,5 +98,6 @@ def test_the_limit_of_files_is_raised_as_far_as_the_system_allows():
         "print(allow_connections(300), resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n"
     )
     for hard, output in (("400", "400 400"), ("2000", "500 500")):
-        run = subprocess.run([sys.executable, "-c", program, hard], capture_output=True, text=True, cwd=ROOT, check=True)
+        command = [sys.executable, "-c", program, hard]
+        run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
         assert run.stdout.strip() == output

@@ -74,6 +74,7 @@ CALLS = {
     ("lumos_queue/scoring/media/paper.py", "AutoImageProcessor.from_pretrained"): FOLDER,
     ("lumos_queue/scoring/media/paper.py", "AutoTokenizer.from_pretrained"): FOLDER,
     ("lumos_queue/training/engine/model.py", "auto_class(folder).from_pretrained"): FOLDER,
+    ("lumos_queue/web/access/client_address.py", "Client"): NAME_ONLY,
     ("lumos_queue/web/server.py", "socket.getaddrinfo"): LISTENS,
     ("workers/app.py", "Celery"): DEPLOYMENT,
     ("workers/transports.py", "pyamqp.Connection"): DEPLOYMENT,

@@ -18,6 +18,7 @@ from lumos_queue.execution.serving.connections import BoundedServer
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.connection_limits import ServeLimits
 
+
 def serve(pages: Application, path: str, host: str, port: int, key: str, say: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM. `port`: 0 for any free port. `say` prints lines, one with the address and `path`.
 

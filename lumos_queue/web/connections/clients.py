@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from starlette.requests import HTTPConnection
+from starlette.requests import Request
 
 from lumos_queue.util.addresses import group_address
 from lumos_queue.util.connection_counts import Connections
@@ -25,7 +25,7 @@ class Clients:
 
     def find_session(self, headers: RawHeaders) -> Session | None:
         """Return the session of a request."""
-        name = HTTPConnection({"type": "http", "headers": headers}).cookies.get(self.cookie, "")
+        name = Request({"type": "http", "headers": headers}).cookies.get(self.cookie, "")
         return self.sessions.find(name) if name else None
 
     def group_of_peer(self, peer: str) -> str:

@@ -1,4 +1,4 @@
-"""A server that accepts connections itself: uvicorn names no address before a TLS handshake, and bounds no handshake."""
+"""A server that accepts connections itself: uvicorn bounds no TLS handshake, and knows no address before its end."""
 
 from __future__ import annotations
 
