@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -124,6 +125,7 @@ def special_kind(address: Address) -> str:
     return ""
 
 
+@lru_cache(maxsize=4_096)
 def group_address(text: str) -> str:
     """Return an IPv4 address as it is, and the /64 network of an IPv6 address, as text: the unit of limits."""
     address = parse_address(text)

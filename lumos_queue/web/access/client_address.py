@@ -36,7 +36,7 @@ class Proxies:
 
     def includes(self, address: str) -> bool:
         """Return whether the address belongs to a proxy."""
-        parsed = parse_address(address)
+        parsed = parse_address(address) if self._networks else None
         return parsed is not None and any(parsed in network for network in self._networks)
 
     def find_client(self, peer: str, is_secure: bool, forwarded_for: str, forwarded_proto: str) -> Client:

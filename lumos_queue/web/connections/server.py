@@ -18,6 +18,7 @@ from lumos_queue.web.connections.clients import Clients
 from lumos_queue.web.connections.protocol import LOG, BoundedProtocol
 
 PAUSE_SECONDS = 0.05  #: after a connection that the system could not accept
+MAX_ACCEPTS = 32  #: connections that are accepted between two rounds of the event loop
 CHECK_TICKS = 2  #: tenths of a second between two checks of the times of connections
 
 
@@ -31,14 +32,15 @@ class BoundedServer(uvicorn.Server):
         super().__init__(config)
         LOG.setLevel(logging.ERROR)  # no line for each broken request
         self._clients, self._tls, self._end_pages = clients, tls, end_pages
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._handshakes: set[asyncio.Task[None]] = set()  # the loop refers to tasks only weakly
+        self._is_stopped = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=[])
         for listener in sockets or ():
             listener.setblocking(False)
             listener.listen(BACKLOG)
-            self._keep(asyncio.create_task(self._accept(listener)))
+            self._listen(listener)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % CHECK_TICKS == 0:
@@ -49,29 +51,43 @@ class BoundedServer(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for task in tuple(self._tasks):
+        self._is_stopped = True
+        for listener in sockets or ():
+            asyncio.get_running_loop().remove_reader(listener)
+        for task in tuple(self._handshakes):
             task.cancel()
         self._end_pages()
         await super().shutdown(sockets)
 
-    async def _accept(self, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
+    def _accept(self, listener: socket.socket) -> None:
+        """Accept connections, a few at once, so that others are closed for them and answers continue in a flood."""
+        for _ in range(MAX_ACCEPTS):
             try:
-                client_socket, peer = await loop.sock_accept(listener)
-            except OSError:  # the client has left, or the process or the system has too many files
-                await asyncio.sleep(PAUSE_SECONDS)
+                client_socket, peer = listener.accept()
+            except BlockingIOError:
+                return
+            except ConnectionError:  # the client has left
                 continue
+            except OSError:  # the process or the system has too many files
+                loop = asyncio.get_running_loop()
+                loop.remove_reader(listener)
+                loop.call_later(PAUSE_SECONDS, self._listen, listener)
+                return
+            client_socket.setblocking(False)
             self._open(client_socket, peer[0])
-            await asyncio.sleep(0)  # so that connections are closed for new ones, and answers continue in a flood
+
+    def _listen(self, listener: socket.socket) -> None:
+        if not self._is_stopped:
+            asyncio.get_running_loop().add_reader(listener, self._accept, listener)
 
     def _open(self, client_socket: socket.socket, peer: str) -> None:
         state = self.lifespan.state
         protocol = BoundedProtocol(self._clients, peer, self.config, self.server_state, state)
         task = protocol.handshake = asyncio.create_task(self._connect(protocol, client_socket))
-        self._keep(task)
+        self._handshakes.add(task)
 
         def forget(_: asyncio.Task[None]) -> None:
+            self._handshakes.discard(task)
             protocol.handshake = None
             if protocol.transport is None:  # it failed, or was cancelled, perhaps before it began
                 self._clients.connections.remove(protocol.connection)
@@ -88,11 +104,6 @@ class BoundedServer(uvicorn.Server):
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: protocol, client_socket, ssl=self._tls, **options
             )
-
-    def _keep(self, task: asyncio.Task[None]) -> None:
-        """Keep a task until it ends: the loop refers to it only weakly."""
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def make_tls(certificate: Path, key: Path) -> ssl.SSLContext:
