@@ -26,6 +26,9 @@ class Limits:
     body_seconds: float = 60.0  #: from the head to the last byte of a body with a session
     bodies_of_person: int = 2  #: bodies that do not arrive together with their head, at once
     pipeline: int = 4  #: requests that wait for the answer to an earlier request of their connection
+    answers_of_person: int = 10  #: requests of a person that are answered at once; live pages do not count
+    answers_of_address: int = 8  #: requests without a session of an address that are answered at once
+    answers_of_strangers: int = 24  #: requests without a session that are answered at once; threads remain for people
 
     answer_seconds: float = 30.0  #: in which a client receives an answer, besides the time by `answer_rate`
     answer_rate: int = 16 * KIB  #: bytes a second that a client must receive

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -185,13 +186,33 @@ def test_pipelined_requests_are_answered_in_order_up_to_a_bound(database):
 
 
 def test_a_client_that_does_not_receive_its_answers_is_cut_off(database):
-    limits = {"answer_seconds": 0.3, "answer_rate": 2**30, "pipeline": 2**20}
-    with serve(database, **limits) as client:
-        path = client.explorer.visitor().get("/login").text.partition('href="/static/')[2].partition('"')[0]
-        connection = client.open(receive_bytes=4 * KIB)
-        with pytest.raises(ConnectionError):
-            while True:
-                connection.sendall(client.head(f"/static/{path}").encode())
+    with serve(database, answer_seconds=0.3, answer_rate=2**30) as client:
+        page = client.explorer.visitor().get("/login").text
+        path = re.findall(r'src="(/static/[^"]+htmx[^"]+)"|href="(/static/[^"]+)"', page)[0]
+        connections = client.explorer.site.connections
+        client.explorer.clients.pop().close()
+        wait_until(lambda: not len(connections), "the browser has left")
+        connection = client.open(client.head("".join(path)), receive_bytes=4 * KIB)
+        wait_until(lambda: len(connections), "it is counted")
+        while len(connections):
+            wait_until(lambda: not any(item.is_answering for item in connections), "sent, or cut off", SECONDS, 0.002)
+            with suppress(ConnectionError):
+                connection.sendall(client.head("".join(path)).encode())
+
+
+def test_requests_whose_senders_have_left_are_not_answered(database):
+    with serve(database, answers_of_strangers=1, answers_of_address=1) as client:
+        body = client.head("/login", FORM, "Content-Length: 9", method="POST") + "name="
+        slow = client.open(body)  # has the only turn until its body has arrived
+        wait_until(lambda: client.explorer.site.connections.count_address("127.0.0.1") == 1, "it is counted")
+        for _ in range(20):
+            client.open(client.head("/login"), "127.0.0.2").close()
+        pending = client.open(client.head("/login"), "127.0.0.3")
+        rita_page = client.open(client.head("/login", "Cookie: x=y"), "127.0.0.4")
+        wait_until(lambda: len(client.explorer.site.connections) == 3, "those that left are forgotten")
+        assert is_open(pending) and is_open(rita_page)
+        slow.sendall(b"xxxx")
+        assert read_answer(slow)[0] == 400 and read_answer(pending)[0] == read_answer(rita_page)[0] == 200
 
 
 def test_a_body_after_a_login_is_bounded_by_its_route(database):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
@@ -10,11 +10,12 @@ from lumos_queue.util.addresses import group_address
 from lumos_queue.util.connection_counts import Connections
 from lumos_queue.web.access.client_address import Proxies
 from lumos_queue.web.access.sessions import Session, Sessions
+from lumos_queue.web.connections.turns import Turns
 
 RawHeaders = list[tuple[bytes, bytes]]  # with lowercase names
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Clients:
     """What connections need to know of the explorer."""
 
@@ -22,6 +23,13 @@ class Clients:
     sessions: Sessions
     cookie: str  #: the name of the session's cookie
     proxies: Proxies
+    people_turns: Turns = field(init=False)
+    stranger_turns: Turns = field(init=False)
+
+    def __post_init__(self) -> None:
+        limits = self.connections.limits
+        self.people_turns = Turns(limits.answers_of_person)
+        self.stranger_turns = Turns(limits.answers_of_address, limits.answers_of_strangers)
 
     def find_session(self, headers: RawHeaders) -> Session | None:
         """Return the session of a request."""

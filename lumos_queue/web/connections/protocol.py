@@ -11,12 +11,14 @@ import asyncio
 import logging
 from typing import Any
 
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from lumos_queue.util.connection_counts import OpenConnection
 from lumos_queue.web.connections.clients import Clients
+from lumos_queue.web.connections.turns import Turn, Turns
 
 PART = 16 * 2**10  #: bytes that are parsed at once: the limit of a pipelined request is exact up to these
 LOG = logging.getLogger("uvicorn.error.requests")
@@ -42,6 +44,8 @@ class BoundedProtocol(HttpToolsProtocol):
         #: Times of the loop: for the rest of a request, for the answer, and for the end of a connection.
         self._receive_until: float | None = self.loop.time() + self._limits.request_seconds
         self._send_until: float | None = None
+        self._turns: Turns = clients.stranger_turns
+        self._turn: Turn | None = None  # of the request that is answered
         self._close_until: float | None = None
 
     def abort(self) -> None:
@@ -73,6 +77,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clients.connections.remove(self.connection)
+        if self._turn and self._turn.is_waiting:
+            self._turns.end(self._turn)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -147,6 +153,30 @@ class BoundedProtocol(HttpToolsProtocol):
         elif not self.pipeline and self._is_proxy:
             self._clients.connections.assign_address(self.connection, "")
         super().on_response_complete()
+
+    # Called for a request whose turn on this connection has come
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        person, address = self.connection.person, self.connection.address
+        self._turns = self._clients.people_turns if person else self._clients.stranger_turns
+        start = super()._start_asgi_task
+
+        async def answer(scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+            async def send_part(message: ASGISendEvent) -> None:
+                end_turn()  # a page may be live for hours
+                await send(message)
+
+            try:
+                await app(scope, receive, send_part)
+            finally:
+                end_turn()
+
+        def end_turn() -> None:
+            turns.end(turn)
+
+        turns = self._turns
+        turn = self._turn = Turn(person or address, lambda: start(cycle, answer))
+        turns.take(turn)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, "This request is not HTTP.")

@@ -54,8 +54,9 @@ class BoundedServer(uvicorn.Server):
         self._is_stopped = True
         for listener in sockets or ():
             asyncio.get_running_loop().remove_reader(listener)
-        for task in tuple(self._handshakes):
-            task.cancel()
+        for connection in self._clients.connections:
+            if not connection.person and not connection.is_answering:
+                connection.close()
         self._end_pages()
         await super().shutdown(sockets)
 
