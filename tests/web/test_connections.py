@@ -186,7 +186,7 @@ def test_pipelined_requests_are_answered_in_order_up_to_a_bound(database):
 
 
 def test_a_client_that_does_not_receive_its_answers_is_cut_off(database):
-    with serve(database, answer_seconds=0.3, answer_rate=2**30) as client:
+    with serve(database, answer_seconds=0.3, answer_rate=2**30, pipeline=2**20) as client:
         page = client.explorer.visitor().get("/login").text
         path = re.findall(r'src="(/static/[^"]+htmx[^"]+)"|href="(/static/[^"]+)"', page)[0]
         connections = client.explorer.site.connections
