@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -15,7 +16,7 @@ from db.connection import Database
 from lumos_queue.util.connection_counts import Connections
 from lumos_queue.util.connection_limits import KIB, Limits
 from lumos_queue.web.access.client_address import Proxies
-from lumos_queue.web.access.users import Role
+from lumos_queue.web.access.users import Person, Role
 from tests.certificates import Authority
 from tests.explorers import RoleLogin, serve_explorer
 from tests.raw_connections import (
@@ -35,11 +36,13 @@ LONG = 600.0  #: seconds of a limit that a test does not reach
 
 
 @contextmanager
-def serve(database: Database, files: Any = None, proxies: tuple[str, ...] = (), **limits: Any) -> Iterator[RawClient]:
+def serve(
+    database: Database, files: Any = None, proxies: tuple[str, ...] = (), login: Any = None, **limits: Any
+) -> Iterator[RawClient]:
     """Serve an explorer with these limits, for rita and bob; all limits of time are long unless they are given."""
     times = {"request_seconds": LONG, "body_seconds": LONG, "answer_seconds": LONG}
     state = {"connections": Connections(Limits(**{**times, **limits})), "proxies": Proxies(proxies)}
-    login = RoleLogin({"rita": Role.OPERATOR, "bob": Role.READER})
+    login = login or RoleLogin({"rita": Role.OPERATOR, "bob": Role.READER})
     with serve_explorer(database, login, files, state) as explorer, raw_client(explorer) as client:
         yield client
 
@@ -97,12 +100,12 @@ def test_a_body_without_a_session_is_bounded_also_in_parts(database):
 
 def test_a_form_that_needs_a_session_is_answered_before_its_body_arrives(database):
     with serve(database) as client:
-        head = client.head("/jobs/x/state", "Content-Length: 20", method="POST")
+        head = client.head("/jobs/x/state", FORM, "Content-Length: 20", method="POST")
         connection = client.open(head)
         assert read_answer(connection)[0] == 401
         connection.sendall(b"x" * 20 + client.head().encode())
         assert read_answer(connection)[0] == 200, "the body was received, and the connection continues"
-        head = client.head("/jobs/x/state", "Transfer-Encoding: chunked", method="POST")
+        head = client.head("/jobs/x/state", FORM, "Transfer-Encoding: chunked", method="POST")
         connection = client.open(head)
         assert read_answer(connection)[0] == 401
         with pytest.raises(ConnectionError):
@@ -182,7 +185,8 @@ def test_pipelined_requests_are_answered_in_order_up_to_a_bound(database):
     with serve(database, pipeline=3) as client:
         connection = client.open(client.head("/login") + client.head("/nowhere") + client.head("/favicon.ico"))
         assert [read_answer(connection)[0] for _ in range(3)] == [200, 404, 204]
-        read_to_end(client.open(client.head("/login") * 100))
+        answers = read_to_end(client.open(client.head("/login") * 100))
+        assert answers.count(b"HTTP/1.1 ") < 100
 
 
 def test_a_client_that_does_not_receive_its_answers_is_cut_off(database):
@@ -200,19 +204,49 @@ def test_a_client_that_does_not_receive_its_answers_is_cut_off(database):
                 connection.sendall(client.head("".join(path)).encode())
 
 
+class SlowLogin(RoleLogin):
+    """Lets in `slow` after an event, and keeps the names that it has checked."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.event, self.names = threading.Event(), []
+
+    def admit(self, name: str, secret: str) -> Person | None:
+        self.names.append(name)
+        if name == "slow":
+            self.event.wait(SECONDS)
+        return None
+
+
 def test_requests_whose_senders_have_left_are_not_answered(database):
-    with serve(database, answers_of_strangers=1, answers_of_address=1) as client:
-        body = client.head("/login", FORM, "Content-Length: 9", method="POST") + "name="
-        slow = client.open(body)  # has the only turn until its body has arrived
-        wait_until(lambda: client.explorer.site.connections.count_address("127.0.0.1") == 1, "it is counted")
-        for _ in range(20):
-            client.open(client.head("/login"), "127.0.0.2").close()
-        pending = client.open(client.head("/login"), "127.0.0.3")
-        rita_page = client.open(client.head("/login", "Cookie: x=y"), "127.0.0.4")
-        wait_until(lambda: len(client.explorer.site.connections) == 3, "those that left are forgotten")
-        assert is_open(pending) and is_open(rita_page)
-        slow.sendall(b"xxxx")
-        assert read_answer(slow)[0] == 400 and read_answer(pending)[0] == read_answer(rita_page)[0] == 200
+    login = SlowLogin()
+    with serve(database, login=login, answers_of_strangers=1) as client:
+
+        def send(name: str, source: str) -> socket.socket:
+            body = f"name={name}&secret=x"
+            return client.open(
+                client.head("/login", FORM, f"Content-Length: {len(body)}", method="POST") + body, source
+            )
+
+        connections = client.explorer.site.connections
+        slow = send("slow", "127.0.0.1")
+        wait_until(lambda: login.names, "it has the only turn")
+        pending = [send(f"left{number}", "127.0.0.2") for number in range(5)] + [send("pending", "127.0.0.3")]
+        wait_until(lambda: sum(item.is_answering for item in connections) == 7, "all have arrived")
+        for connection in pending[:-1]:
+            connection.close()
+        wait_until(lambda: len(connections) == 2, "those that left are forgotten")
+        login.event.set()
+        assert [read_answer(connection)[0] for connection in (slow, pending[-1])] == [403, 403]
+        assert login.names == ["slow", "pending"]
+
+
+def test_slow_bodies_of_an_address_do_not_take_its_turns(database):
+    with serve(database, answers_of_address=2, answers_of_strangers=2) as client:
+        head = client.head("/login", FORM, "Content-Length: 9", method="POST")
+        connections = [client.open(head + "name=") for _ in range(10)]
+        assert client.explorer.client("rita").get("/jobs").status_code == 200
+        assert all(map(is_open, connections))
 
 
 def test_a_body_after_a_login_is_bounded_by_its_route(database):
@@ -233,7 +267,7 @@ def test_a_body_after_a_login_is_bounded_by_its_route(database):
 
 
 def test_a_body_after_a_login_has_its_own_time(database):
-    with serve(database, request_seconds=0.3, body_seconds=1.0) as client:
+    with serve(database, body_seconds=0.3) as client:
         rita = client.explorer.client("rita")
         head = client.head("/jobs/x/state", FORM, "Content-Length: 9", method="POST", client=rita)
         assert b" 408 " in read_to_end(client.open(head + "x"))

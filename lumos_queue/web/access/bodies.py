@@ -47,6 +47,17 @@ class Body:
         self._first = await self._next()
         return not self._is_complete
 
+    async def receive_whole(self) -> None:
+        """Receive all parts, as far as `max_bytes` allows."""
+        content = bytearray()
+        while True:
+            self._first = await self._next()
+            content += self._first.get("body", b"")
+            if self._is_complete or self._size > self.max_bytes:
+                break
+        if self._first["type"] == "http.request":
+            self._first = {**self._first, "body": bytes(content)}
+
     async def receive(self) -> Message:
         """Return the next part, for the application. Raises BodyTooLarge beyond `max_bytes`."""
         message, self._first = self._first or await self._next(), None

@@ -15,6 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lumos_queue.web.access.bodies import Body, BodySlots, BodyTooLarge, Terms
 
 READS = ("GET", "HEAD")
+#: The extension of a server that bounds how many requests are answered at once: an async function, which waits for the
+#: turn of the request and returns a function that ends it, or None if the sender has left.
+TURN = "lumos.turn"
 
 
 class Guard:
@@ -56,13 +59,33 @@ class Guard:
             await answer(scope, receive, send)
             return
         body.max_bytes = terms.max_bytes
-        if not (body.is_announced and terms.person and await body.begin()):
-            await self._app(scope, body.receive, send)
+        if body.is_announced and not terms.person:
+            await body.receive_whole()  # before its turn: a slow sender delays nobody
+        elif body.is_announced and await body.begin():
+            with self._slots.take(terms.person, terms.max_bodies) as is_free:
+                text = f"You are sending {terms.max_bodies} large requests already: wait until they end."
+                app = self._answer if is_free else _refuse(503, text, retry_seconds=10)
+                await app(scope, body.receive, send)
             return
-        with self._slots.take(terms.person, terms.max_bodies) as is_free:
-            text = f"You are sending {terms.max_bodies} large requests already: wait until they end."
-            app = self._app if is_free else _refuse(503, text, retry_seconds=10)
-            await app(scope, body.receive, send)
+        await self._answer(scope, body.receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer by a page, when it is the request's turn. The turn ends when the answer begins."""
+        take_turn = scope.get("extensions", {}).get(TURN)
+        if take_turn is None:
+            await self._app(scope, receive, send)
+            return
+        if (end_turn := await take_turn()) is None:
+            return
+
+        async def send_part(message: Message) -> None:
+            end_turn()  # a page may be live for hours
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_part)
+        finally:
+            end_turn()
 
     def _refusal(self, method: str, headers: Headers, body: Body, terms: Terms) -> Response | None:
         """Return the answer to a request that may not be answered by a page."""

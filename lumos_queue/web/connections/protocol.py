@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
 
-from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from lumos_queue.util.connection_counts import OpenConnection
+from lumos_queue.web.access.guard import TURN
 from lumos_queue.web.connections.clients import Clients
 from lumos_queue.web.connections.turns import Turn, Turns
 
@@ -44,8 +46,7 @@ class BoundedProtocol(HttpToolsProtocol):
         #: Times of the loop: for the rest of a request, for the answer, and for the end of a connection.
         self._receive_until: float | None = self.loop.time() + self._limits.request_seconds
         self._send_until: float | None = None
-        self._turns: Turns = clients.stranger_turns
-        self._turn: Turn | None = None  # of the request that is answered
+        self._waiting_turn: asyncio.Future[None] | None = None  # of the request that is answered next
         self._close_until: float | None = None
 
     def abort(self) -> None:
@@ -58,9 +59,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def check(self, now: float) -> None:
         """Close the connection if a time is over. `now`: the time of the loop."""
         if self.transport is None:
-            if _is_over(self._receive_until, now):
-                self.abort()
-        elif self.transport.is_closing():
+            return  # its handshake has its own limit
+        if self.transport.is_closing():
             if self._close_until is None:
                 self._close_until = now + self._seconds_to_send()
             elif _is_over(self._close_until, now):
@@ -77,8 +77,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clients.connections.remove(self.connection)
-        if self._turn and self._turn.is_waiting:
-            self._turns.end(self._turn)
+        if self._waiting_turn:
+            self._waiting_turn.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -125,13 +125,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._has_head = True
         session = self._clients.find_session(self.headers)
         if session is None:
-            group = self._clients.group_of_request(self._peer, self.headers)
-            self._clients.connections.assign_address(self.connection, group)
+            holder, turns = self._clients.group_of_request(self._peer, self.headers), self._clients.stranger_turns
+            self._clients.connections.assign_address(self.connection, holder)
         elif self._clients.connections.assign_person(self.connection, session.person):
-            self._has_session = True
+            holder, turns, self._has_session = session.person, self._clients.people_turns, True
             self._receive_until = self.loop.time() + self._limits.body_seconds
         else:
             self._stop(503, "You have too many connections: close some pages.")
+        self.scope["extensions"] = {TURN: partial(self._take_turn, turns, holder)}
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -154,34 +155,26 @@ class BoundedProtocol(HttpToolsProtocol):
             self._clients.connections.assign_address(self.connection, "")
         super().on_response_complete()
 
-    # Called for a request whose turn on this connection has come
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        person, address = self.connection.person, self.connection.address
-        self._turns = self._clients.people_turns if person else self._clients.stranger_turns
-        start = super()._start_asgi_task
-
-        async def answer(scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-            async def send_part(message: ASGISendEvent) -> None:
-                end_turn()  # a page may be live for hours
-                await send(message)
-
-            try:
-                await app(scope, receive, send_part)
-            finally:
-                end_turn()
-
-        def end_turn() -> None:
-            turns.end(turn)
-
-        turns = self._turns
-        turn = self._turn = Turn(person or address, lambda: start(cycle, answer))
-        turns.take(turn)
-
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, "This request is not HTTP.")
 
-    def _stop(self, status: int, text: str) -> None:
+    async def _take_turn(self, turns: Turns, holder: str) -> Callable[[], None] | None:
+        """Wait for the turn of a request. Return a function that ends it; None if the sender has left."""
+        waiting = self._waiting_turn = self.loop.create_future()
+        turn = Turn(holder, lambda: waiting.done() or waiting.set_result(None))
+        if self.transport.is_closing():
+            return None
+        turns.take(turn)
+        try:
+            await waiting
+        except asyncio.CancelledError:
+            turns.end(turn)
+            if not self.transport.is_closing():
+                raise  # the server stops
+            return None
+        return partial(turns.end, turn)
+
+    def _stop(self, status: int, text: str) -> NoReturn:
         self._refuse(status, text)
         raise RefusedRequest
 
