@@ -256,10 +256,12 @@ def test_a_body_after_a_login_is_bounded_by_its_route(database):
         assert rita.submit("/annotate/x/labels", files={"file": b"x" * 100_000}).status_code == 404
         assert rita.submit("/annotate/x/labels", files={"file": b"x" * 300_000}).status_code == 413
         head = client.head("/jobs/x/state", FORM, "Transfer-Encoding: chunked", method="POST", client=rita)
+        chunks = b"7d0\r\n" + b"x" * 2_000 + b"\r\n"
+        assert read_answer(client.open(head.encode() + 6 * chunks + b"0\r\n\r\n"))[0] == 413
         connection = client.open(head)
         with pytest.raises(ConnectionError):
             while True:
-                connection.sendall(b"3e8\r\n" + b"x" * 1_000 + b"\r\n")
+                connection.sendall(chunks)
         connection = client.open(head + "1\r\nx\r\n0\r\nX: ")
         with pytest.raises(ConnectionError):
             while True:

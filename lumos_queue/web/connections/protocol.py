@@ -161,9 +161,14 @@ class BoundedProtocol(HttpToolsProtocol):
     async def _take_turn(self, turns: Turns, holder: str) -> Callable[[], None] | None:
         """Wait for the turn of a request. Return a function that ends it; None if the sender has left."""
         waiting = self._waiting_turn = self.loop.create_future()
-        turn = Turn(holder, lambda: waiting.done() or waiting.set_result(None))
         if self.transport.is_closing():
             return None
+
+        def start() -> None:
+            if not waiting.done():
+                waiting.set_result(None)
+
+        turn = Turn(holder, start)
         turns.take(turn)
         try:
             await waiting
