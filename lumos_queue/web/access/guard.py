@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lumos_queue.web.access.bodies import Body, BodySlots, BodyTooLarge, Terms
 
 READS = ("GET", "HEAD")
-#: The extension of a server that bounds how many requests are answered at once: an async function, which waits for the
+#: The extension of a server that bounds how many requests are answered at once. Its async function `take` waits for the
 #: turn of the request and returns a function that ends it, or None if the sender has left.
 TURN = "lumos.turn"
 
@@ -71,11 +71,12 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer by a page, when it is the request's turn. The turn ends when the answer begins."""
-        take_turn = scope.get("extensions", {}).get(TURN)
-        if take_turn is None:
+        extension = scope.get("extensions", {}).get(TURN)
+        if extension is None:
             await self._app(scope, receive, send)
             return
-        if (end_turn := await take_turn()) is None:
+        end_turn = await extension["take"]()
+        if end_turn is None:
             return
 
         async def send_part(message: Message) -> None:

@@ -132,7 +132,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._receive_until = self.loop.time() + self._limits.body_seconds
         else:
             self._stop(503, "You have too many connections: close some pages.")
-        self.scope["extensions"] = {TURN: partial(self._take_turn, turns, holder)}
+        self.scope["extensions"] = {TURN: {"take": partial(self._take_turn, turns, holder)}}
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
