@@ -35,6 +35,9 @@ _TCP_OPTIONS = {
 }
 
 
+POOL_SECONDS = 30.0  #: that a thread waits for a connection while all of them are in use
+
+
 class now(FunctionElement):
     """Seconds since 1970 by the database's clock, at this statement (not the transaction's start)."""
 
@@ -96,11 +99,12 @@ class Database:
             park(self.opening.pop())
 
 
-def open_database(url: str, lease_seconds: float = 15.0) -> Database:
+def open_database(url: str, lease_seconds: float = 15.0, pool_seconds: float = POOL_SECONDS) -> Database:
     """Open the database at `url`, without creating or migrating tables.
 
-    Nothing is written, so that a read-only database can be opened. Raises SpecError when the URL, the driver, the
-    file's path or the server's database cannot be used, and InfrastructureError when the server does not answer.
+    Nothing is written, so that a read-only database can be opened. A thread that waits for a connection longer than
+    `pool_seconds` gets sqlalchemy.exc.TimeoutError. Raises SpecError when the URL, the driver, the file's path or the
+    server's database cannot be used, and InfrastructureError when the server does not answer.
     """
     try:
         address = make_url(url)
@@ -111,12 +115,12 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         ) from None
     try:
         if address.get_backend_name() == "sqlite":
-            engine, connections = open_sqlite(address), None
+            engine, connections = open_sqlite(address, pool_seconds), None
             with engine.connect():
                 pass
         else:
             # A transaction left idle holds the fence and item locks: the server ends it before the lease ends.
-            engine = _open_server(address, int(lease_seconds * 1000 * 2 / 3))
+            engine = _open_server(address, int(lease_seconds * 1000 * 2 / 3), pool_seconds)
             connections = ServerConnections(engine)
     except OperationalError as error:
         raise InfrastructureError(f"The database at {hide_secrets(url)} does not answer: {_reason(error)}") from None
@@ -124,13 +128,14 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
     return Database(url, engine, engine.execution_options(lumos_write=True), connections, engines)
 
 
-def _open_server(address: URL, idle_milliseconds: int) -> Engine:
+def _open_server(address: URL, idle_milliseconds: int, pool_seconds: float) -> Engine:
     """Return an engine whose connections have the required settings. Behind a pooler, they are set after connecting.
 
     Raises SpecError for a database that cannot be used, and OperationalError when the server does not answer.
     """
     settings = {"idle_in_transaction_session_timeout": str(idle_milliseconds), "timezone": "UTC"}
-    engine = _server_engine(address, options=" ".join(f"-c {name}={value}" for name, value in settings.items()))
+    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    engine = _server_engine(address, pool_seconds, options=options)
     try:
         with engine.connect() as connection:
             if has_settings(connection, idle_milliseconds):
@@ -141,7 +146,7 @@ def _open_server(address: URL, idle_milliseconds: int) -> Engine:
             raise
     engine.dispose()
     _check_pooler(address)
-    engine = _server_engine(address)
+    engine = _server_engine(address, pool_seconds)
     set_when_connected(engine, settings)
     with engine.connect() as connection:
         check_server(connection, idle_milliseconds)
@@ -149,17 +154,19 @@ def _open_server(address: URL, idle_milliseconds: int) -> Engine:
 
 
 def _check_pooler(address: URL) -> None:
-    engine = _server_engine(address, prepare_threshold=None)
+    engine = _server_engine(address, POOL_SECONDS, prepare_threshold=None)
     try:
         check_sessions(engine, hide_secrets(address.render_as_string(hide_password=False)))
     finally:
         engine.dispose()
 
 
-def _server_engine(address: URL, **driver_options: Any) -> Engine:
+def _server_engine(address: URL, pool_seconds: float, **driver_options: Any) -> Engine:
     options_unset = {name: value for name, value in _TCP_OPTIONS.items() if name not in address.query}
     connect_args = options_unset | driver_options
-    engine = create_engine(address, pool_size=4, connect_args=connect_args, json_deserializer=read_json)
+    engine = create_engine(
+        address, pool_size=4, pool_timeout=pool_seconds, connect_args=connect_args, json_deserializer=read_json
+    )
     event.listen(engine, "do_connect", partial(_connect, address.render_as_string(hide_password=False)))
     event.listen(engine, "checkout", _refuse_if_closed)
     return engine

@@ -37,13 +37,16 @@ NETWORK_FILESYSTEMS = frozenset(
 )
 
 MAX_PARKED = 8  #: files whose engines are retained, and engines of one file
-#: Engines without a connection, by address and by whether the file is writable. A program that runs many short jobs
-#: opens the same file again and again, in up to three threads at once.
-_parked_engines: dict[tuple[URL, bool], list[Engine]] = {}
+#: Engines without a connection, by address, by whether the file is writable, and by the seconds of the pool. A program
+#: that runs many short jobs opens the same file again and again, in up to three threads at once.
+_parked_engines: dict[tuple[URL, bool, float], list[Engine]] = {}
 
 
-def open_sqlite(address: URL) -> Engine:
-    """Return an engine for the file, which is created if necessary. Raises SpecError when its path cannot be used."""
+def open_sqlite(address: URL, pool_seconds: float) -> Engine:
+    """Return an engine for the file, which is created if necessary. Raises SpecError when its path cannot be used.
+
+    `pool_seconds`: how long a thread waits for a connection while all of them are in use.
+    """
     if not address.database or address.database == ":memory:":
         raise SpecError("An in-memory SQLite database is lost with its process: name a file, sqlite:///FILE.")
     path = Path(address.database)
@@ -64,8 +67,8 @@ def open_sqlite(address: URL) -> Engine:
     if writable:
         _keep_private(path)
     with suppress(KeyError, IndexError):
-        return _parked_engines[address, writable].pop()
-    return _make_engine(address, path, writable)
+        return _parked_engines[address, writable, pool_seconds].pop()
+    return _make_engine(address, path, writable, pool_seconds)
 
 
 def park(engine: Engine) -> None:
@@ -74,20 +77,23 @@ def park(engine: Engine) -> None:
     The engine has compiled statements: compiling the statements of a short job takes half of the job's time.
     """
     engine.dispose()
-    engines = _parked_engines.setdefault((engine.url, engine.get_execution_options()["lumos_writable"]), [])
+    options = engine.get_execution_options()
+    key = engine.url, options["lumos_writable"], options["lumos_pool_seconds"]
+    engines = _parked_engines.setdefault(key, [])
     if len(engines) < MAX_PARKED:
         engines.append(engine)
     for key in list(_parked_engines)[:-MAX_PARKED]:
         _parked_engines.pop(key, None)
 
 
-def _make_engine(address: URL, path: Path, writable: bool) -> Engine:
+def _make_engine(address: URL, path: Path, writable: bool, pool_seconds: float) -> Engine:
+    engine_options = {"pool_timeout": pool_seconds, "json_deserializer": read_json}
     if writable:
         options = {"timeout": 10, "check_same_thread": False}
-        engine = create_engine(address, connect_args=options, json_deserializer=read_json)
+        engine = create_engine(address, connect_args=options, **engine_options)
     else:
-        engine = create_engine(address, creator=lambda: _connect_for_reading(path), json_deserializer=read_json)
-    engine.update_execution_options(lumos_writable=writable)
+        engine = create_engine(address, creator=lambda: _connect_for_reading(path), **engine_options)
+    engine.update_execution_options(lumos_writable=writable, lumos_pool_seconds=pool_seconds)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:

@@ -131,6 +131,7 @@ def call_explorer(database: Database, login_method: LoginMethod | None = None, *
         transport.end()
         site.live.stop()
         site.drafts.stop()
+        site.stop_results()
         app.state.site = None
 
 

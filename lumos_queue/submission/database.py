@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from db.connection import Database, open_database
+from db.connection import POOL_SECONDS, Database, open_database
 from db.migrate import create_tables, require_current
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 
 
 @contextmanager
-def database(settings: Settings, create: bool = False) -> Iterator[Database]:
-    """Open the database. Raises SpecError for another revision. `create`: create a missing embedded database."""
+def database(settings: Settings, create: bool = False, pool_seconds: float = POOL_SECONDS) -> Iterator[Database]:
+    """Open the database. Raises SpecError for another revision. `create`: create a missing embedded database.
+
+    `pool_seconds`: how long a thread waits for a connection while all of them are in use.
+    """
     if not create:
         _require_file(settings)
-    job_database = open_database(settings.database, settings.lease_seconds)
+    job_database = open_database(settings.database, settings.lease_seconds, pool_seconds)
     try:
         if create and job_database.is_sqlite:
             create_tables(job_database)

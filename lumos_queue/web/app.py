@@ -10,13 +10,14 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.web.access.guard import Guard
 from lumos_queue.web.admission import Admission
-from lumos_queue.web.app_state import AppState
+from lumos_queue.web.app_state import POOL_SECONDS, AppState
 from lumos_queue.web.errors import Busy, ClientGone
 from lumos_queue.web.live import MAX_PAGES, TooManyPages
 from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
@@ -70,6 +71,7 @@ def make_app(site: AppState, origins: Collection[str]) -> FastAPI:
         site.live.stop()
         site.drafts.stop()
         site.page_work.stop()
+        site.stop_results()
 
     app = FastAPI(title="lumos-queue", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.site = site
@@ -78,6 +80,7 @@ def make_app(site: AppState, origins: Collection[str]) -> FastAPI:
     app.add_exception_handler(NeedsLogin, _ask_login)
     app.add_exception_handler(Busy, _ask_to_wait)
     app.add_exception_handler(ClientGone, _answer_nobody)
+    app.add_exception_handler(PoolTimeout, _ask_to_wait_for_pool)
     for kind, status in _STATUS.items():
         app.add_exception_handler(kind, _tell(status))
     app.add_exception_handler(Exception, _apologize)
@@ -112,7 +115,7 @@ async def _ask_login(request: Request, _: Exception | None = None) -> Response:
 
 async def _ask_to_wait(request: Request, error: Exception) -> Response:
     assert isinstance(error, Busy)
-    answer = _answer(request, 503, str(error))
+    answer = _answer(request, 503, str(error), "Not now")
     answer.headers["retry-after"] = str(error.seconds)
     return answer
 
@@ -120,6 +123,11 @@ async def _ask_to_wait(request: Request, error: Exception) -> Response:
 async def _answer_nobody(request: Request, _: Exception) -> Response:
     """Answer a closed connection, with nginx's status for it."""
     return Response(status_code=499)
+
+
+async def _ask_to_wait_for_pool(request: Request, _: Exception) -> Response:
+    text = "All connections of the explorer to the database are in use: load this page again."
+    return await _ask_to_wait(request, Busy(text, POOL_SECONDS))
 
 
 def _tell(status: int):
@@ -149,12 +157,12 @@ def _words(request: Request, error: Exception) -> str:
     return str(error)
 
 
-def _answer(request: Request, status: int, text: str) -> Response:
+def _answer(request: Request, status: int, text: str, title: str = "Not possible") -> Response:
     """Answer with one line: on a page for a person, as plain text for a part of a page."""
     if "hx-request" in request.headers or request.method not in ("GET", "HEAD", "POST"):
         return PlainTextResponse(text + "\n", status)
     try:
         visit = find_request_context(request)
     except (NeedsLogin, SpecError):  # no login, or an unreadable password file: a page without a person
-        return render_alone("error.html", status, title="Not possible", text=text)
-    return render(visit, "error.html", status, title="Not possible", text=text)
+        return render_alone("error.html", status, title=title, text=text)
+    return render(visit, "error.html", status, title=title, text=text)

@@ -10,6 +10,8 @@ from fastapi import Request
 from sqlalchemy import Connection
 
 from db.connection import Database
+from db.lazy_database import LazyDatabase
+from db.trajectories import reading
 from lumos_queue.settings import Settings
 from lumos_queue.util.connection_counts import Connections
 from lumos_queue.web.access.client_address import Proxies
@@ -17,9 +19,13 @@ from lumos_queue.web.access.login_limits import LoginAttempts
 from lumos_queue.web.access.login_methods import LoginMethod
 from lumos_queue.web.access.sessions import Sessions
 from lumos_queue.web.access.users import Person
+from lumos_queue.web.downloads import Downloads
 from lumos_queue.web.drafts import Drafts
 from lumos_queue.web.live import LiveJobs
 from lumos_queue.web.page_work import PageWork
+from lumos_queue.web.shared_results import SharedResults
+
+POOL_SECONDS = 3  #: that a page waits for a connection to the database
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +45,29 @@ class AppState:
     attempts: LoginAttempts = field(default_factory=LoginAttempts)
     drafts: Drafts = field(default_factory=Drafts)
     page_work: PageWork = field(default_factory=PageWork)
+    results: SharedResults = field(default_factory=SharedResults)
+    downloads: Downloads = field(default_factory=Downloads)
+    computing_database: LazyDatabase = field(init=False)  #: with its own connections, for the threads of `results`
+
+    def __post_init__(self) -> None:
+        lazy_database = LazyDatabase(self.database.url, self.settings.lease_seconds)
+        object.__setattr__(self, "computing_database", lazy_database)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         with self.database.engine.connect() as connection:
             yield connection
+
+    @contextmanager
+    def computing(self) -> Iterator[Connection]:
+        """Open a transaction in a thread of `results`. A long one takes no connection from the pages."""
+        with reading(self.computing_database.get()) as connection:
+            yield connection
+
+    def stop_results(self) -> None:
+        """Compute no more results, because the server ends."""
+        self.results.stop()
+        self.computing_database.close()
 
     def settings_of(self, person: Person) -> Settings:
         """Return the settings with this person as the user who submits, corrects, labels and approves."""

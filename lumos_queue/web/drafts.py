@@ -1,4 +1,4 @@
-"""Drafts of builds: one thread previews and builds them one after another, and reports its progress.
+"""Drafts of builds: one thread previews and builds them, in turn by person, and reports its progress.
 
 Drafts are in the memory of this process: a restart removes them. Finished builds are folders, and remain.
 """
@@ -9,7 +9,6 @@ import logging
 import secrets
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -20,9 +19,13 @@ from sqlalchemy.exc import DBAPIError
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.progress import BuildStage, Tell
 from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.web.errors import Busy
+from lumos_queue.web.fair_queue import FairQueue
 
 _LOG = logging.getLogger(__name__)
 MAX_DRAFTS = 50  #: beyond this, the oldest inactive draft is removed
+MAX_WAITING = 4  #: drafts of one person, beside the one that is in progress
+RETRY_SECONDS = 10
 Work = Callable[[Tell], tuple[dict[str, Any], bool]]
 
 
@@ -69,13 +72,15 @@ class Drafts:
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._drafts: dict[str, Draft] = {}  # the oldest first
-        self._queue: deque[tuple[Draft, Work]] = deque()
+        self._queue = FairQueue[Draft]()
+        self._work: dict[str, Work] = {}  # of the drafts that wait, by their ids
         self._thread: threading.Thread | None = None
         self._is_ended = False
 
     def add(self, draft: Draft, work: Work) -> None:
-        """Preview a build. Raises SpecError when too many wait."""
+        """Preview a build. Raises SpecError when too many drafts wait, and Busy when too many of the person wait."""
         with self._condition:
+            self._require_place(draft.person)
             if len(self._drafts) >= MAX_DRAFTS:
                 oldest = next((candidate for candidate in self._drafts.values() if candidate.state not in MOVING), None)
                 if oldest is None:
@@ -85,10 +90,11 @@ class Drafts:
             self._enqueue(draft, work)
 
     def build(self, draft: Draft, work: Work) -> None:
-        """Make a build that was previewed. Raises SpecError in any other state."""
+        """Make a build that was previewed. Raises SpecError in any other state, Busy when too many wait."""
         with self._condition:
             if draft.state is not DraftState.PREVIEWED:
                 raise SpecError(f"The draft is {draft.state}: it can be built once it is previewed.")
+            self._require_place(draft.person)
             draft.is_preview, draft.stopped = False, False
             self._enqueue(draft, work)
 
@@ -97,7 +103,8 @@ class Drafts:
         with self._condition:
             draft.stopped = draft.state in MOVING
             if draft.state is DraftState.WAITING:
-                self._queue = deque(pending for pending in self._queue if pending[0] is not draft)
+                self._queue.remove(draft.person, draft)
+                self._work.pop(draft.id, None)
                 draft.state = DraftState.STOPPED
 
     def find(self, identifier: str) -> Draft | None:
@@ -120,6 +127,7 @@ class Drafts:
         with self._condition:
             self._is_ended = True
             self._queue.clear()
+            self._work.clear()
             for draft in self._drafts.values():
                 draft.stopped = True
             self._condition.notify()
@@ -127,9 +135,17 @@ class Drafts:
         if thread is not None:
             thread.join(10)
 
+    def _require_place(self, person: str) -> None:
+        if self._queue.count(person) >= MAX_WAITING:
+            raise Busy(
+                f"{MAX_WAITING} of your builds and previews are waiting: stop one, or wait until one has begun.",
+                RETRY_SECONDS,
+            )
+
     def _enqueue(self, draft: Draft, work: Work) -> None:
         draft.state, draft.stage, draft.done, draft.problem = DraftState.WAITING, None, 0, ""
-        self._queue.append((draft, work))
+        self._queue.add(draft.person, draft)
+        self._work[draft.id] = work
         if self._thread is None:
             self._thread = threading.Thread(target=self._work_on, name="builds", daemon=True)
             self._thread.start()
@@ -142,7 +158,8 @@ class Drafts:
                     self._condition.wait()
                 if self._is_ended:
                     return
-                draft, work = self._queue.popleft()
+                draft = self._queue.take()
+                work = self._work.pop(draft.id)
                 draft.state, draft.began_at = DraftState.WORKING, time.monotonic()
             self._carry_out(draft, work)
 

@@ -21,7 +21,7 @@ from lumos_queue.util.connection_limits import BACKLOG, allow_connections
 from lumos_queue.web.access.login_methods import LoginMethod, PasswordLogin, TokenLogin
 from lumos_queue.web.access.passwords import PasswordFile
 from lumos_queue.web.app import make_app
-from lumos_queue.web.app_state import AppState
+from lumos_queue.web.app_state import POOL_SECONDS, AppState
 from lumos_queue.web.connections.clients import Clients
 from lumos_queue.web.connections.server import BoundedServer, make_tls
 from lumos_queue.web.live import LiveJobs
@@ -53,7 +53,10 @@ def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> N
         if options.passwords
         else TokenLogin(settings.user, settings.web_token)
     )
-    with _listen(options.host, options.port) as server_socket, database(settings, create=True) as job_database:
+    with (
+        _listen(options.host, options.port) as server_socket,
+        database(settings, create=True, pool_seconds=POOL_SECONDS) as job_database,
+    ):
         address, port = server_socket.getsockname()[:2]
         _require_password(address, login_method)
         secure = options.certificate is not None

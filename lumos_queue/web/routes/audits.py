@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
-from urllib.parse import quote
 
 from fastapi import APIRouter, File, Form, UploadFile
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.audit_progress import list_audits, list_labelled_slots, progress_by_person
 from db.audits import count_members, sample_audit, samples_of
+from db.changes import Change, find_audit_change
 from db.labels import add_labels, new_labels
 from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.reports.audit import make_audit_report
-from lumos_queue.review.label_export import FORMATS, write_labels
+from lumos_queue.review.label_export import FORMATS, stream_labels
 from lumos_queue.review.label_files import parse_labels
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.addresses import address_of_audit
+from lumos_queue.web.answers import answer_part, download
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import Operating, OperatorReading, Reading, RequestContext
 from lumos_queue.web.routes.annotate import find_audit
+from lumos_queue.web.routes.jobs import find_job
+from lumos_queue.web.shared_results import SharedResult
+from lumos_queue.web.sharing import share, share_jobs
 
 router = APIRouter()
 PAGE = 50  #: audits, or places
@@ -47,15 +53,21 @@ def new_page(visit: OperatorReading, where: str = "", kind: str = "") -> Respons
 
 
 @router.get("/annotate/new/count")
-def count_part(visit: OperatorReading, where: str = "", kind: str = AuditKind.ANNOTATIONS) -> Response:
+async def count_part(visit: OperatorReading, where: str = "", kind: str = AuditKind.ANNOTATIONS) -> Response:
     """The size of a new audit's population, up to a limit."""
     try:
-        scope, of = read_where(visit.site.database, storable(where)[0]), _read_kind(kind)
-        with visit.site.reading() as connection:
-            count = count_members(connection, scope, of, MAX_POPULATION)
+        scope = await run_in_threadpool(read_where, visit.site.database, storable(where)[0])
+        of = _read_kind(kind)
+        result = await share_jobs(
+            visit,
+            ("audit", str(scope), of),
+            (),
+            lambda connection: count_members(connection, scope, of, MAX_POPULATION),
+        )
     except SpecError as error:
-        return HTMLResponse(render_part("audit_count.html", count=0, most=MAX_POPULATION, wrong=str(error)))
-    return HTMLResponse(render_part("audit_count.html", count=count, most=MAX_POPULATION, wrong=""))
+        values = {"count": 0, "most": MAX_POPULATION, "wrong": str(error), "age": ""}
+        return HTMLResponse(render_part("audit_count.html", **values))
+    return await answer_part("audit_count.html", result, lambda: {"count": result.value}, most=MAX_POPULATION, wrong="")
 
 
 @router.post("/annotate/new")
@@ -108,13 +120,25 @@ def labels_page(visit: Reading, name: str, after: int = 0) -> Response:
 
 
 @router.get("/annotate/{name}/report")
-def audit_report(visit: Reading, name: str) -> Response:
+async def audit_report(visit: Reading, name: str) -> Response:
     """The report of the labels: measures, people and agreement. It is a part of the page of labels, or a whole page."""
-    with visit.site.reading() as connection:
-        audit = find_audit(connection, name)
-        report = make_audit_report(audit, samples_of(connection, audit.name))
-        people = progress_by_person(connection, audit.name)
-    values = {"audit": audit, "report": report, "people": people}
+
+    def find_change(connection: Connection) -> Change:
+        return find_audit_change(connection, find_audit(connection, name).name)
+
+    result = await share(visit, ("audit report", name), find_change, lambda connection: _read_report(connection, name))
+    return await run_in_threadpool(_show_report, visit, result)
+
+
+def _read_report(connection: Connection, name: str) -> dict[str, Any]:
+    audit = find_audit(connection, name)
+    report = make_audit_report(audit, samples_of(connection, audit.name))
+    return {"audit": audit, "report": report, "people": progress_by_person(connection, audit.name)}
+
+
+def _show_report(visit: RequestContext, result: SharedResult) -> Response:
+    values = result.value
+    audit = values["audit"]
     if "hx-request" in visit.request.headers:
         return HTMLResponse(render_part("audit_report_part.html", **values))
     return render(visit, "audit_report.html", address=address_of_audit(audit.name), **values)
@@ -150,10 +174,10 @@ def export_labels(visit: OperatorReading, name: str, format: str = "label-studio
                 f"The audit has {len(samples):,} places, and a page writes up to {MAX_EXPORT:,}: write them with "
                 "lumos audit export."
             )
-        data = write_labels(connection, audit.name, samples, format)
-    file = f"{audit.name}.{format}.json"
-    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(file, safe='')}"}
-    return Response(data, media_type="application/json", headers=headers)
+        for job in sorted({sample.name.rpartition("-")[0] for sample in samples}):
+            find_job(connection, job)  # a damaged one is refused before the file begins
+    chunks = stream_labels(visit.site.database, audit.name, samples, format)
+    return download(visit, chunks, "application/json", f"{audit.name}.{format}.json")
 
 
 def _new(visit: RequestContext, where: str, kind: str, wrong: str = "", **inputs: Any) -> Response:

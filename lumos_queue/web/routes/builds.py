@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter
-from starlette.responses import HTMLResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
 
+from db.changes import Change
 from lumos_queue.builds import summary
 from lumos_queue.builds.difference import compare_builds
-from lumos_queue.builds.folder import CARD, all_builds, find_changed_files, find_named_build, read_manifest
+from lumos_queue.builds.folder import (
+    CARD,
+    LINEAGE,
+    MANIFEST,
+    all_builds,
+    find_changed_files,
+    find_named_build,
+    read_manifest,
+)
 from lumos_queue.errors import SpecError
 from lumos_queue.util.regular_file import open_regular_text
 from lumos_queue.util.sanitize import storable
-from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.answers import answer_part
+from lumos_queue.web.rendering import render
 from lumos_queue.web.request_context import NotFound, Reading, RequestContext
+from lumos_queue.web.shared_results import SharedResult
 
 router = APIRouter()
 PAGE = 100  #: builds
@@ -44,16 +57,32 @@ def builds_page(visit: Reading, after: str = "") -> Response:
 
 
 @router.get("/builds/difference")
-def difference_page(visit: Reading, one: str = "", other: str = "") -> Response:
+async def difference_page(visit: Reading, one: str = "", other: str = "") -> Response:
     """The options, files and rows that differ. Comparing rows takes long, so that they are loaded after the page."""
+    if "hx-request" not in visit.request.headers:
+        return await run_in_threadpool(_show_difference_page, visit, one, other)
+    folders = await run_in_threadpool(lambda: [find_build(visit, name) for name in (one, other)])
+    files = [folder / name for folder in folders for name in (MANIFEST, LINEAGE)]
+    result = await _share(visit, ("difference", *folders), files, lambda: _compare(*folders))
+    kinds = {f"Only in {one}": "only_a", f"Only in {other}": "only_b", "Changed": "changed"}
+    return await answer_part("build_difference_part.html", result, lambda: {"found": result.value}, kinds=kinds)
+
+
+def _compare(first: Path, second: Path) -> dict[str, Any]:
+    """The difference as a page displays it: the first rows of each kind, and their numbers."""
+    difference = compare_builds(first, second)
+    rows = {kind: difference[kind] for kind in ("only_a", "only_b", "changed")}
+    return {
+        "same": difference["same"],
+        "options": difference["options"],
+        "rows": {kind: listed_rows[:MAX_ROWS] for kind, listed_rows in rows.items()},
+        "lengths": {kind: len(listed_rows) for kind, listed_rows in rows.items()},
+        "counts": {kind: sum(row["rows"] for row in listed_rows) for kind, listed_rows in rows.items()},
+    }
+
+
+def _show_difference_page(visit: RequestContext, one: str, other: str) -> Response:
     manifests = [read_manifest(find_build(visit, name)) for name in (one, other)]
-    if "hx-request" in visit.request.headers:
-        difference = compare_builds(find_build(visit, one), find_build(visit, other))
-        kinds = {f"Only in {one}": "only_a", f"Only in {other}": "only_b", "Changed": "changed"}
-        counts = {kind: sum(row["rows"] for row in difference[kind]) for kind in kinds.values()}
-        return HTMLResponse(
-            render_part("build_difference_part.html", found=difference, kinds=kinds, counts=counts, most=MAX_ROWS)
-        )
     return render(
         visit,
         "build_difference.html",
@@ -86,11 +115,38 @@ def build_page(visit: Reading, name: str) -> Response:
 
 
 @router.get("/builds/named/{name}/files")
-def files_part(visit: Reading, name: str) -> Response:
+async def files_part(visit: Reading, name: str) -> Response:
     """The files of a build that have changed since it was made. All files are read."""
-    folder = find_build(visit, name)
-    changes = find_changed_files(folder, read_manifest(folder))
-    return HTMLResponse(render_part("build_files.html", changed=changes))
+    folder = await run_in_threadpool(find_build, visit, name)
+    manifest = await run_in_threadpool(read_manifest, folder)
+    files = [folder / MANIFEST, *(folder / str(file["file"]) for file in manifest["files"])]
+    result = await _share(visit, ("files", folder), files, lambda: find_changed_files(folder, read_manifest(folder)))
+    return await answer_part("build_files.html", result, lambda: {"changed": result.value})
+
+
+async def _share(
+    visit: RequestContext, key: Hashable, files: Sequence[Path], compute: Callable[[], Any]
+) -> SharedResult:
+    """Return the result of `compute`, which reads the files, once for all who request it."""
+
+    def compute_after_change() -> tuple[Change, Any]:
+        return _find_change(files), compute()
+
+    change = await run_in_threadpool(_find_change, files)
+    return await visit.site.results.find(visit.request, visit.person.name, key, change, compute_after_change)
+
+
+def _find_change(files: Sequence[Path]) -> Change:
+    """The last change of files, by their status. A file that is missing has no status."""
+    mark: list[Any] = []
+    for file in files:
+        try:
+            status = file.stat()
+        except (OSError, ValueError):
+            mark.append(str(file))
+        else:
+            mark.append((str(file), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    return Change(tuple(mark))
 
 
 def facts_of(manifest: dict[str, Any]) -> dict[str, Any]:

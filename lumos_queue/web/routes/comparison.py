@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
 from sqlalchemy import Connection
-from starlette.responses import HTMLResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
 
+from db.pairs import Pair
 from db.trajectories import reading
 from lumos_queue.errors import SpecError
-from lumos_queue.pages.labels import label_jobs
+from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.pages.sections.comparison import comparison
 from lumos_queue.reports.comparability import COMMON, choose_metric
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.step_pairs import pair_episodes
 from lumos_queue.util.sanitize import storable
-from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.request_context import NotFound, Reading
+from lumos_queue.web.answers import answer_part
+from lumos_queue.web.rendering import render
+from lumos_queue.web.request_context import NotFound, Reading, RequestContext
 from lumos_queue.web.routes.jobs import find_job
+from lumos_queue.web.sharing import share_jobs
 from lumos_queue.web.views.comparison import MAX_JOBS, find_of_task, list_changed
 from lumos_queue.web.views.fields import FieldChoice, choose_fields
 
@@ -32,30 +36,48 @@ Key = Annotated[int, Query(ge=0, le=MAX_KEY)]
 
 
 @router.get("/compare")
-def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = False, by: str = "") -> Response:
+async def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = False, by: str = "") -> Response:
     """The page of a comparison; its figures and lists are loaded after it."""
-    metric, wrong, labels = storable(metric)[0], "", []
-    fields = FieldChoice()
-    rows: list[Any] = []
-    with reading(visit.site.database) as connection:
-        try:
-            rows = _find_jobs(connection, jobs)
-            choose_metric(connection, rows, metric)
-            labels = label_jobs(connection, rows)
-            fields = choose_fields(connection, rows, by)
-        except SpecError as error:
-            wrong = str(error)
-    options = {"metric": metric, "common": "true" if common else ""}
-    query = _query(rows, **options, by=storable(by)[0])
-    hidden_fields = list(_parameters(rows, **options).items())
+    metric, by = storable(metric)[0], storable(by)[0]
+    options = {"metric": metric, "common": "true" if common else "", "by": by}
+    try:
+        names = await run_in_threadpool(_find_ids, visit, jobs)
+        key = "compare", *names, metric, by
+        result = await share_jobs(visit, key, names, lambda connection: _describe_jobs(connection, names, metric, by))
+    except SpecError as error:
+        return await run_in_threadpool(_show_page, visit, options, [], [], FieldChoice(), str(error))
+    return await run_in_threadpool(lambda: _show_page(visit, options, *result.value))
+
+
+def _describe_jobs(
+    connection: Connection, names: Sequence[str], metric: str, by: str
+) -> tuple[list[Any], list[JobLabel], FieldChoice, str]:
+    """The jobs' rows and labels, the choice of fields, and the reason why the jobs cannot be compared."""
+    rows = _find_jobs(connection, names)
+    try:
+        choose_metric(connection, rows, metric)
+        return rows, label_jobs(connection, rows), choose_fields(connection, rows, by), ""
+    except SpecError as error:
+        return rows, [], FieldChoice(), str(error)
+
+
+def _show_page(
+    visit: RequestContext,
+    options: Mapping[str, str],
+    rows: Sequence[Any],
+    labels: Sequence[JobLabel],
+    fields: FieldChoice,
+    wrong: str,
+) -> Response:
+    hidden_fields = [(name, value) for name, value in _parameters(rows, **options).items() if name != "by"]
     return render(
         visit,
         "compare.html",
         400 if wrong else 200,
         jobs=rows,
         labels=labels,
-        query=query,
-        metric=metric,
+        query=_query(rows, **options),
+        metric=options["metric"],
         wrong=wrong,
         fields=fields,
         hidden=hidden_fields,
@@ -64,51 +86,54 @@ def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = F
 
 
 @router.get("/compare/figures")
-def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False, by: str = "") -> Response:
+async def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False, by: str = "") -> Response:
     """The report's comparison, as a part of the page."""
-    with reading(visit.site.database) as connection:
-        rows = _find_jobs(connection, jobs)
-        fields = [storable(by)[0]] if by else []
+    names, metric, by = await run_in_threadpool(_find_ids, visit, jobs), storable(metric)[0], storable(by)[0]
+    options = Options(metric, common, max_pairs=0, by=[by] if by else [])
+
+    def read(connection: Connection) -> dict[str, Any] | str:
         try:
-            report = compare_jobs(connection, rows, Options(storable(metric)[0], common, max_pairs=0, by=fields))
+            return compare_jobs(connection, _find_jobs(connection, names), options)
         except SpecError as error:
+            return str(error)
+
+    result = await share_jobs(visit, ("figures", *names, metric, common, by), names, read)
+
+    def describe() -> dict[str, Any]:
+        report = result.value
+        if isinstance(report, str):
             # The line names an option of the command line: the page has a link instead.
-            text, offer, _ = str(error).partition(COMMON)
-            query = _query(rows, metric=metric, common="true", by=by) if offer else ""
-            return HTMLResponse(render_part("compare_refused.html", text=text.strip(), query=query))
-    blocks = list(comparison([report], LEVELS[0]))
-    return HTMLResponse(render_part("compare_figures.html", blocks=blocks, jobs=report["jobs"]))
+            text, offer, _ = report.partition(COMMON)
+            query = _query_names(names, metric=metric, common="true", by=by) if offer else ""
+            return {"blocks": (), "refusal": text.strip(), "query": query}
+        return {"blocks": list(comparison([report], LEVELS[0])), "refusal": ""}
+
+    return await answer_part("compare_figures.html", result, describe)
 
 
 @router.get("/compare/changed")
-def show_changed_tasks(
+async def show_changed_tasks(
     visit: Reading, jobs: Names, other: str, metric: str = "", better: bool = True, after: Key = 0
 ) -> Response:
     """The tasks on which another job is better, or worse, than the first, as a part of the page."""
-    with reading(visit.site.database) as connection:
-        rows = _find_jobs(connection, jobs)
-        second = next((row for row in rows[1:] if row.id == other), None)
-        if second is None:
-            raise NotFound(f"Job {other[:40]} is not compared with {rows[0].id}: add it to jobs=.")
-        pairs, has_more = list_changed(connection, rows[0], second, storable(metric)[0], better, after)
-    query = _query(rows)
-    further = (
-        {"other": other, "metric": metric, "better": str(better).lower(), "after": pairs[-1].episode_a}
-        if has_more
-        else {}
-    )
-    return HTMLResponse(
-        render_part(
-            "compare_changed.html",
-            first=rows[0],
-            other=second,
-            pairs=pairs,
-            query=query,
-            after=after,
-            further=f"{query}&{urlencode(further)}" if has_more else "",
-            better=better,
-        )
-    )
+    names, metric = await run_in_threadpool(_find_ids, visit, jobs), storable(metric)[0]
+    if other not in names[1:]:
+        raise NotFound(f"Job {other[:40]} is not compared with {', '.join(names[:1]) or 'a job'}: add it to jobs=.")
+
+    def read(connection: Connection) -> tuple[list[Pair], bool]:
+        first, second = _find_jobs(connection, [names[0], other])
+        return list_changed(connection, first, second, metric, better, after)
+
+    key = "changed", names[0], other, metric, better, after
+    result = await share_jobs(visit, key, [names[0], other], read)
+
+    def describe() -> dict[str, Any]:
+        (pairs, has_more), query = result.value, _query_names(names)
+        options = {"other": other, "metric": metric, "better": str(better).lower()}
+        further = f"{query}&{urlencode(options | {'after': pairs[-1].episode_a})}" if has_more else ""
+        return {"pairs": pairs, "query": query, "further": further}
+
+    return await answer_part("compare_changed.html", result, describe, first=names[0], other=other, after=after)
 
 
 @router.get("/compare/task")
@@ -134,8 +159,17 @@ def _find_jobs(connection: Connection, name_lists: Sequence[str]) -> list[Any]:
     return list({row.id: row for row in jobs}.values())
 
 
+def _find_ids(visit: RequestContext, name_lists: Sequence[str]) -> list[str]:
+    with visit.site.reading() as connection:
+        return [row.id for row in _find_jobs(connection, name_lists)]
+
+
 def _query(rows: Sequence[Any], **options: str) -> str:
     return urlencode(_parameters(rows, **options))
+
+
+def _query_names(names: Sequence[str], **options: str) -> str:
+    return urlencode({"jobs": ",".join(names)} | {name: value for name, value in options.items() if value})
 
 
 def _parameters(rows: Sequence[Any], **options: str) -> dict[str, str]:

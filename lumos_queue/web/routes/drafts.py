@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from db.trajectories import count_up_to, reading
+from db.trajectories import count_up_to
 from db.web_actions import PersonAction
 from lumos_queue.builds.calls import TOOL_AGENTS
 from lumos_queue.builds.card import card
@@ -19,11 +20,13 @@ from lumos_queue.formulations.registry import trainable_names
 from lumos_queue.records import LEVELS
 from lumos_queue.submission.build_request import make_build, preview_of, read_build_where
 from lumos_queue.util.sanitize import storable
+from lumos_queue.web.answers import answer_part
 from lumos_queue.web.build_form import BuildForm, form_like, list_fetched_tests, read_form
 from lumos_queue.web.drafts import MOVING, Draft, DraftState
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import NotFound, Operating, OperatorReading, RequestContext
 from lumos_queue.web.routes.builds import address_of_build, facts_of, find_build, truncate_card
+from lumos_queue.web.sharing import share_jobs
 
 router = APIRouter()
 MAX_COUNT = 100_000  #: episodes counted for a filter
@@ -37,16 +40,17 @@ def form_page(visit: OperatorReading, where: str = "", like: str = "") -> Respon
 
 
 @router.get("/builds/new/count")
-def count_part(visit: OperatorReading, where: str = "") -> Response:
+async def count_part(visit: OperatorReading, where: str = "") -> Response:
     """The number of episodes that match a filter, up to a limit."""
-    database = visit.site.database
     try:
-        scope = read_build_where(database, storable(where)[0])
-        with reading(database) as connection:
-            count, wrong = count_up_to(connection, scope, MAX_COUNT + 1), ""
+        scope = await run_in_threadpool(read_build_where, visit.site.database, storable(where)[0])
+        result = await share_jobs(
+            visit, ("build", str(scope)), (), lambda connection: count_up_to(connection, scope, MAX_COUNT + 1)
+        )
     except SpecError as error:
-        count, wrong, scope = 0, str(error), ""
-    return HTMLResponse(render_part("build_count.html", found=count, most=MAX_COUNT, wrong=wrong, where=str(scope)))
+        return HTMLResponse(render_part("build_count.html", wrong=str(error)))
+    values = {"most": MAX_COUNT, "wrong": "", "where": str(scope)}
+    return await answer_part("build_count.html", result, lambda: {"found": result.value}, **values)
 
 
 @router.post("/builds/new")

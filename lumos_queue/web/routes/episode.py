@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Query
 from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from db.episode_names import split_name
@@ -27,6 +28,7 @@ from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render
 from lumos_queue.web.request_context import Annotating, NotFound, Reading, RequestContext
+from lumos_queue.web.sharing import share_jobs
 from lumos_queue.web.views.episode import parts_of, read_episode
 
 router = APIRouter()
@@ -50,14 +52,15 @@ def episode_page(visit: Reading, name: str, where: str = "", first: int = 0) -> 
 
 
 @router.get("/episodes/{name}/next")
-def next_episode(visit: Reading, name: str, where: str = "", back: bool = False, wrong: bool = False) -> Response:
+async def next_episode(visit: Reading, name: str, where: str = "", back: bool = False, wrong: bool = False) -> Response:
     """The next or previous episode under the filter; with `wrong`, the next episode with a score below 1."""
     where = storable(where)[0]
-    with reading(visit.site.database) as connection:
-        trajectory = find_trajectory(connection, name)
-        scope = _scope(visit, trajectory.job.id, where)
-        condition = scope & Filter((WRONG,)) if wrong else scope
-        neighbour = find_neighbour(connection, condition, trajectory.episode.id, back)
+    trajectory = await run_in_threadpool(_read_trajectory, visit, name)
+    scope, episode = await run_in_threadpool(_scope, visit, trajectory.job.id, where), trajectory.episode.id
+    condition = scope & Filter((WRONG,)) if wrong else scope
+    key, jobs = ("next", episode, str(condition), back), [] if where else [trajectory.job.id]
+    result = await share_jobs(visit, key, jobs, lambda connection: find_neighbour(connection, condition, episode, back))
+    neighbour = result.value
     if neighbour is None:
         kind = "wrong episode" if wrong else "episode"
         visit.session.add_notice(
@@ -134,6 +137,11 @@ def undo_label(visit: Annotating, name: str, where: Annotated[str, Form()] = "")
     else:
         visit.session.add_notice(f"Your label {removed_label} of {_name(trajectory)} is taken back.")
     return RedirectResponse(episode_path(_name(trajectory), where), 303)
+
+
+def _read_trajectory(visit: RequestContext, name: str) -> Trajectory:
+    with reading(visit.site.database) as connection:
+        return find_trajectory(connection, name)
 
 
 def find_trajectory(connection: Connection, name: str) -> Trajectory:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter
 from sqlalchemy import Connection
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse, Response
 
 from db.facets import MAX_COUNTED, count_facets
 from db.filters import Filter
@@ -12,9 +15,11 @@ from db.trajectories import reading
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
-from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.answers import answer_part, download
+from lumos_queue.web.rendering import render
 from lumos_queue.web.request_context import Reading, RequestContext
 from lumos_queue.web.routes.jobs import find_job
+from lumos_queue.web.sharing import share_jobs
 from lumos_queue.web.views.episode_list import (
     EXPORTED,
     EpisodePage,
@@ -45,43 +50,43 @@ def job_episodes(visit: Reading, name: str, where: str = "", after: str = "") ->
 
 
 @router.get("/episodes/rows")
-def episode_rows(visit: Reading, job: str = "", where: str = "", after: str = "") -> Response:
+async def episode_rows(visit: Reading, job: str = "", where: str = "", after: str = "") -> Response:
     """The rows of a list, which are loaded after the page because a filter may take long."""
-    scope = _read_scope(visit, job, where)
-    with reading(visit.site.database) as connection:
-        page = read_list(connection, scope, storable(after)[0])
+    scope, after = await run_in_threadpool(_read_scope, visit, job, where), storable(after)[0]
+    key = "rows", scope.where, scope.job, after
+    result = await share_jobs(visit, key, scope.jobs, lambda connection: read_list(connection, scope, after))
     if "hx-request" not in visit.request.headers:
-        return _render(visit, scope, page, str(scope.own_filter))
-    return HTMLResponse(render_part("episode_rows.html", scope=scope, page=page))
+        where = str(scope.own_filter)
+        return await run_in_threadpool(lambda: _render(visit, scope, result.value, where, age=result.age))
+    return await answer_part("episode_rows.html", result, lambda: {"page": result.value}, scope=scope)
 
 
 @router.get("/episodes/facets")
-def facets(visit: Reading, job: str = "", where: str = "") -> Response:
+async def facets(visit: Reading, job: str = "", where: str = "") -> Response:
     """The facets of a list's episodes, counted up to a limit."""
-    scope = _read_scope(visit, job, where)
-    with reading(visit.site.database) as connection:
-        counts = count_facets(connection, scope.whole)
-    return HTMLResponse(
-        render_part("facets.html", facets=link_facets(scope, counts), counted=counts.counted, more=counts.has_more)
-    )
+    scope = await run_in_threadpool(_read_scope, visit, job, where)
+    key = "facets", scope.where, scope.job
+    result = await share_jobs(visit, key, scope.jobs, lambda connection: count_facets(connection, scope.whole))
+
+    def describe() -> dict[str, Any]:
+        counts = result.value
+        return {"facets": link_facets(scope, counts), "counted": counts.counted, "more": counts.has_more}
+
+    return await answer_part("facets.html", result, describe)
 
 
 @router.get("/episodes/export.csv")
 def export_as_csv(visit: Reading, job: str = "", where: str = "") -> Response:
     """The episodes of a list as CSV, streamed."""
-    lines = export_csv(visit.site.database, _read_scope(visit, job, where))
-    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=_as_file("episodes.csv"))
+    chunks = export_csv(visit.site.database, _read_scope(visit, job, where))
+    return download(visit, chunks, "text/csv; charset=utf-8", "episodes.csv")
 
 
 @router.get("/episodes/export.jsonl")
 def export_as_json(visit: Reading, job: str = "", where: str = "") -> Response:
     """The episodes of a list as JSON lines, streamed."""
-    lines = export_json(visit.site.database, _read_scope(visit, job, where))
-    return StreamingResponse(lines, media_type="application/x-ndjson", headers=_as_file("episodes.jsonl"))
-
-
-def _as_file(name: str) -> dict[str, str]:
-    return {"content-disposition": f'attachment; filename="{name}"'}
+    chunks = export_json(visit.site.database, _read_scope(visit, job, where))
+    return download(visit, chunks, "application/x-ndjson", "episodes.jsonl")
 
 
 def _list_page(visit: RequestContext, job: str, where: str, after: str) -> Response:
@@ -99,7 +104,13 @@ def _list_page(visit: RequestContext, job: str, where: str, after: str) -> Respo
 
 
 def _render(
-    visit: RequestContext, scope: Scope, page: EpisodePage | None, where: str, after: str = "", wrong: str = ""
+    visit: RequestContext,
+    scope: Scope,
+    page: EpisodePage | None,
+    where: str,
+    after: str = "",
+    wrong: str = "",
+    age: str = "",
 ) -> Response:
     return render(
         visit,
@@ -110,6 +121,7 @@ def _render(
         after=after,
         page=page,
         wrong=wrong,
+        age=age,
         exported=EXPORTED,
         counted=MAX_COUNTED,
     )

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form
 from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 import db.jobs
@@ -20,7 +21,7 @@ from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 from lumos_queue.live.figures import measure_score
 from lumos_queue.live.watched_jobs import ENDED, WatchedJob, WatchedJobs
-from lumos_queue.pages.compose import compose, read_page
+from lumos_queue.pages.compose import JobsPage, compose, read_page
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.reports.job_list import describe_jobs, list_jobs
 from lumos_queue.reports.real_state import RealState
@@ -28,9 +29,12 @@ from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.access.users import Role
+from lumos_queue.web.answers import answer_part
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import NotFound, Operating, Reading, RequestContext
-from lumos_queue.web.views.fields import choose_fields
+from lumos_queue.web.shared_results import SharedResult
+from lumos_queue.web.sharing import share_jobs
+from lumos_queue.web.views.fields import FieldChoice, choose_fields
 
 router = APIRouter()
 PAGE = 50  #: jobs
@@ -86,34 +90,43 @@ def live_job(visit: Reading, name: str) -> Response:
 
 
 @router.get("/jobs/{name}/failures")
-def failures_part(visit: Reading, name: str) -> Response:
+async def failures_part(visit: Reading, name: str) -> Response:
     """The failures of infrastructure by class, for the job's page."""
-    with visit.site.reading() as connection:
-        job = find_job(connection, name).id
-        failures = count_failures(connection, job)
+    job = await run_in_threadpool(find_job_id, visit, name)
+    result = await share_jobs(visit, ("failures", job), [job], lambda connection: count_failures(connection, job))
     may_requeue, token = visit.may(Role.OPERATOR), visit.session.token
-    return HTMLResponse(
-        render_part("failures_part.html", job=job, failures=failures, may_requeue=may_requeue, token=token)
+    return await answer_part(
+        "failures_part.html", result, lambda: {"failures": result.value}, job=job, may_requeue=may_requeue, token=token
     )
 
 
 @router.get("/jobs/{name}/report")
-def report_part(visit: Reading, name: str, by: str = "") -> Response:
+async def report_part(visit: Reading, name: str, by: str = "") -> Response:
     """The current report of the job with charts, also by a field, as a part of its page or as a whole page."""
-    wrong = ""
-    with visit.site.reading() as connection:
-        job = find_job(connection, name)
-        fields = choose_fields(connection, [job], by)
-        try:
-            report_page = read_page(connection, [job], by=fields.chosen)
-        except SpecError as error:
-            if not fields.chosen:
-                raise
-            wrong, report_page = str(error), read_page(connection, [job])
-    values = {"page": compose(report_page, LEVELS[0]), "fields": fields, "hidden": (), "wrong": wrong}
+    job, by = await run_in_threadpool(find_job_id, visit, name), storable(by)[0]
+    result = await share_jobs(visit, ("report", job, by), [job], lambda connection: _read_report(connection, job, by))
+    return await run_in_threadpool(_show_report, visit, job, result)
+
+
+def _read_report(connection: Connection, job: str, by: str) -> tuple[JobsPage, FieldChoice, str]:
+    """The data of the report, the choice of fields, and the reason why the report is not by the chosen field."""
+    row = find_job(connection, job)
+    fields = choose_fields(connection, [row], by)
+    try:
+        return read_page(connection, [row], by=fields.chosen), fields, ""
+    except SpecError as error:
+        if not fields.chosen:
+            raise
+        return read_page(connection, [row]), fields, str(error)
+
+
+def _show_report(visit: RequestContext, job: str, result: SharedResult) -> Response:
+    report_page, fields, wrong = result.value
+    page = compose(report_page, LEVELS[0])
+    values = {"page": page, "fields": fields, "hidden": (), "wrong": wrong, "age": result.age}
     if "hx-request" in visit.request.headers:
-        return HTMLResponse(render_part("report_part.html", action=f"/jobs/{job.id}#report-head", **values))
-    return render(visit, "report.html", 400 if wrong else 200, action=f"/jobs/{job.id}/report", **values)
+        return HTMLResponse(render_part("report_part.html", action=f"/jobs/{job}#report-head", **values))
+    return render(visit, "report.html", 400 if wrong else 200, action=f"/jobs/{job}/report", **values)
 
 
 @router.post("/jobs/{name}/state")
@@ -153,6 +166,12 @@ def find_job(connection: Connection, name: str) -> Any:
         return db.jobs.get_job(connection, storable(name)[0])
     except SpecError as error:
         raise NotFound(str(error)) from None
+
+
+def find_job_id(visit: RequestContext, name: str) -> str:
+    """Return the whole id of the job with this id or abbreviated id. Raises NotFound."""
+    with visit.site.reading() as connection:
+        return find_job(connection, name).id
 
 
 def _deeds_of(facts: Mapping[str, Any]) -> list[str]:

@@ -53,6 +53,11 @@ class Scope:
         return (Filter((term("job", "=", self.job),)) if self.job else Filter()) & self.own_filter
 
     @property
+    def jobs(self) -> list[str]:
+        """The ids of the jobs whose episodes it may contain; [] for all jobs."""
+        return [self.job] if self.job else []
+
+    @property
     def where(self) -> str:
         return str(self.whole)
 
@@ -128,27 +133,30 @@ def _link(scope: Scope, text: str, count: int, facet_term: Term) -> FacetValue:
 
 
 def export_json(database: Database, scope: Scope) -> Iterator[str]:
-    """Yield a JSON line for each episode, at most EXPORTED."""
-    for row in _export(database, scope):
-        yield json.dumps({name: row[name] for name in COLUMNS}, ensure_ascii=False) + "\n"
+    """Yield chunks of JSON lines, one line for each episode, at most EXPORTED."""
+    for rows in _export(database, scope):
+        yield "".join(json.dumps({name: row[name] for name in COLUMNS}, ensure_ascii=False) + "\n" for row in rows)
 
 
 def export_csv(database: Database, scope: Scope) -> Iterator[str]:
-    """Yield CSV lines, first a header. An apostrophe precedes a text that a spreadsheet would run as a formula."""
+    """Yield chunks of CSV lines, first a header.
+
+    An apostrophe precedes a text that a spreadsheet would run as a formula.
+    """
     yield _csv_line(COLUMNS)
-    for row in _export(database, scope):
-        yield _csv_line([_cell(row[name]) for name in COLUMNS])
+    for rows in _export(database, scope):
+        yield "".join(_csv_line([_cell(row[name]) for name in COLUMNS]) for row in rows)
 
 
-def _export(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
-    """The rows of an export. Each chunk is read in its own transaction, which ends before the chunk is sent."""
+def _export(database: Database, scope: Scope) -> Iterator[list[dict[str, Any]]]:
+    """The rows of an export in chunks. Each is read in its own transaction, which ends before the chunk is sent."""
     remaining, after = EXPORTED, 0
     while remaining > 0:
         with reading(database) as connection:
             page = find_page(connection, scope.whole, after, min(remaining, CHUNK))
             rows = _describe(connection, page.rows)
             stop_position = read_cursor(connection, "", page.stopped_at) if page.stopped_at else 0
-        yield from rows
+        yield rows
         remaining -= len(rows)
         if len(rows) < CHUNK and not stop_position:
             return
