@@ -50,9 +50,8 @@ class SharedResult:
     @property
     def age(self) -> str:
         """Return the age as text for the page; '' for a result that was just read or has not changed."""
-        if self.age_seconds < 1:
-            return ""
-        return f"{self.age_seconds:.0f} s" if self.age_seconds < 120 else format_seconds(self.age_seconds)
+        seconds = round(self.age_seconds)
+        return "" if seconds < 1 else f"{seconds} s" if seconds < 120 else format_seconds(seconds)
 
 
 @dataclass(eq=False, slots=True)
