@@ -232,3 +232,21 @@ def test_an_exported_audit_is_the_file_of_the_command(many, database, monkeypatc
     with database.writer.begin() as connection:
         connection.exec_driver_sql(f"UPDATE job SET state = 'removing' WHERE id = '{job}'")
     assert json.loads("".join(label_export.stream_labels(database, "first", samples, "argilla"))) == []
+
+
+def test_a_part_of_a_page_without_a_place_is_requested_again(chromium, database, reports, monkeypatch):
+    monkeypatch.setattr("lumos_queue.web.shared_results.RETRY_SECONDS", 1)
+    names = [create_scored_job(database, [[1], [0]]) for _ in range(THREADS + MAX_WAITING + 1)]
+    with serve_explorer(database) as explorer, ThreadPoolExecutor(10) as threads:
+        client, page = explorer.client(), chromium.new_page()  # its console lists the refused part
+        answers = [threads.submit(client.get, f"/jobs/{name}/report") for name in names[:-1]]
+        queue = explorer.site.results._queue
+        wait_until(lambda: queue.count("ann@here") == MAX_WAITING, "the places are taken", BOUND)
+        page.goto(explorer.login_url)
+        with page.expect_response(lambda answer: answer.url.endswith("/report") and answer.status == 503):
+            page.goto(f"{explorer.url}/jobs/{names[-1]}")
+        assert page.locator(".warning").count() == 0
+        reports.release.set()
+        page.locator("#report-scores-head").wait_for()
+        page.close()
+        assert {answer.result().status_code for answer in answers} == {200}
