@@ -59,7 +59,7 @@ class AppState:
             yield connection
 
     @contextmanager
-    def computing(self) -> Iterator[Connection]:
+    def open_for_results(self) -> Iterator[Connection]:
         """Open a transaction in a thread of `results`. A long one takes no connection from the pages."""
         with reading(self.computing_database.get()) as connection:
             yield connection

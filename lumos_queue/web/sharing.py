@@ -37,7 +37,7 @@ async def share(
             return find_change(connection)
 
     def compute() -> tuple[Change, Any]:
-        with site.computing() as connection:
+        with site.open_for_results() as connection:
             return find_change(connection), read(connection)
 
     change = await run_in_threadpool(find_present_change)
