@@ -33,6 +33,7 @@ MAX_SECONDS = (
     600.0  #: for which an unchanged result is served: parts of it, such as figures of papers, belong to no job
 )
 RETRY_SECONDS = 5
+STOP_SECONDS = 1.0
 Compute = Callable[[], tuple[Change, Any]]  #: returns the last change that the data contains, and the result
 
 
@@ -96,14 +97,14 @@ class SharedResults:
             self._leave(person, task)
 
     def stop(self) -> None:
-        """Compute nothing more, because the server ends. Wait up to 10 seconds for the threads to end."""
+        """Compute nothing more, because the server ends. The threads only read: they are awaited for STOP_SECONDS."""
         with self._condition:
             self._is_stopped = True
             self._queue.clear()
             self._condition.notify_all()
             threads = list(self._threads)
         for thread in threads:
-            thread.join(10 / THREADS)
+            thread.join(STOP_SECONDS / THREADS)
 
     def _is_current(self, stored: StoredResult, change: Change) -> bool:
         age = self._clock() - stored.read_at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,6 +71,18 @@ def test_a_job_changes_with_its_episodes_scores_labels_and_tags(database):
     assert marks[2] == marks[0]  # the label was taken back
     # The third change stores a label that may have the key of the first, at another time.
     assert len({str(mark) for mark in marks[1:]}) == len(changes)
+
+
+def test_an_episode_without_scores_changes_an_open_job(database):
+    job = create_scored_job(database, [[1], [0], [1]], kind="infer", owed=2)
+    who = holder(database, job)
+    items = claim(database, who, 1)
+    before = read_change(database, find_job_change, [job])
+    commit(
+        database, who, Batch({item.id: item.claim for item in items}, finished=[replace(finish(items[0]), scores=())])
+    )
+    after = read_change(database, find_job_change, [job])
+    assert before.mark != after.mark and before.is_open and after.is_open
 
 
 def test_a_job_does_not_change_with_another_job(database):
