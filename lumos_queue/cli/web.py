@@ -35,6 +35,17 @@ def web(
     flower: Annotated[
         str, typer.Option(metavar="URL", help="The address of Flower, for links to it; default: LUMOS_FLOWER_URL.")
     ] = "",
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The IP address or network of a reverse proxy, whose X-Forwarded headers state the client; may be "
+            "repeated.",
+        ),
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Let other machines send passwords without TLS.")
+    ] = False,
     json: opt.Json = False,
 ) -> None:
     """Serve the explorer until Ctrl-C or TERM.
@@ -56,7 +67,7 @@ def web(
         check_page_address("--flower", flower)
     port, flower = settings.web_port if port is None else port, (flower or settings.flower_url).rstrip("/")
     files = [None if path is None else from_launch(path) for path in (passwords, certificate, key)]
-    serving = Serving(host, port, files[0], name or (), files[1], files[2], flower)
+    serving = Serving(host, port, files[0], name or (), files[1], files[2], flower, proxy or (), insecure)
     serve(settings.model_copy(update={"user": who}) if who else settings, serving, output.say)
     output.result({"stopped": True}, lambda _: None)
 

@@ -71,6 +71,7 @@ def make_app(site: AppState, origins: Collection[str]) -> FastAPI:
         site.live.stop()
         site.drafts.stop()
         site.page_work.stop()
+        site.password_checks.stop()
         site.stop_results()
 
     app = FastAPI(title="lumos-queue", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)

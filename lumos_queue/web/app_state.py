@@ -15,8 +15,9 @@ from db.trajectories import reading
 from lumos_queue.settings import Settings
 from lumos_queue.util.connection_counts import Connections
 from lumos_queue.web.access.client_address import Proxies
-from lumos_queue.web.access.login_limits import LoginAttempts
+from lumos_queue.web.access.login_limits import KnownBrowsers, LoginAttempts
 from lumos_queue.web.access.login_methods import LoginMethod
+from lumos_queue.web.access.password_checks import PasswordChecks
 from lumos_queue.web.access.sessions import Sessions
 from lumos_queue.web.access.users import Person
 from lumos_queue.web.downloads import Downloads
@@ -40,9 +41,12 @@ class AppState:
     secure: bool  #: whether it is served with TLS
     flower: str = ""  #: the address of Flower; '' if it is unknown
     proxies: Proxies = field(default_factory=Proxies)
+    insecure: bool = False  #: whether passwords and cookies may be sent in clear to other machines
     connections: Connections = field(default_factory=Connections)
     sessions: Sessions = field(default_factory=Sessions)
     attempts: LoginAttempts = field(default_factory=LoginAttempts)
+    known_browsers: KnownBrowsers = field(default_factory=KnownBrowsers)
+    password_checks: PasswordChecks = field(default_factory=PasswordChecks)
     drafts: Drafts = field(default_factory=Drafts)
     page_work: PageWork = field(default_factory=PageWork)
     results: SharedResults = field(default_factory=SharedResults)

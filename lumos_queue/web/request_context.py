@@ -54,7 +54,7 @@ def find_request_context(request: Request) -> RequestContext:
     """Return the request with its person and session. Raises NeedsLogin if nobody has logged in."""
     site, session = get_app_state(request), find_session(request)
     person = site.login_method.find(session.person) if session else None
-    if session is None or person is None:
+    if session is None or person is None or person.credential != session.credential:
         raise NeedsLogin
     return RequestContext(request, site, person, session)
 

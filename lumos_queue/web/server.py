@@ -18,13 +18,16 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.connection_limits import BACKLOG, allow_connections
+from lumos_queue.web.access.client_address import Proxies
 from lumos_queue.web.access.login_methods import LoginMethod, PasswordLogin, TokenLogin
 from lumos_queue.web.access.passwords import PasswordFile
+from lumos_queue.web.access.sessions import MAX_OF_PERSON
 from lumos_queue.web.app import make_app
 from lumos_queue.web.app_state import POOL_SECONDS, AppState
 from lumos_queue.web.connections.clients import Clients
 from lumos_queue.web.connections.server import BoundedServer, make_tls
 from lumos_queue.web.live import LiveJobs
+from lumos_queue.web.shared_results import MAX_BYTES
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 
@@ -40,12 +43,15 @@ class Serving:
     certificate: Path | None = None
     key: Path | None = None
     flower: str = ""  #: the address of Flower
+    proxies: Collection[str] = ()  #: IP addresses and networks of reverse proxies, which state their clients
+    insecure: bool = False  #: whether other machines may send passwords in clear
 
 
 def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> None:
     """Serve the explorer until SIGINT or SIGTERM. `say` prints one line.
 
-    Raises SpecError if the address is not available, or if other machines could reach it without a password.
+    Raises SpecError if the address is not available, or if other machines could reach it without a password or could
+    send passwords in clear.
     """
     _check(options)
     login_method: LoginMethod = (
@@ -60,6 +66,7 @@ def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> N
         address, port = server_socket.getsockname()[:2]
         _require_password(address, login_method)
         secure = options.certificate is not None
+        _require_encryption(address, secure or options.insecure)
         origin = str(Origin("https" if secure else "http", address, port))
         site = AppState(
             settings,
@@ -69,12 +76,13 @@ def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> N
             cookie=f"lumos-{port}",
             secure=secure,
             flower=options.flower,
+            proxies=_read_proxies(options.proxies),
+            insecure=options.insecure,
         )
         app = make_app(site, _origins(options, address, port, secure))
         say(f"the explorer is at {origin}{_entrance(login_method, settings)} until Ctrl-C")
-        if warning := _reach_warning(address, secure):
-            say(warning)
         server = make_server(app, options.certificate, options.key)
+        say(_describe_limits(site))
         for number in (signal.SIGINT, signal.SIGTERM):
             # The server handles these signals while it runs, and raises them again afterwards: ignore those.
             signal.signal(number, lambda *_: setattr(server, "should_exit", True))
@@ -151,7 +159,25 @@ def _require_password(address: str, login_method: LoginMethod) -> None:
         )
 
 
-def _reach_warning(address: str, secure: bool) -> str:
-    if ipaddress.ip_address(address).is_loopback or secure:
-        return ""
-    return "warning: passwords travel unencrypted: give --certificate and --key, or put a proxy with TLS in front of it"
+def _require_encryption(address: str, is_allowed: bool) -> None:
+    """Raise SpecError if other machines could send passwords in clear."""
+    if not ipaddress.ip_address(address).is_loopback and not is_allowed:
+        raise SpecError(
+            f"Passwords would travel unencrypted to {address}: give --certificate and --key; or serve on 127.0.0.1 "
+            "behind a proxy with TLS; or give --insecure if the network is trusted."
+        )
+
+
+def _read_proxies(addresses: Collection[str]) -> Proxies:
+    try:
+        return Proxies(addresses)
+    except ValueError as error:
+        raise SpecError(f"--proxy: {error}: expected an IP address, or a network such as 10.0.0.0/8.") from None
+
+
+def _describe_limits(site: AppState) -> str:
+    limits = site.connections.limits
+    return (
+        f"limits: {limits.connections:,} connections, {limits.of_person} of a person, {limits.of_address} of an "
+        f"address without a login; {MAX_OF_PERSON} logins of a person; {MAX_BYTES >> 20} MiB of stored results"
+    )

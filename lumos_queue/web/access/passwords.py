@@ -43,11 +43,14 @@ class PasswordFile:
         self._refresh()
         self._absent = _HASHER.hash("nobody has this password")
 
-    def role_of(self, name: str) -> Role | None:
-        """Return the person's current role; None for an unknown name. Raises SpecError when the file is unreadable."""
+    def find(self, name: str) -> Person | None:
+        """Return the person with their current role; None for an unknown name.
+
+        Raises SpecError when the file is unreadable.
+        """
         self._refresh()
         line = self._lines.get(name)
-        return line.role if line else None
+        return Person(name, line.role, line.hash) if line else None
 
     def check(self, name: str, password: str) -> Person | None:
         """Return the person if the password is right, else None. An unknown name takes as long as a known one."""
@@ -58,7 +61,7 @@ class PasswordFile:
                 right = _HASHER.verify(line.hash if line else self._absent, password[:MAX_PASSWORD])
             except (Argon2Error, InvalidHashError):
                 right = False
-        return Person(name, line.role) if line and right else None
+        return Person(name, line.role, line.hash) if line and right else None
 
     def _refresh(self) -> None:
         try:
@@ -90,6 +93,16 @@ def read_people(path: Path) -> dict[str, _Line]:
     return people
 
 
+def _hash(password: str, line: _Line | None) -> str:
+    """Return a hash of the password: the present one if it is right, so that a new role ends no session."""
+    try:
+        if line and _HASHER.verify(line.hash, password):
+            return line.hash
+    except (Argon2Error, InvalidHashError):
+        pass  # a new password
+    return _HASHER.hash(password)
+
+
 def add_person(path: Path, name: str, role: str, password: str) -> bool:
     """Write a person into the file, creating it if necessary. Return whether the name was new.
 
@@ -106,7 +119,7 @@ def add_person(path: Path, name: str, role: str, password: str) -> bool:
     try:
         people = read_people(path) if path.exists() else {}
         is_new = name not in people
-        people[name] = _Line(Role(role), _HASHER.hash(password))
+        people[name] = _Line(Role(role), _hash(password, people.get(name)))
         text = "".join(f"{person} {line.role} {line.hash}\n" for person, line in people.items())
         beside = path.with_name(path.name + ".new")
         with open(beside, "w", encoding="utf-8", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 IDLE_SECONDS, MAX_SECONDS = 12 * 3600.0, 7 * 24 * 3600.0  #: after which a session ends
+MAX_OF_PERSON = 20  #: beyond this, the person's least recently used session ends
 MAX_SESSIONS = 10_000  #: beyond this, the least recently used session ends
 MAX_NOTICES = 5  #: lines for the next page
 
@@ -26,6 +27,7 @@ class Session:
     person: str
     began_at: float
     used_at: float
+    credential: str = field(default="", repr=False)  #: of the person at the login
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))  #: sent by its forms
     #: (text, whether it reports an error), for the next page
     notices: list[tuple[str, bool]] = field(default_factory=list)
@@ -49,13 +51,16 @@ class Sessions:
         self._clock, self._lock = clock, threading.Lock()
         self._sessions: dict[str, Session] = {}  # the least recently used first
 
-    def begin(self, person: str) -> str:
+    def begin(self, person: str, credential: str = "") -> str:
         """Begin a session. Return its name, for the cookie."""
         name, now = secrets.token_urlsafe(32), self._clock()
         with self._lock:
+            own_keys = [key for key, session in self._sessions.items() if session.person == person]
+            for key in own_keys[: max(0, len(own_keys) - MAX_OF_PERSON + 1)]:
+                del self._sessions[key]
             while len(self._sessions) >= MAX_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
-            self._sessions[_key(name)] = Session(person, now, now)
+            self._sessions[_key(name)] = Session(person, now, now, credential)
         return name
 
     def find(self, name: str) -> Session | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -24,3 +24,5 @@ class Person:
 
     name: str
     role: Role
+    #: Changes with the person's password, which ends their sessions; '' if there is no password.
+    credential: str = field(default="", repr=False)

@@ -7,30 +7,36 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
 
+from lumos_queue.util.addresses import names_loopback
+from lumos_queue.web.access.client_address import Client
+from lumos_queue.web.access.login_limits import TooManyFailures
 from lumos_queue.web.app_state import AppState, get_app_state
 from lumos_queue.web.rendering import render_alone
 from lumos_queue.web.request_context import Leaving
 
 router = APIRouter()
+BROWSER_SECONDS = 90 * 24 * 3600  #: that a browser stays known after a login
 
 
 @router.get("/login")
-def login_page(request: Request, next: str = "/jobs", token: str = "") -> Response:
+async def login_page(request: Request, next: str = "/jobs", token: str = "") -> Response:
     """The form, or with the token of the printed address the login itself."""
     site = get_app_state(request)
+    if token and _is_of_other_site(request):
+        return _form(site, next, "Open the printed address itself, not a link of another page.", 403)
     if token:
-        return _admit(request, site, "", token, next)
+        return await _admit(request, site, "", token, next)
     return _form(site, next)
 
 
 @router.post("/login")
-def log_in(
+async def log_in(
     request: Request,
     secret: Annotated[str, Form(max_length=1_000)],
     name: Annotated[str, Form(max_length=200)] = "",
     next: Annotated[str, Form(max_length=4_000)] = "/jobs",
 ) -> Response:
-    return _admit(request, get_app_state(request), name.strip(), secret, next)
+    return await _admit(request, get_app_state(request), name.strip(), secret, next)
 
 
 @router.post("/logout")
@@ -41,24 +47,57 @@ def log_out(visit: Leaving) -> Response:
     return answer
 
 
-def _admit(request: Request, site: AppState, name: str, secret: str, target: str) -> Response:
-    address = request.client.host if request.client else ""
-    keys = f"name {name}", f"address {address}"
-    if seconds := site.attempts.seconds_to_wait(*keys):
-        answer = _form(site, target, f"Too many logins have failed: try again in {seconds} s.", 429, name)
-        answer.headers["retry-after"] = str(seconds)
+async def _admit(request: Request, site: AppState, name: str, secret: str, target: str) -> Response:
+    client = _find_client(request, site)
+    browser = site.known_browsers.find(request.cookies.get(_browser_cookie(site), ""), name)
+    try:
+        attempt = site.attempts.begin(name, client.group, browser)
+    except TooManyFailures as error:
+        answer = _form(site, target, f"Too many logins have failed: try again in {error.seconds} s.", 429, name)
+        answer.headers["retry-after"] = str(error.seconds)
         return answer
-    person = site.login_method.admit(name, secret)
+    person = await site.password_checks.admit(site.login_method, name, secret)
     if person is None:
-        site.attempts.note_failure(*keys)
         wrong = "Name or password is wrong." if site.login_method.asks_password else "The token is wrong."
         return _form(site, target, wrong, 403, name)
-    site.attempts.forget(keys[0])
+    site.attempts.succeed(attempt)
     answer = RedirectResponse(_own_path(target), 303)
+    is_secure = needs_secure_cookie(request, site, client)
+    session = site.sessions.begin(person.name, person.credential)
+    answer.set_cookie(site.cookie, session, httponly=True, samesite="lax", secure=is_secure)
     answer.set_cookie(
-        site.cookie, site.sessions.begin(person.name), httponly=True, samesite="lax", secure=site.secure, path="/"
+        _browser_cookie(site),
+        site.known_browsers.make_cookie(name),
+        max_age=BROWSER_SECONDS,
+        path="/login",
+        httponly=True,
+        samesite="strict",
+        secure=is_secure,
     )
     return answer
+
+
+def _is_of_other_site(request: Request) -> bool:
+    """Whether another site's page has made this request, unless a person has clicked its link."""
+    is_clicked = request.headers.get("sec-fetch-user") == "?1" and request.headers.get("sec-fetch-dest") == "document"
+    return request.headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_clicked
+
+
+def _find_client(request: Request, site: AppState) -> Client:
+    peer = request.client.host if request.client else ""
+    stated = (",".join(request.headers.getlist(f"x-forwarded-{name}")) for name in ("for", "proto"))
+    return site.proxies.find_client(peer, site.secure, *stated)
+
+
+def needs_secure_cookie(request: Request, site: AppState, client: Client) -> bool:
+    """Whether cookies are sent over TLS only: not if the explorer is served in clear, on loopback or by choice."""
+    if client.is_secure or request.headers.get("origin", "").startswith("https:"):
+        return True
+    return not (site.insecure or names_loopback(request.url.hostname or ""))
+
+
+def _browser_cookie(site: AppState) -> str:
+    return f"{site.cookie}-browser"
 
 
 def _form(site: AppState, target: str, wrong: str = "", status: int = 200, name: str = "") -> Response:
