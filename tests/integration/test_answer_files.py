@@ -215,7 +215,9 @@ def unnamed() -> Any:
     return content
 
 
-@pytest.mark.parametrize(("make", "problem"), [(hidden_call, "cannot be separated"), (unnamed, "is no name")])
+@pytest.mark.parametrize(
+    ("make", "problem"), [(hidden_call, "cannot be separated"), (unnamed, "is invalid or occurs twice")]
+)
 def test_what_cannot_be_replayed_is_refused_and_leaves_nothing(make, problem, database, tmp_path):
     with pytest.raises(SpecError, match=problem):
         imported(database, tmp_path, write(tmp_path / "files", x_1=tree_file(), x_2=make()))

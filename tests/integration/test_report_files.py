@@ -172,7 +172,7 @@ def test_a_job_whose_tasks_were_chosen_says_that_its_score_is_no_accuracy(databa
     with database.writer.begin() as connection:
         connection.execute(update(JobRow).where(JobRow.id == job).values(chosen="score<1", parent="other"))
     for text in pages(database, job):
-        assert "no accuracy" in text
+        assert "not an accuracy" in text
 
 
 def test_prices_are_there_only_if_they_were_given(database):

@@ -171,7 +171,7 @@ def test_a_choice_by_outcome_says_that_its_mean_is_no_accuracy(home, server, lum
     # One that says nothing of what the models did.
     said = lumos("rerun", first["job"], "--where", "sample=0")
     assert said.code == 0
-    assert "no accuracy" not in said.err + said.out
+    assert "not an accuracy" not in said.err + said.out
     plain = run(lumos, "rerun", first["job"], "--where", "sample=0")
     assert plain["chosen"] == {"where": "sample=0", "by_outcome": False} and plain["job"] != report["job"]
     assert "chosen" not in run(lumos, "report", first["job"])
