@@ -4,8 +4,8 @@ The wording is this project's own, but the requests are those of ToolBench's pro
 plan, and of Sum2Act's router and state manager (arXiv:2402.18157). A chat server's model gets the same text as
 messages. The head, which is the same for all tasks, comes first, so that it is stored once for a job.
 
-With `--setting calls=native` models call functions by their server's own interface, and are sent the functions beside
-the prompt. Then the heads do not ask for three lines, and the requests list no functions.
+With `--setting calls=native`, a model calls functions by its server's own interface, and gets the functions beside the
+prompt. The heads then do not ask for the three lines thought, action and input, and the requests list no functions.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def test_images_are_looked_for_below_the_folder_of_the_file_only(tmp_path):
     assert "no image 'no.png' below the file's folder" in str(found[6])
     for index in (3, 4, 9):  # a path out of the folder, an absolute one, an address
         assert "expected a path below the file's folder, such as a/b.png, found" in str(found[index])
-    assert "rows come from no file" in problem(rows, images="picture", scorer="exact")
+    assert "rows of a program have none" in problem(rows, images="picture", scorer="exact")
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------

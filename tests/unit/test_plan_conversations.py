@@ -41,7 +41,7 @@ def test_runs_that_are_not_those_of_the_plan_are_not_learnt():
     with pytest.raises(SpecError, match="E3 uses what nothing has set"):
         gold_conversations(task_of(spec), replace(whole, steps=whole.steps[::2]), FORMULATION, AGENT)
     spaced = annotate_runs([(Action(("E1",), "Image Captioning", '[ "image"]'), "")], "")
-    with pytest.raises(SpecError, match="another when written and read again"):
+    with pytest.raises(SpecError, match="changes when it is written and read again"):
         gold_conversations(task_of(TASKS[15]), spaced, FORMULATION, AGENT)
     for arguments, said in (("[" * 10**5, "nested too deep"), ("[1]", "not a list of names"), ("[]", "not a list")):
         broken = annotate_runs([(Action(("E1",), "Colorization", arguments), "")], "")

@@ -36,7 +36,7 @@ def attributes(seed: int = 0) -> dict[str, dict[str, list[str]]]:
 
 
 def products(seed: int = 0) -> Iterator[Product]:
-    """Return the products of the generated catalogue, read like those of a file."""
+    """Return the products of the generated catalogue, in the form of products that are read from a file."""
     attributes_by_asin = {asin: tuple(entry["attributes"]) for asin, entry in attributes(seed).items()}
     return (read_product(Node(number, "", row), attributes_by_asin) for number, row in enumerate(rows(seed), start=1))
 

@@ -36,7 +36,7 @@ _LAST_DOT = re.compile(r"(?<![A-Z]\.[A-Z])\.$")  #: but not the full stop of `D.
 def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> str | None:
     """Return the words of a fact that answer the question; None if the answer is not clear.
 
-    `roughly`: allow a fact with a date or a number to lack some of the question's words, and to have more other words.
+    `roughly`: allow a fact with a date or a number to lack some words of the question and to have further words.
     Use it only if the answer is checked in another way.
     """
     query = question.strip().rstrip(" ?.")

@@ -50,7 +50,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._close_until: float | None = None
 
     def abort(self) -> None:
-        """Close the connection at once, without what has not been sent yet."""
+        """Close the connection at once, without sending the rest of the answer."""
         if self.transport is not None:
             self.transport.abort()
         elif self.handshake is not None:

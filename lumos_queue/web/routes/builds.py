@@ -58,7 +58,7 @@ def builds_page(visit: Reading, after: str = "") -> Response:
 
 @router.get("/builds/difference")
 async def difference_page(visit: Reading, one: str = "", other: str = "") -> Response:
-    """The options, files and rows that differ. Comparing rows takes long, so that they are loaded after the page."""
+    """Show the options, files and rows that differ. Rows are loaded after the page, because comparing them is slow."""
     if "hx-request" not in visit.request.headers:
         return await run_in_threadpool(_show_difference_page, visit, one, other)
     folders = await run_in_threadpool(lambda: [find_build(visit, name) for name in (one, other)])

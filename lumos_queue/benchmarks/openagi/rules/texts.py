@@ -33,7 +33,7 @@ def _words(text: str) -> list[str]:
 
 
 class FillByCounts:
-    """Fills a mask with the word that occurs most often between the two words before it and the two words after it.
+    """Fills a mask with the word that most often stands between the two words before and the two words after the mask.
 
     Capitalised words that occur elsewhere in the text are preferred.
     """
