@@ -59,11 +59,12 @@ def server(database) -> Iterator[Explorer]:
         yield explorer
 
 
-def test_forty_readers_of_a_report_block_no_other_page(server, database, reports):
+def test_forty_readers_of_a_report_block_no_other_page(database, reports):
     job = create_scored_job(database, [[1], [0]])
-    reader, other = server.client("rita"), server.client("otto")
-    with ThreadPoolExecutor(41) as threads:
-        answers = [threads.submit(reader.get, f"/jobs/{job}/report") for _ in range(41)]
+    people = {f"reader {number}": Role.READER for number in range(41)} | PEOPLE
+    with serve_explorer(database, RoleLogin(people)) as server, ThreadPoolExecutor(41) as threads:
+        readers, other = [server.client(name) for name in people if name not in PEOPLE], server.client("otto")
+        answers = [threads.submit(reader.get, f"/jobs/{job}/report") for reader in readers]
         tasks = server.site.results._tasks
         wait_until(lambda: [task.requests.total() for task in tasks.values()] == [41], "all requests wait", BOUND)
         assert database.engine.pool.checkedout() == 0  # pyright: ignore[reportAttributeAccessIssue]
