@@ -285,7 +285,9 @@ def test_failures_elsewhere_do_not_lock_out_a_browser_that_has_logged_in(databas
         for _ in range(MAX_FAILURES):
             foreign.post("/login", data=wrong)
         assert foreign.post("/login", data=right).status_code == 429
-        assert own.post("/login", data=right).status_code == 303
+        assert own.submit("/logout").status_code == 303 and own.get("/jobs").headers["location"].startswith("/login")
+        answer = own.post("/login", data=right)
+        assert answer.status_code == 303 and len(answer.headers.get_list("set-cookie")) == 1
 
 
 def test_many_guesses_at_once_are_no_more_than_the_limit(database, people):

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 IDLE_SECONDS, MAX_SECONDS = 12 * 3600.0, 7 * 24 * 3600.0  #: after which a session ends
 MAX_OF_PERSON = 20  #: beyond this, the person's least recently used session ends
 MAX_SESSIONS = 10_000  #: beyond this, the least recently used session ends
+COOKIE_PART = "~"  #: in a cookie, between the session's name and the signed id of its browser
 MAX_NOTICES = 5  #: lines for the next page
 
 
@@ -64,7 +65,10 @@ class Sessions:
         return name
 
     def find(self, name: str) -> Session | None:
-        """Return the session with this name, and mark it as used now; None if there is none or it has ended."""
+        """Return the session with this name, and mark it as used now; None if there is none or it has ended.
+
+        The name may be a whole cookie: what follows COOKIE_PART is the browser's.
+        """
         key, now = _key(name), self._clock()
         with self._lock:
             session = self._sessions.pop(key, None)
@@ -90,4 +94,4 @@ class Sessions:
 
 
 def _key(name: str) -> str:
-    return hashlib.sha256(name.encode()).hexdigest()
+    return hashlib.sha256(name.partition(COOKIE_PART)[0].encode()).hexdigest()

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from lumos_queue.util.addresses import names_loopback
 from lumos_queue.web.access.client_address import Client
 from lumos_queue.web.access.login_limits import TooManyFailures
+from lumos_queue.web.access.sessions import COOKIE_PART
 from lumos_queue.web.app_state import AppState, get_app_state
 from lumos_queue.web.rendering import render_alone
 from lumos_queue.web.request_context import Leaving
@@ -41,15 +42,18 @@ async def log_in(
 
 @router.post("/logout")
 def log_out(visit: Leaving) -> Response:
-    visit.site.sessions.end(visit.request.cookies.get(visit.site.cookie, ""))
+    site = visit.site
+    site.sessions.end(visit.request.cookies.get(site.cookie, ""))
     answer = RedirectResponse("/login", 303)
-    answer.delete_cookie(visit.site.cookie)
+    cookie = f"{COOKIE_PART}{_browser_part(visit.request, site)}"
+    is_secure = needs_secure_cookie(visit.request, site, _find_client(visit.request, site))
+    answer.set_cookie(site.cookie, cookie, BROWSER_SECONDS, httponly=True, samesite="lax", secure=is_secure)
     return answer
 
 
 async def _admit(request: Request, site: AppState, name: str, secret: str, target: str) -> Response:
     client = _find_client(request, site)
-    browser = site.known_browsers.find(request.cookies.get(_browser_cookie(site), ""), name)
+    browser = site.known_browsers.find(_browser_part(request, site), name)
     try:
         attempt = site.attempts.begin(name, client.group, browser)
     except TooManyFailures as error:
@@ -64,16 +68,8 @@ async def _admit(request: Request, site: AppState, name: str, secret: str, targe
     answer = RedirectResponse(_own_path(target), 303)
     is_secure = needs_secure_cookie(request, site, client)
     session = site.sessions.begin(person.name, person.credential)
-    answer.set_cookie(site.cookie, session, httponly=True, samesite="lax", secure=is_secure)
-    answer.set_cookie(
-        _browser_cookie(site),
-        site.known_browsers.make_cookie(name),
-        max_age=BROWSER_SECONDS,
-        path="/login",
-        httponly=True,
-        samesite="strict",
-        secure=is_secure,
-    )
+    cookie = f"{session}{COOKIE_PART}{site.known_browsers.make_cookie(name)}"
+    answer.set_cookie(site.cookie, cookie, BROWSER_SECONDS, httponly=True, samesite="lax", secure=is_secure)
     return answer
 
 
@@ -96,8 +92,9 @@ def needs_secure_cookie(request: Request, site: AppState, client: Client) -> boo
     return not (site.insecure or names_loopback(request.url.hostname or ""))
 
 
-def _browser_cookie(site: AppState) -> str:
-    return f"{site.cookie}-browser"
+def _browser_part(request: Request, site: AppState) -> str:
+    """The signed id of the browser, which stays in its cookie after a session."""
+    return request.cookies.get(site.cookie, "").partition(COOKIE_PART)[2]
 
 
 def _form(site: AppState, target: str, wrong: str = "", status: int = 200, name: str = "") -> Response:
