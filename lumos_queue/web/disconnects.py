@@ -17,7 +17,8 @@ T = TypeVar("T")
 async def await_result(request: Request, future: Future[T]) -> T:
     """Return the result of work in a thread, or raise its error. Raises ClientGone if the connection is closed first.
 
-    The work is not stopped, because it may have other waiting clients: `future` has to be marked as running.
+    Work that has begun is not stopped, because other clients may wait for it. A future that is not marked as running
+    is cancelled.
     """
     result = asyncio.wrap_future(future)
     disconnect = asyncio.ensure_future(wait_for_disconnect(request.receive))

@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from fastapi import Request
-from starlette.types import Receive
 
 from lumos_queue.errors import SpecError
+from lumos_queue.web.disconnects import await_result
 from lumos_queue.web.errors import Busy, ClientGone
 
 T = TypeVar("T")
@@ -85,22 +85,15 @@ class PageWork:
         """
         budget = self._begin(person)
         try:
-            future = self._threads.submit(self._carry_out, person, budget, work)
+            future = self._threads.submit(work, budget)
         except RuntimeError:  # the explorer ends
             self._end(person)
             raise ClientGone from None
-        result = asyncio.ensure_future(asyncio.wrap_future(future))
-        disconnect = asyncio.ensure_future(_wait_for_disconnect(request.receive))
+        future.add_done_callback(lambda _: self._end(person))
         try:
-            await asyncio.wait({result, disconnect}, return_when=asyncio.FIRST_COMPLETED)
-            if result.done():
-                return result.result()
-            raise ClientGone
+            return await await_result(request, future)
         finally:
-            disconnect.cancel()
-            if not result.done():
-                budget.stop()
-                result.add_done_callback(_ignore)
+            budget.stop()  # stops nothing if the work has ended
 
     def stop(self) -> None:
         """Stop all work, because the server ends."""
@@ -119,23 +112,6 @@ class PageWork:
             budget = self._budgets[person] = Budget(self._seconds)
             return budget
 
-    def _carry_out(self, person: str, budget: Budget, work: Callable[[Budget], T]) -> T:
-        try:
-            return work(budget)
-        finally:
-            self._end(person)
-
     def _end(self, person: str) -> None:
         with self._lock:
             self._budgets.pop(person, None)
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-def _ignore(result: asyncio.Future[Any]) -> None:
-    """Take the exception of abandoned work, so that it is not reported as lost."""
-    if not result.cancelled():
-        result.exception()
