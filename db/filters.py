@@ -184,7 +184,7 @@ def term(field: str, operator: str, value: str, key: str = "", fields: Fields = 
 
 
 def _unknown_field(field: str, fields: Fields) -> SpecError:
-    """Return the error for an unknown field. For a field of jobs in a filter of episodes, or vice versa, it says so."""
+    """Return the error for an unknown field. The error names the right filter for a field of jobs or episodes."""
     if field in FIELDS or field in JOB_FIELDS:
         kind, queried_kind = ("jobs", "episodes") if fields is FIELDS else ("episodes", "jobs")
         return SpecError(

@@ -1,4 +1,4 @@
-"""Optimizer steps and models of training jobs, written in the commit that accepts their item."""
+"""Store the optimizer steps and models of training jobs, in the transaction that accepts their item."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ class ActionLog:
         self._executions: dict[int, list[tuple[Action, Execution]]] = {}  # by position
 
     def request(self, position: int, commands: Sequence[Command]) -> None:
-        """Add commands before they are carried out. Raises ValueError if a command's parent is no step of a tree."""
+        """Add commands before they are carried out. Raises ValueError if a command's parent is not a step of a tree."""
         for branch, command in enumerate(commands):
             parent = command.parent if isinstance(command, Ask | Do) else None
             if parent is not None and parent != ROOT and parent not in self._parents:

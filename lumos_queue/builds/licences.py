@@ -14,7 +14,7 @@ _NON_COMMERCIAL = re.compile(r"(?<![A-Za-z])NC(?![A-Za-z])|non-?commercial", re.
 
 
 def name_rows(manifest: Mapping[str, Any], benchmark: str, licence: str) -> str:
-    """Return the label of a benchmark's rows under a licence, with a remark if nothing verified the rows."""
+    """Return the label of a benchmark's rows under a licence, with a remark if the rows are not verified."""
     if licence.startswith(UNKNOWN):
         return f"{benchmark} (rows not verified)" if benchmark in manifest.get("not_verified", ()) else benchmark
     return f"{benchmark} ({STATED_REMARK})" if benchmark in manifest.get("stated_published", ()) else benchmark

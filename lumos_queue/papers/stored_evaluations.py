@@ -65,8 +65,8 @@ def load_stored_evaluations(
     """Return the jobs in their order, with the models of their endpoints (rows of job_endpoint; the latest of a role).
 
     `origins`: the origin of the rows of each job (row_origins/origins.py); rows of other jobs count as unverified.
-    Jobs on selected tasks of another job are left out, because their mean is no accuracy of the benchmark, and so are
-    jobs with a damaged request.
+    Jobs on selected tasks of another job are left out, because their mean is not an accuracy on the benchmark, and
+    so are jobs with a damaged request.
     """
     models: dict[str, dict[str, str]] = {}
     for endpoint in endpoints:

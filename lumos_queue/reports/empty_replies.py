@@ -14,7 +14,7 @@ from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
 def empty_reply_problems(connection: Connection, job: Any) -> list[dict[str, Any]]:
     """Return, for each role with empty replies, a problem with the numbers of `episodes` and of empty `replies`.
 
-    Its `ending` is '', because an empty reply is not an ending of its own.
+    Its `ending` is '', because an empty reply is not a separate ending.
     """
     spec = job.spec.get("infer", job.spec)
     samplings = spec.get("agent", {}).get("samplings", {})

@@ -131,7 +131,7 @@ class Difference:
 def find_difference(
     module: str, failed_steps: Sequence[RecordedStep], replacement_runs: Sequence[tuple[Sequence[RecordedStep], bool]]
 ) -> Difference | None:
-    """Find the first prompt of the module to which a replacement run replied differently; None if there is none.
+    """Find the first prompt of the module that got another reply in a replacement run; None if there is none.
 
     `replacement_runs`: the steps of runs in which the module was replaced, and whether the run succeeded. Prompts must
     be equal byte for byte. In runs that did not succeed, only the gold replies count. Of several replies to a prompt,

@@ -25,7 +25,7 @@ _PARTS = 16  #: in which hashes are counted, one after another: what is counted 
 
 
 def _numbers(question: str) -> Sequence[Number]:
-    """Return the numbers of a question in order: those in figures, and if these are fewer than two, also in words."""
+    """Return the numbers of a question in order: in digits, and if there are fewer than two, also as words."""
     figures = figures_in(question)
     return figures if len(figures) >= 2 else numbers_in(question, words=True)
 

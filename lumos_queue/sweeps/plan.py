@@ -130,7 +130,7 @@ def read_plan(path: Path) -> SweepPlan:
 
 
 def first_problem(error: ValueError) -> str:
-    """Return the first problem in an error as text: in a validation error of pydantic, or in an error of reading."""
+    """Return the first problem of an error, as text. It may be a validation error of pydantic."""
     if not isinstance(error, ValidationError):  # no TOML, or no UTF-8
         return str(error)
     first: Any = error.errors()[0]

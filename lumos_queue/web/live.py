@@ -139,7 +139,7 @@ class LiveJobs:
                     page.send(UNREADABLE, True)
                 else:
                     page.show_job(watch.find(page.job), watch)
-            except Exception:
+            except Exception:  # the other pages continue
                 _LOG.exception("the live page of job %s failed", page.job)
                 page.send(UNREADABLE, True)
 
@@ -151,7 +151,7 @@ class LiveJobs:
                     watch.read(connection)
                 except SQLAlchemyError:
                     raise
-                except Exception:
+                except Exception:  # the rows of a job are damaged
                     return self._read_separately(watch, jobs, connection)
         except (SQLAlchemyError, InfrastructureError) as error:
             watch.silence = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
@@ -166,7 +166,7 @@ class LiveJobs:
                 watch.read(connection)
             except SQLAlchemyError:
                 raise
-            except Exception:
+            except Exception:  # this job is the damaged one
                 _LOG.exception("job %s cannot be shown live", job)
                 unreadable_jobs.add(job)
         watch.choose([job for job in jobs if job not in unreadable_jobs])

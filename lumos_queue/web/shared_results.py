@@ -29,9 +29,8 @@ MAX_WAITING = 4  #: results of a person that wait, beside those that are being c
 MAX_BYTES = 64 * 2**20  #: of all results that are kept
 #: A result of an open job is served for this many times the seconds that it took, and at least for MIN_SECONDS.
 AGE_FACTOR, MIN_SECONDS = 10, 5.0
-MAX_SECONDS = (
-    600.0  #: for which an unchanged result is served: parts of it, such as figures of papers, belong to no job
-)
+#: An unchanged result is served for at most this long, because parts of it (figures of papers) belong to no job.
+MAX_SECONDS = 600.0
 RETRY_SECONDS = 5
 STOP_SECONDS = 1.0
 Compute = Callable[[], tuple[Change, Any]]  #: returns the last change that the data contains, and the result

@@ -1,4 +1,4 @@
-"""The documents of functions that run on this machine, in ToolBench's form. A task's input `functions` contains them:
+"""Describe functions that run on this machine, in ToolBench's form. A task's input `functions` contains them:
 
 Task(…, inputs={"functions": local_functions("search", "text_to_image_generation"), "channels": […]})
 """

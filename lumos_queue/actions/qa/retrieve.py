@@ -16,8 +16,8 @@ MAX_EVIDENCE = 3_000  #: characters of one paragraph in the value's text
 async def evidence(pages: Sequence[TextPage], query: str, ranker: Ranker) -> dict[str, Any]:
     """Return the value of kind 'evidence': `evidence` lists title and text, best first.
 
-    The value's text has the original's form: a line `Reference Table: …` if the first page has a table, then lines
-    `Evidence 1: …`. Raises ActionError if the pages have no text.
+    The value's text has the form of the research code: a line `Reference Table: …` if the first page has a table,
+    then lines `Evidence 1: …`. Raises ActionError if the pages have no text.
     """
     passages = list(dict.fromkeys((page.title, text) for page in pages for text in page.paragraphs))
     table = pages[0].table if pages else ""

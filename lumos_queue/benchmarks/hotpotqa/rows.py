@@ -5,7 +5,7 @@
 
 In the column form `supporting_facts` is `{"title": […], "sent_id": […]}`, `context` is `{"title": […], "sentences":
 [[…]]}`, and the number of a row is its id. Only conversions use the supporting facts. A row without supporting facts
-(as in the simplified file) has no rationale; neither has a fullwiki row whose context lacks a supporting page.
+(as in the simplified file) has no rationale. A fullwiki row whose context lacks a supporting page has none either.
 A row with MuSiQue's fields instead of a context is refused, because its paragraphs would be lost.
 An agent may search all pages of the context (`inputs["paragraphs"]`).
 """

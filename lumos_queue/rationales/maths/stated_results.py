@@ -1,6 +1,6 @@
 """Finds results of a subgoal's actions that the subgoal's text reveals.
 
-A result that is a number is revealed if the text contains it in figures or in words. Necessary numbers do not count:
+A result that is a number is revealed if the text contains it in digits or as words. Necessary numbers do not count:
 those in the label, in a reference to a subgoal or a result, and operands of the subgoal's actions (`Multiply 36 by 1`).
 The word `one` is usually not a number and is ignored. A result that is a text is revealed if the subgoal contains it as
 whole words, unless the task or an operand contains these words, too (`Which is taller, A or B?`).

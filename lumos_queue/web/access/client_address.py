@@ -20,7 +20,7 @@ class Client:
 
     @property
     def group(self) -> str:
-        """The unit of limits: an IPv4 address, or the /64 network of an IPv6 address."""
+        """Return the unit of limits: an IPv4 address, or the /64 network of an IPv6 address."""
         return group_address(self.address)
 
 
@@ -30,9 +30,6 @@ class Proxies:
     def __init__(self, addresses: Iterable[str] = ()):
         """`addresses`: IP addresses or networks such as `10.0.0.0/8`. Raises ValueError for any other text."""
         self._networks: tuple[Network, ...] = tuple(map(ipaddress.ip_network, addresses))
-
-    def __bool__(self) -> bool:
-        return bool(self._networks)
 
     def includes(self, address: str) -> bool:
         """Return whether the address belongs to a proxy."""

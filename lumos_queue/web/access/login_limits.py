@@ -67,9 +67,14 @@ class LoginAttempts:
 
     def succeed(self, attempt: Attempt) -> None:
         """Forget the attempt, and earlier failures of the same name from the same address or in the same browser."""
+        self.withdraw(attempt)
         with self._lock:
             self._failures.pop(attempt.keys[0], None)
-            for key in attempt.keys[1:]:
+
+    def withdraw(self, attempt: Attempt) -> None:
+        """Forget an attempt whose password was right or was not checked."""
+        with self._lock:
+            for key in attempt.keys:
                 times = self._failures.get(key, [])
                 if attempt.at in times:
                     times.remove(attempt.at)

@@ -7,11 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
 
+from lumos_queue.errors import SpecError
 from lumos_queue.util.addresses import names_loopback
 from lumos_queue.web.access.client_address import Client
 from lumos_queue.web.access.login_limits import TooManyFailures
 from lumos_queue.web.access.sessions import COOKIE_PART
 from lumos_queue.web.app_state import AppState, get_app_state
+from lumos_queue.web.errors import Busy
 from lumos_queue.web.rendering import render_alone
 from lumos_queue.web.request_context import Leaving
 
@@ -21,7 +23,7 @@ BROWSER_SECONDS = 90 * 24 * 3600  #: that a browser stays known after a login
 
 @router.get("/login")
 async def login_page(request: Request, next: str = "/jobs", token: str = "") -> Response:
-    """The form, or with the token of the printed address the login itself."""
+    """Show the form, or log in with the token of the printed address."""
     site = get_app_state(request)
     if token and _is_of_other_site(request):
         return _form(site, next, "Open the printed address itself, not a link of another page.", 403)
@@ -60,7 +62,11 @@ async def _admit(request: Request, site: AppState, name: str, secret: str, targe
         answer = _form(site, target, f"Too many logins have failed: try again in {error.seconds} s.", 429, name)
         answer.headers["retry-after"] = str(error.seconds)
         return answer
-    person = await site.password_checks.admit(site.login_method, name, secret)
+    try:
+        person = await site.password_checks.admit(site.login_method, name, secret)
+    except (Busy, SpecError):  # the password was not checked
+        site.attempts.withdraw(attempt)
+        raise
     if person is None:
         wrong = "Name or password is wrong." if site.login_method.asks_password else "The token is wrong."
         return _form(site, target, wrong, 403, name)
@@ -74,7 +80,7 @@ async def _admit(request: Request, site: AppState, name: str, secret: str, targe
 
 
 def _is_of_other_site(request: Request) -> bool:
-    """Whether another site's page has made this request, unless a person has clicked its link."""
+    """Return whether another site's page has made this request, unless a person has clicked its link."""
     is_clicked = request.headers.get("sec-fetch-user") == "?1" and request.headers.get("sec-fetch-dest") == "document"
     return request.headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_clicked
 
@@ -86,14 +92,14 @@ def _find_client(request: Request, site: AppState) -> Client:
 
 
 def needs_secure_cookie(request: Request, site: AppState, client: Client) -> bool:
-    """Whether cookies are sent over TLS only: not if the explorer is served in clear, on loopback or by choice."""
+    """Return whether cookies must be sent over TLS only. An explorer without TLS on loopback needs no such cookies."""
     if client.is_secure or request.headers.get("origin", "").startswith("https:"):
         return True
     return not (site.insecure or names_loopback(request.url.hostname or ""))
 
 
 def _browser_part(request: Request, site: AppState) -> str:
-    """The signed id of the browser, which stays in its cookie after a session."""
+    """Return the signed id of the browser, which stays in its cookie after a session."""
     return request.cookies.get(site.cookie, "").partition(COOKIE_PART)[2]
 
 
@@ -110,6 +116,6 @@ def _form(site: AppState, target: str, wrong: str = "", status: int = 200, name:
 
 
 def _own_path(target: str) -> str:
-    """A path of this server; any other target becomes the first page."""
+    """Return a target that is a path of this server, or else the path of the first page."""
     is_own = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
     return target if is_own else "/jobs"

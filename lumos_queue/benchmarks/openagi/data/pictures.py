@@ -55,7 +55,7 @@ def draw_label(random: Random) -> tuple[Scene, str]:
 def split_label(sample: tuple[Scene, str]) -> str:
     """Return the split that a kind of thing in a place belongs to: three of five places are in train for each kind.
 
-    One place is in dev, and one in test. The assignment is no random choice, which would leave kinds out of a split.
+    One place is in dev, and one in test. The assignment is not random, so that no split lacks a kind.
     """
     scene, name = sample
     return ("test", "dev", "train", "train", "train")[(_NAMES.index(name) + _PLACES.index(scene.place)) % 5]
