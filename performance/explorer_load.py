@@ -35,6 +35,7 @@ from sqlalchemy import text
 from db.connection import Database, open_database
 from performance.stored_jobs import Shape, make_stored_jobs
 
+LUMOS = (sys.executable, "-m", "lumos_queue.cli.main")
 PAUSE_SECONDS = 5.0  #: of a reader between two pages
 RECONNECT_SECONDS = 2.0  #: of a hostile client after its connection was closed
 DELAY_SECONDS = 0.3  #: of each reply of the scripted model
@@ -100,9 +101,6 @@ def submit(folder: Path, environment: dict[str, str]) -> str:
     broker = {"LUMOS_BROKER_URL": "redis://127.0.0.1:1/0"}  # none: the worker searches the database
     output = subprocess.run(command, env=environment | broker, capture_output=True, text=True, check=True)
     return output.stdout.split()[0]
-
-
-LUMOS = (sys.executable, "-m", "lumos_queue.cli.main")
 
 
 @contextmanager
