@@ -13,7 +13,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.command_group import CONTEXT_SETTINGS, TopGroup
 from lumos_queue.cli.command_table import COMMANDS, OPTIONS_NOW_TERMS, Group
-from lumos_queue.cli.standard_output import watch_output
+from lumos_queue.cli.standard_output import discard_unwritten, watch_output
 
 app = typer.Typer(
     cls=TopGroup,
@@ -62,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise
         if stdout and stdout.error:
             code = stdout.report_error()
+    if sys.stderr is not None:
+        discard_unwritten(sys.stderr)
     return code
 
 

@@ -31,11 +31,7 @@ class StandardOutput:
     def report_error(self) -> int:
         """Print why the output is lost, unless its reader has ended, and discard the rest. Return the exit code."""
         assert self.error
-        # Otherwise the interpreter writes again at exit, and reports an ignored exception.
-        with suppress(OSError, ValueError):  # a test's standard output is no file
-            null_device = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null_device, self._stream.fileno())
-            os.close(null_device)
+        _discard(self._stream)
         if self.error.errno == errno.EPIPE:  # the reader has read enough, as in `lumos jobs | head`
             return Exit.FAULT
         problem = os.strerror(self.error.errno) if self.error.errno else type(self.error).__name__
@@ -52,6 +48,22 @@ class StandardOutput:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def discard_unwritten(stream: TextIO) -> None:
+    """Discard what the stream cannot write, so that the exit code of the command remains."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        _discard(stream)
+
+
+def _discard(stream: TextIO) -> None:
+    """Discard all that the stream still contains. The interpreter would write it at exit, and end with another code."""
+    with suppress(OSError, ValueError):  # a test's standard output is no file
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, stream.fileno())
+        os.close(null_device)
 
 
 @contextmanager

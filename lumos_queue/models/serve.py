@@ -94,6 +94,7 @@ class ModelServer:
         self._process = subprocess.Popen(
             [
                 sys.executable,
+                "-u",  # so that the last line of the log is the last that the server printed
                 "-P",
                 "-c",
                 _START,

@@ -17,6 +17,7 @@ LOST = "lumos: Cannot write the output: No space left on device. Make room, or s
 
 def run(home: Path, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LUMOS_HOME": str(home), "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    environment.pop("PYTHONUNBUFFERED", None)  # buffered output fails at the end of the process, too
     return subprocess.run([*COMMAND, *arguments], env=environment, text=True, timeout=120, **options)
 
 

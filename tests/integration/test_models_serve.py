@@ -127,6 +127,7 @@ def test_what_is_no_model(home, tmp_path, capsys):
 
 
 def test_a_server_that_does_not_start_is_one_line(home, capsys, monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     monkeypatch.setattr("lumos_queue.models.serve._START", "import sys; print('loading'); sys.exit('no such weights')")
     assert failure(capsys, "tiny", "--port", "0").endswith("The server did not start: no such weights")
 
