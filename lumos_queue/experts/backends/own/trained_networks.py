@@ -19,7 +19,8 @@ from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.weights import check_weights
 
 _HERE = Path(__file__).resolve().parent
-_MEMORY = 640 * MIB  #: limit of a process's writable memory, in bytes: torch takes most of it
+#: The limit of a process's writable memory, in bytes. Loading torch takes 220 MiB (CPU build) or 760 MiB (CUDA build).
+_MEMORY = 1024 * MIB
 
 
 def find_trained(expert: str, url: str) -> BackendFacts | None:
