@@ -70,7 +70,7 @@ ALLOWED = {
         "lumos_queue/actions/local/melody.py: Melody.write_wav: wave.open",
         "lumos_queue/builds/folder.py: _sync: os.open",
         "lumos_queue/builds/scratch.py: lock_new_folder: os.open",
-        "lumos_queue/cli/standard_output.py: StandardOutput.report_error: os.open",
+        "lumos_queue/cli/standard_output.py: _discard: os.open",
         "lumos_queue/builds/scratch.py: sweep: os.open",
         "lumos_queue/cli/pictures.py: _write: os.open",
         "lumos_queue/cli/pictures.py: save_pictures: os.open",
