@@ -1,4 +1,4 @@
-"""Work that a page starts, such as running the actions of an annotation.
+"""Work that a page starts, such as running the actions of an annotation or drawing an audit.
 
 It has its own threads, a limit of time, and places: one for each person, and a few in all. It ends with its page's
 connection.
@@ -106,9 +106,9 @@ class PageWork:
     def _begin(self, person: str) -> Budget:
         with self._lock:
             if person in self._budgets:
-                raise Busy("Your earlier correction is still running: wait until it has ended.", RETRY_SECONDS)
+                raise Busy("Work that you started is still running: wait until it has ended.", RETRY_SECONDS)
             if len(self._budgets) >= MAX_RUNNING:
-                raise Busy(f"Corrections of {MAX_RUNNING} other people are running: try again soon.", RETRY_SECONDS)
+                raise Busy(f"Work of {MAX_RUNNING} other people is running: try again soon.", RETRY_SECONDS)
             budget = self._budgets[person] = Budget(self._seconds)
             return budget
 

@@ -13,14 +13,18 @@ from typing import Any, cast
 import pytest
 from fastapi import Request
 
+from db.audits import sample_audit
+from db.filters import parse_where
 from lumos_queue.actions.code.interface import CodeRunner
 from lumos_queue.errors import SpecError
 from lumos_queue.review.corrections import annotation_text
+from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.web.access.users import Role
 from lumos_queue.web.errors import Busy, ClientGone
 from lumos_queue.web.page_work import MAX_RUNNING, Budget, PageWork
 from lumos_queue.web.routes.corrections import MAX_ACTIONS
 from tests.explorers import RoleLogin, serve_explorer
+from tests.scored_jobs import create_scored_job
 from tests.web.conversions import convert_rows
 
 BOUND = 60  #: seconds
@@ -198,7 +202,39 @@ def test_a_closed_page_leaves_no_process(converted, path):
         client.post(f"/episodes/{name}/{path}", data=data, timeout=3)
     end = time.monotonic() + BOUND
     while (answer := client.submit(f"/episodes/{name}/{path}", {"text": ""})).status_code == 503:
-        assert "earlier correction is still running" in answer.text and time.monotonic() < end
+        assert "Work that you started is still running" in answer.text and time.monotonic() < end
         time.sleep(0.05)
     assert answer.status_code == 400 and "The annotation is empty" in answer.text
     assert not children() - before
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/annotate/new", {"data": {"name": "second", "kind": "runs", "size": "1"}}),
+        ("/annotate/first/labels", {"files": {"file": ("labels.jsonl", b"{}")}}),
+    ],
+)
+def test_a_new_audit_and_a_file_of_labels_wait_for_earlier_work_of_the_person(database, path, form):
+    job = create_scored_job(database, [[1], [0]])
+    sample_audit(database, "first", parse_where(f"job={job}"), 2, 0, AuditKind.RUNS)
+    with serve_explorer(database, RoleLogin({"otto": Role.OPERATOR})) as explorer:
+        client, work = explorer.client("otto"), explorer.site.page_work
+        started, end = threading.Event(), threading.Event()
+        earlier_work = threading.Thread(target=lambda: asyncio.run(occupy(work, "otto", started, end)))
+        earlier_work.start()
+        try:
+            assert started.wait(BOUND)
+            answer = client.submit(path, **form)
+        finally:
+            end.set()
+            earlier_work.join()
+    assert answer.status_code == 503 and "Work that you started is still running" in answer.text
+
+
+async def occupy(work: PageWork, person: str, started: threading.Event, end: threading.Event) -> None:
+    def wait(budget: Budget) -> None:
+        started.set()
+        end.wait(BOUND)
+
+    await work.run(cast(Request, Connection()), person, wait)

@@ -71,7 +71,7 @@ async def count_part(visit: OperatorReading, where: str = "", kind: str = AuditK
 
 
 @router.post("/annotate/new")
-def sample_new_audit(
+async def sample_new_audit(
     visit: Operating,
     name: Annotated[str, Form(max_length=1_000)] = "",
     where: Annotated[str, Form(max_length=10_000)] = "",
@@ -81,7 +81,14 @@ def sample_new_audit(
     seed: Annotated[int, Form(ge=0, le=MAX_SEED)] = 0,
 ) -> Response:
     """Draw a new audit."""
-    site, name, where = visit.site, name.strip(), storable(where)[0]
+    inputs = {"name": name.strip(), "size": size, "twice": twice, "seed": seed}
+    return await visit.site.page_work.run(
+        visit.request, visit.person.name, lambda _: _sample(visit, storable(where)[0], storable(kind)[0], inputs)
+    )
+
+
+def _sample(visit: RequestContext, where: str, kind: str, inputs: dict[str, Any]) -> Response:
+    site, name = visit.site, inputs["name"]
     try:
         of, scope = _read_kind(kind), read_where(site.database, where)
         with site.reading() as connection:
@@ -91,10 +98,9 @@ def sample_new_audit(
                     "with: lumos audit draw"
                 )
         action = PersonAction(visit.person.name, "draw audit", name)
-        sample = sample_audit(site.database, name, scope, size, seed, of, twice, action)
+        sample = sample_audit(site.database, name, scope, inputs["size"], inputs["seed"], of, inputs["twice"], action)
     except SpecError as error:
-        inputs = {"name": storable(name)[0], "size": size, "twice": twice, "seed": seed}
-        return _new(visit, where, storable(kind)[0], str(error), **inputs)
+        return _new(visit, where, kind, str(error), **inputs | {"name": storable(name)[0]})
     visit.session.add_notice(f"The audit has {len(sample):,} places.")
     return RedirectResponse(address_of_audit(name), 303)
 
@@ -145,10 +151,15 @@ def _show_report(visit: RequestContext, result: SharedResult) -> Response:
 
 
 @router.post("/annotate/{name}/labels")
-def store_file(visit: Operating, name: str, file: Annotated[UploadFile, File()]) -> Response:
+async def store_file(visit: Operating, name: str, file: Annotated[UploadFile, File()]) -> Response:
     """Store all labels of a file, or none if one is wrong."""
-    data = file.file.read(MAX_UPLOAD + 1)
-    file_name = storable(file.filename or "the file")[0][:100]
+    data, file_name = await file.read(MAX_UPLOAD + 1), storable(file.filename or "the file")[0][:100]
+    return await visit.site.page_work.run(
+        visit.request, visit.person.name, lambda _: _store_file(visit, name, data, file_name)
+    )
+
+
+def _store_file(visit: RequestContext, name: str, data: bytes, file_name: str) -> Response:
     if len(data) > MAX_UPLOAD:
         raise SpecError(f"'{file_name}' has more than {MAX_UPLOAD:,} bytes: store it with lumos audit label --from.")
     with visit.site.reading() as connection:
