@@ -1,8 +1,8 @@
 """Write many rows at once, without an ORM instance for each. The value of a JSON column is text that `as_json` made.
 
 PostgreSQL gets the rows of all tables in one statement. The statement has one JSON parameter for each table, and the
-database splits it into rows. SQLite gets one prepared statement for each table: it is written to from the event loop
-(docs/decisions/0008).
+database splits it into rows. SQLite gets one prepared statement for each table, because the event loop itself writes
+to it (docs/decisions/0008).
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
 
 
 def its_turn() -> ColumnElement[bool]:
-    """Return the condition that the preceding item of the job is done, for the item of the enclosing query."""
+    """Return a condition on the item of the enclosing query: the preceding item of its job is done."""
     before = aliased(Item)
     return ~exists().where(before.job == Item.job, before.ordinal == Item.ordinal - 1, before.state != ItemState.DONE)
 

@@ -102,7 +102,9 @@ def _read_own_file(open_file: OpenFile, path: Path) -> TestSplit:
     try:
         reader, rows = open_file(path)
     except SpecError as error:
-        raise SpecError(f"--against {PREFIX}{path}: {error} A TOML file may name its fields here.") from None
+        raise SpecError(
+            f"--against {PREFIX}{path}: {error} To name the fields of a data file, give a TOML file to --against."
+        ) from None
     return _read_rows(TestSplit(f"{PREFIX}{path.name}"), reader, rows, "test")
 
 

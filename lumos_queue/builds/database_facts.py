@@ -41,7 +41,7 @@ class DatabaseFacts:
 def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts:
     """Read the facts. If not `tests`, the tasks of test splits are not read.
 
-    In memory, each test task, corrected episode and wrong episode is an entry of a set, of eight bytes.
+    Each test task, corrected episode and wrong episode takes an entry of eight bytes in memory.
     """
     with reading(database) as connection:
         return DatabaseFacts(

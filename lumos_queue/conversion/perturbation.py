@@ -47,7 +47,10 @@ class PerturbationResult:
 async def passes_perturbation(
     source: Benchmark, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions
 ) -> bool:
-    """Return whether an annotation, or the actions of a successful episode, gives right answers for other numbers."""
+    """Return whether an annotation, or the actions of a successful episode, is right for other numbers.
+
+    The numbers of the task are replaced, and the actions must give the right answers to the new tasks.
+    """
     return (await perturbation(source, task, annotation, interface)).passed
 
 

@@ -72,4 +72,4 @@ def read_history(name: str, value: str) -> History:
         return History()
     if kind in ("cut", "drop") and limit.isascii() and limit.isdecimal() and 0 < int(limit) < 10**9:
         return History(kind, int(limit))
-    raise SpecError(f"The setting {name} must be whole, cut:N or drop:N (N characters), not '{value[:40]}'.")
+    raise SpecError(f"The setting {name} is '{value[:40]}': expected whole, cut:N or drop:N, N in characters.")

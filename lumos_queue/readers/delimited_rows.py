@@ -1,4 +1,4 @@
-"""Read text tables with a header row by row: CSV, TSV, or with semicolons between the columns."""
+"""Read text tables with a header, one row at a time: CSV, TSV, or with semicolons between the columns."""
 
 from __future__ import annotations
 

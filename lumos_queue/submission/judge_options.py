@@ -40,7 +40,7 @@ class JudgeOptions:
 
     @property
     def roles(self) -> list[str]:
-        """The judge's endpoint as pairs of `--role`, `judge=URL`; [] without an endpoint."""
+        """Return the judge's endpoint as options of a command, `["--role", "judge=URL"]`, or [] without an endpoint."""
         return [f"{JUDGE}={self.url}"] if self.url else []
 
     def define(self, scorer: str, kind: str = "evaluate") -> JudgeDefinition | None:

@@ -19,7 +19,6 @@ from lumos_queue.web.access.guard import Guard
 from lumos_queue.web.admission import Admission
 from lumos_queue.web.app_state import POOL_SECONDS, AppState
 from lumos_queue.web.errors import Busy, ClientGone
-from lumos_queue.web.live import MAX_PAGES, TooManyPages
 from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
 from lumos_queue.web.request_context import Forbidden, NeedsLogin, NotFound, find_request_context
 from lumos_queue.web.routes import (
@@ -100,7 +99,6 @@ _STATUS: dict[type[Exception], int] = {
     NotFound: 404,
     SpecError: 400,
     RequestValidationError: 400,
-    TooManyPages: 503,
     DBAPIError: 503,
     InfrastructureError: 503,
     HTTPException: 404,
@@ -149,8 +147,6 @@ def _words(request: Request, error: Exception) -> str:
         case RequestValidationError():
             first = error.errors()[0]
             return f"'{first['loc'][-1]}' cannot be read: {str(first['msg'])[:200]}."
-        case TooManyPages():
-            return f"You have {MAX_PAGES} live pages open: close some."
         case DBAPIError():
             return f"The database does not answer: {' '.join(str(error.orig).split())[:200]}. Load the page again."
         case HTTPException():

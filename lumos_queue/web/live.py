@@ -19,6 +19,7 @@ from db.connection import Database
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.live.watched_jobs import ENDED, WatchedJob, WatchedJobs
 from lumos_queue.settings import Settings
+from lumos_queue.web.errors import Busy
 
 MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two readings
 SHARE = 20  #: a pause is this many times as long as the reading before it
@@ -26,10 +27,6 @@ MAX_PAGES = 50  #: that a person has open at once
 UNREADABLE = "<p>This job cannot be shown live: its rows are damaged. See the log of lumos web.</p>"
 _LOG = logging.getLogger(__name__)
 Show = Callable[[WatchedJob, WatchedJobs], str]
-
-
-class TooManyPages(Exception):
-    """Raised when a person has MAX_PAGES pages open."""
 
 
 class _Page:
@@ -73,11 +70,13 @@ class LiveJobs:
     async def follow(self, job: str, person: str, show: Show) -> AsyncIterator[tuple[str, bool]]:
         """Yield the text that `show` makes of the job whenever it changes, and whether it is the last of an ended job.
 
-        The last text of a job that cannot be read says so. Nothing follows when the server ends. Raises TooManyPages.
+        The last text of a job that cannot be read says so. Nothing follows when the server ends, or if the person has
+        opened MAX_PAGES pages since `require_place`.
         """
         page = _Page(job, person, show)
         with self._condition:
-            self._require_place(person)
+            if not self._has_place(person):
+                return
             self._pages.add(page)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._read_on, name="live jobs", daemon=True)
@@ -95,13 +94,13 @@ class LiveJobs:
                 self._pages.discard(page)
 
     def require_place(self, person: str) -> None:
-        """Raise TooManyPages if the person has MAX_PAGES pages open. A route calls this before its answer begins."""
+        """Raise Busy if the person has MAX_PAGES pages open. A route calls this before its answer begins."""
         with self._condition:
-            self._require_place(person)
+            if not self._has_place(person):
+                raise Busy(f"You have {MAX_PAGES} live pages open: close some.")
 
-    def _require_place(self, person: str) -> None:
-        if sum(page.person == person for page in self._pages) >= MAX_PAGES:
-            raise TooManyPages
+    def _has_place(self, person: str) -> bool:
+        return sum(page.person == person for page in self._pages) < MAX_PAGES
 
     def stop(self) -> None:
         """End all live pages, because the server ends."""

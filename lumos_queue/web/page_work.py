@@ -21,7 +21,6 @@ from lumos_queue.web.errors import Busy, ClientGone
 T = TypeVar("T")
 MAX_RUNNING = 2
 MAX_SECONDS = 60.0  #: by the wall clock
-RETRY_SECONDS = 5
 
 
 class Budget:
@@ -106,9 +105,9 @@ class PageWork:
     def _begin(self, person: str) -> Budget:
         with self._lock:
             if person in self._budgets:
-                raise Busy("Work that you started is still running: wait until it has ended.", RETRY_SECONDS)
+                raise Busy("Work that you started is still running: wait until it has ended.")
             if len(self._budgets) >= MAX_RUNNING:
-                raise Busy(f"Work of {MAX_RUNNING} other people is running: try again soon.", RETRY_SECONDS)
+                raise Busy(f"Work of {MAX_RUNNING} other people is running: try again soon.")
             budget = self._budgets[person] = Budget(self._seconds)
             return budget
 

@@ -31,7 +31,6 @@ MAX_BYTES = 64 * 2**20  #: of all results that are kept
 AGE_FACTOR, MIN_SECONDS = 10, 5.0
 #: An unchanged result is served for at most this long, because parts of it (figures of papers) belong to no job.
 MAX_SECONDS = 600.0
-RETRY_SECONDS = 5
 STOP_SECONDS = 1.0
 Compute = Callable[[], tuple[Change, Any]]  #: returns the last change that the data contains, and the result
 
@@ -124,8 +123,7 @@ class SharedResults:
             if self._queue.count(person) >= MAX_WAITING:
                 raise Busy(
                     f"{MAX_WAITING} reports or lists that you requested are waiting to be computed: wait until they "
-                    "are displayed, or close their pages, and load this page again.",
-                    RETRY_SECONDS,
+                    "are displayed, or close their pages, and load this page again."
                 )
             self._queue.add(person, task)
             self._start_thread()

@@ -20,9 +20,9 @@ from lumos_queue.pages.compose import read_page
 from lumos_queue.web.access.users import Role
 from lumos_queue.web.app_state import POOL_SECONDS
 from lumos_queue.web.drafts import MAX_WAITING, Draft, Drafts
-from lumos_queue.web.errors import Busy
+from lumos_queue.web.errors import RETRY_SECONDS, Busy
 from lumos_queue.web.routes import jobs as job_routes
-from lumos_queue.web.shared_results import RETRY_SECONDS, THREADS
+from lumos_queue.web.shared_results import THREADS
 from tests.explorers import Explorer, RoleLogin, call_explorer, serve_explorer
 from tests.scored_jobs import create_scored_job
 from tests.services import wait_until
@@ -236,7 +236,7 @@ def test_an_exported_audit_is_the_file_of_the_command(many, database, monkeypatc
 
 
 def test_a_part_of_a_page_without_a_place_is_requested_again(chromium, database, reports, monkeypatch):
-    monkeypatch.setattr("lumos_queue.web.shared_results.RETRY_SECONDS", 1)
+    monkeypatch.setattr(Busy.__init__, "__defaults__", (1,))
     names = [create_scored_job(database, [[1], [0]]) for _ in range(THREADS + MAX_WAITING + 1)]
     with serve_explorer(database) as explorer, ThreadPoolExecutor(10) as threads:
         client, page = explorer.client(), chromium.new_page()  # its console lists the refused part

@@ -91,8 +91,8 @@ def send_password(connection: Any, server: str) -> Any:
     """Send the password itself and return the server's answer. Raises InfrastructureError without TLS."""
     if not connection._secure:
         raise InfrastructureError(
-            f"The MySQL server {server} asks for the password itself and offers no TLS: turn TLS on there, or use an "
-            "account of mysql_native_password."
+            f"The MySQL server {server} asks for the password in clear text and offers no TLS: turn TLS on there, "
+            "or use an account that logs in with mysql_native_password."
         )
     return exchange(connection, connection.password + b"\0")
 

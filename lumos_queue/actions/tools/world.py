@@ -157,7 +157,10 @@ class WorldAnswers:
 
 
 def read_world(value: Any) -> World:
-    """Read the world in a task's input. Raises ValueError, which names the location, for another form."""
+    """Read the world in a task's input.
+
+    Raises ValueError for an input that does not have the expected form. The message names the location of the error.
+    """
     if not isinstance(value, Mapping):
         raise ValueError("it is not an object")
     filler = value.get("filler", 0)

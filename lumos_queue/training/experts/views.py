@@ -50,7 +50,7 @@ FindMarks = Callable[[Scene], Sequence[Mark]]
 
 
 def classification(expert: str, profiles: Sequence[str]) -> Lesson:
-    """Return the lesson in which a picture has one label, the kind of its thing."""
+    """Return the lesson in which each picture has one label, the kind of object that it shows."""
     label: Label = lambda scene: [_KINDS.index(scene.spots[0].thing)]  # noqa: E731
     return _lesson(("labels",), {"groups": [_KINDS], "kinds": []}, label, _mark_things, profiles)
 

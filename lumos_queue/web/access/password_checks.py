@@ -11,7 +11,6 @@ from lumos_queue.web.access.users import Person
 from lumos_queue.web.errors import Busy
 
 MAX_WAITING = 20
-RETRY_SECONDS = 5
 
 
 class PasswordChecks:
@@ -25,7 +24,7 @@ class PasswordChecks:
         """Return the person with this name and secret; None if they are wrong. Raises Busy if too many logins wait."""
         with self._lock:
             if self._count > MAX_WAITING:
-                raise Busy("Many people are logging in: try again soon.", RETRY_SECONDS)
+                raise Busy("Many people are logging in: try again soon.")
             self._count += 1
         future = self._thread.submit(login_method.admit, name, secret)
         future.add_done_callback(self._leave)
