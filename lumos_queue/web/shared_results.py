@@ -75,6 +75,7 @@ class SharedResults:
         self._tasks: dict[Hashable, _Task] = {}  # the newest of each key
         self._queue = FairQueue[_Task]()
         self._threads: list[threading.Thread] = []
+        self._running = 0  # tasks that are being computed
         self._is_stopped = False
 
     async def find(
@@ -120,7 +121,7 @@ class SharedResults:
             task = _Task(key, change, compute)
             task.future.set_running_or_notify_cancel()  # one of several waiting clients cannot cancel it
         if not task.is_running and not task.requests[person]:
-            if self._queue.count(person) >= MAX_WAITING:
+            if self._queue.count(person) >= MAX_WAITING + THREADS - self._running:  # idle threads take tasks soon
                 raise Busy(
                     f"{MAX_WAITING} reports or lists that you requested are waiting to be computed: wait until they "
                     "are displayed, or close their pages, and load this page again."
@@ -157,6 +158,7 @@ class SharedResults:
                     return
                 task = self._queue.take()
                 task.is_running = True
+                self._running += 1
             self._carry_out(task)
 
     def _carry_out(self, task: _Task) -> None:
@@ -167,6 +169,7 @@ class SharedResults:
         except Exception as error:
             problem = error
         with self._condition:
+            self._running -= 1
             if stored:
                 self._cache.add(task.key, stored)
             if self._tasks.get(task.key) is task:

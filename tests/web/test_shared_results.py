@@ -161,6 +161,21 @@ def test_people_take_turns_and_a_few_results_of_a_person_wait(results, work, mon
     assert work.names[1:] == ["rita 0", "anna 0", "rita 1", "anna 1", "rita 2", "rita 3"]
 
 
+def test_requests_that_arrive_before_the_threads_start_do_not_count_as_waiting(results, work, monkeypatch):
+    monkeypatch.setattr(results, "_start_thread", lambda: None)
+
+    async def request_many() -> None:
+        tasks = [await begin(results, work, "rita", f"rita {number}") for number in range(THREADS + MAX_WAITING)]
+        assert not any(task.done() for task in tasks)
+        refusal = await begin(results, work, "rita", "rita too many")
+        with pytest.raises(Busy):
+            await refusal
+        for task in tasks:
+            task.cancel()
+
+    run(request_many())
+
+
 def test_a_result_whose_clients_have_gone_is_not_computed_and_takes_no_place(results, work):
     async def leave() -> None:
         tasks = await occupy(results, work)
