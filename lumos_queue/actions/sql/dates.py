@@ -218,7 +218,7 @@ def _format_part(moment: datetime, letter: str) -> str:
         "u": lambda: f"{_monday_week(moment):02}",
     }
     if letter in "UVX":
-        raise ValueError(f"%{letter} cannot be written here")
+        raise ValueError(f"%{letter} is not supported")
     return parts[letter]() if letter in parts else letter
 
 
