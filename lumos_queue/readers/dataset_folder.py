@@ -90,7 +90,7 @@ def _file_names(state: Any, source: Source) -> list[str]:
         raise source.refuse(f"its {STATE} does not name its files (*.arrow). Write it again with save_to_disk")
     if isinstance(state, dict) and state.get("_indices_files"):
         raise source.refuse(
-            "it uses only some rows of its files, by a list of indices. Write it again with flatten_indices().save_to_disk"
+            "it uses only some rows of its files (indices). Write it again with flatten_indices().save_to_disk"
         )
     return texts
 
