@@ -86,7 +86,8 @@ def live_job(visit: Reading, name: str) -> Response:
             if last:
                 yield _event("ended", job)
 
-    return StreamingResponse(events(), media_type="text/event-stream")
+    headers = {"x-accel-buffering": "no"}  # nginx would wait for more
+    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
 
 
 @router.get("/jobs/{name}/failures")
