@@ -59,7 +59,7 @@ def task_of(file: AnswerFile, dataset: str, **inputs: Any) -> Task:
         )
     entries = entries_of(file.functions)
     answers = answers_of(file.decisions, functions_of(entries))
-    row = file.name.removesuffix(".json")
+    row = file.path.removesuffix(".json")
     return Task(
         "toolbench", dataset, row, file.query, {FUNCTIONS: entries, ANSWERS: answers, **inputs}, {"relevant": []}
     )

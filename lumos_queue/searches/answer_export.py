@@ -17,11 +17,12 @@ from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.compat.toolbench.answer_file import CHAINS, TREE, AnswerFile, with_decisions
 from lumos_queue.compat.toolbench.answer_reading import MAX_PATH
 from lumos_queue.compat.toolbench.messages import Wording
-from lumos_queue.compat.toolbench.stored_steps import decisions_of
+from lumos_queue.compat.toolbench.stored_steps import count_replies, decisions_of
 from lumos_queue.compat.toolbench.tooleval import tooleval_of
 from lumos_queue.compat.toolbench.tree_writing import ANSWERED, GAVE_UP, NodeStyle
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import version_of
+from lumos_queue.formulations.dfsdt import MAX_TREE
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.tool_agent import PLANNER, POLICY, ROUTER, open_functions
@@ -29,7 +30,8 @@ from lumos_queue.searches.answer_episodes import KEPT, collect_messages
 from lumos_queue.util.paths import require_folders
 
 FORMATS = ("answers", "tooleval")
-TOOLEVAL = "tooleval.json"  #: one file for all episodes: query number to entry
+TOOLEVAL = "tooleval.json"  #: one file for the episodes of a group: query number to entry
+SEARCHES = ("react", "dfsdt")  #: the formulations in which each reply is a decision
 _HEADS = {"react": POLICY, "dfsdt": POLICY, "sum2act": ROUTER, "rewoo": PLANNER}
 _OTHERS = re.compile(r"[^A-Za-z0-9.-]")  # no underscore: the query's number ends at the first one
 
@@ -57,7 +59,7 @@ def export_answer_files(database: Database, job: str, folder: Path, kind: str = 
     try:
         episodes = stream_episodes(database, Filter((Term("job", "=", row.id),)))
         files = (answer_file_of_episode(episode, row.spec) for episode in episodes)
-        count = _write_files(part, files) if kind == "answers" else _write_tooleval(part / TOOLEVAL, files)
+        count = _write_files(part, files) if kind == "answers" else _write_tooleval(part, files)
         if not count:
             raise SpecError(f"Job {row.id} has no finished episode with a decision: there is nothing to write.")
         part.replace(folder)
@@ -69,16 +71,20 @@ def export_answer_files(database: Database, job: str, folder: Path, kind: str = 
 
 def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> AnswerFile:
     """Return the answer file of an episode. `spec`: the spec of the episode's job."""
-    decisions = decisions_of(episode.formulation, episode.steps, version_of(spec))
     if (header := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
+        decisions = decisions_of(episode.formulation, episode.steps, version_of(spec))
         return with_decisions(header, episode.task.question, decisions)
-    texts = collect_messages(decisions) if episode.formulation == "dfsdt" else {}
     agent = Agent.from_json(spec.get("infer", spec)["agent"])
+    is_tree = episode.formulation == "dfsdt"
+    max_calls = (agent.limits.calls or MAX_TREE) if is_tree else 0
+    decisions = decisions_of(episode.formulation, episode.steps, version_of(spec), max_calls)
+    texts = collect_messages(decisions) if is_tree else {}
     ends = [number for number, decision in enumerate(decisions) if decision.code == ANSWERED]
-    give_ups = [number for number, decision in enumerate(decisions) if decision.code == GAVE_UP]
+    give_ups = [number for number, decision in enumerate(decisions) if decision.code == GAVE_UP and is_tree]
+    is_search = episode.formulation in SEARCHES
     return AnswerFile(
         f"{_name(episode)}_{_method(episode.formulation, agent)}.json",
-        TREE if episode.formulation == "dfsdt" else CHAINS,
+        TREE if is_tree else CHAINS,
         episode.task.question,
         [function.schema() for function in open_functions(episode.task)],
         decisions,
@@ -87,12 +93,13 @@ def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> A
         NodeStyle(),
         _arguments(episode.formulation, agent),
         episode.prompt_tokens + episode.completion_tokens,
+        discarded_replies=count_replies(episode.steps) - len(decisions) if is_search else 0,
     )
 
 
 def _arguments(formulation: str, agent: Agent) -> dict[str, Any]:
     """Return the limits of the search by ToolBench's names. A limit of 0 means that there is none."""
-    if formulation not in ("react", "dfsdt"):
+    if formulation not in SEARCHES:
         return {"max_step": agent.limits.steps}
     settings = FORMULATIONS.load(formulation).read_settings(agent)
     arguments: dict[str, Any] = {"single_chain_max_step": agent.limits.depth}
@@ -118,9 +125,10 @@ def _name(episode: StoredEpisode) -> str:
 def _write_files(folder: Path, files: Iterator[AnswerFile]) -> int:
     count = 0
     for file in _skip_empty(files):
-        path = folder / Path(file.name).name
+        path = _folder_of(folder, file) / Path(file.name).name
         if path.exists():
             raise SpecError(f"Two episodes would both be written as '{path.name}': their tasks have the same number.")
+        path.parent.mkdir(exist_ok=True)
         content = file.content()
         if file.kind == TREE and (deep := content["tree"]["max_length"] - 1) > MAX_PATH:
             raise SpecError(
@@ -132,14 +140,23 @@ def _write_files(folder: Path, files: Iterator[AnswerFile]) -> int:
     return count
 
 
-def _write_tooleval(path: Path, files: Iterator[AnswerFile]) -> int:
-    entries: dict[str, Any] = {}
+def _write_tooleval(folder: Path, files: Iterator[AnswerFile]) -> int:
+    entries_by_folder: dict[Path, dict[str, Any]] = {}
     for file in _skip_empty(files):
+        entries = entries_by_folder.setdefault(_folder_of(folder, file), {})
         if file.query_id in entries:
             raise SpecError(f"Two episodes are of the query '{file.query_id}': ToolEval's format has one for a query.")
         entries[file.query_id] = tooleval_of(file)
-    path.write_text(_as_text(entries), encoding="utf-8", newline="\n")
-    return len(entries)
+    for path, entries in entries_by_folder.items():
+        path.mkdir(exist_ok=True)
+        (path / TOOLEVAL).write_text(_as_text(entries), encoding="utf-8", newline="\n")
+    return sum(map(len, entries_by_folder.values()))
+
+
+def _folder_of(folder: Path, file: AnswerFile) -> Path:
+    """Return the folder within `folder` for the files of a group. A group is the name of a folder, and never a path."""
+    group = Path(file.group).name
+    return folder / group if group not in ("", "..") else folder
 
 
 def _skip_empty(files: Iterator[AnswerFile]) -> Iterator[AnswerFile]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from db.connection import Database
@@ -19,6 +19,7 @@ from lumos_queue.compat.toolbench.trees import count_nodes
 from lumos_queue.errors import SpecError
 from lumos_queue.searches.answer_episodes import build_recorded_episode, formulation_of
 from lumos_queue.settings import Settings
+from lumos_queue.util.sanitize import storable_json
 
 MAX_FILES = 100_000
 
@@ -45,30 +46,47 @@ def import_answer_files(
     again: bool = False,
     name_and_tags: NameAndTags = UNNAMED,
 ) -> ImportSummary:
-    """Store each file as an episode. Raises SpecError for other formats, equal names, and trees mixed with chains."""
+    """Store each file as an episode. Raises SpecError for other formats, equal names, and trees mixed with chains.
+
+    If two files have the same name, as those of a query number that two of ToolBench's groups have, the names of their
+    folders are parts of the names of all files.
+    """
     if len(paths) > MAX_FILES:
         raise SpecError(f"{len(paths):,} files are too many for one import: give at most {MAX_FILES:,}.")
-    formulation, digests, counts = _look(paths)
+    files = list(zip(paths, _find_groups(paths), strict=True))
+    formulation, digests, counts = _look(files)
     identity = [text for name in sorted(digests) for text in (name, digests[name])]
     dataset = digest("answer files", *identity)
     key = digest("import answer files", split, licence, *identity)
     new = import_job(settings, key, {"files": digests}, "toolbench", formulation, split, licence, name_and_tags)
-    job, is_new = store_episodes(database, new, _episodes(paths, dataset), "imported", dataset, again)
+    job, is_new = store_episodes(database, new, _episodes(files, dataset), "imported", dataset, again)
     return ImportSummary(job, is_new, formulation, len(paths), *counts)
 
 
-def _look(paths: Sequence[Path]) -> tuple[str, dict[str, str], tuple[int, int, int]]:
+def _find_groups(paths: Sequence[Path]) -> list[str]:
+    """Return the name of each file's folder if two files have the same name; otherwise ''."""
+    is_unique = len({path.name for path in paths}) == len(paths)
+    return ["" if is_unique else path.absolute().parent.name for path in paths]
+
+
+def _read(path: Path, group: str) -> AnswerFile:
+    return replace(read_answer_file(path), group=storable_json(group))
+
+
+def _look(files: Sequence[tuple[Path, str]]) -> tuple[str, dict[str, str], tuple[int, int, int]]:
     """Return the formulation of all files, their digests by name, and the total numbers of calls, actions, nodes."""
     digests: dict[str, str] = {}
     kinds: dict[str, str] = {}  # formulation to the first file of it
     calls = actions = nodes = 0
-    for path in paths:
-        file = read_answer_file(path)
-        if file.name in digests:
-            raise SpecError(f"Two files have the name '{file.name}': give each file its own name.")
+    for path, group in files:
+        file = _read(path, group)
+        if file.path in digests:
+            raise SpecError(
+                f"Two files have the name '{file.path}': files of the same name must be in folders of different names."
+            )
         content = file.content()
-        digests[file.name] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        kinds.setdefault(formulation_of(file), file.name)
+        digests[file.path] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        kinds.setdefault(formulation_of(file), file.path)
         calls += len(file.decisions)
         actions += sum(bool(decision.name) for decision in file.decisions)
         nodes += _count(content)
@@ -86,8 +104,7 @@ def _count(content: dict) -> int:
     return sum(len(attempt["chain"]) for attempt in content["trys"])
 
 
-def _episodes(paths: Sequence[Path], dataset: str) -> Iterator[ImportedEpisode]:
-    for path in paths:
-        file: AnswerFile = read_answer_file(path)
-        task, steps, outcome = build_recorded_episode(file, dataset)
+def _episodes(files: Sequence[tuple[Path, str]], dataset: str) -> Iterator[ImportedEpisode]:
+    for path, group in files:
+        task, steps, outcome = build_recorded_episode(_read(path, group), dataset)
         yield ImportedEpisode(task, steps, outcome)

@@ -10,7 +10,9 @@ have these quirks, which are written again too:
 - the name of an unknown function is in the tree as the model wrote it, but in the messages a sentinel replaces it;
 - `finish_type` is 'give_up' if the search ends with giving up, else 'give_answer', even without an answer. One version
   of ToolBench never chose giving up as the end, so `final_answer` is then empty;
-- `train_messages` is missing in a search without an end; `query_count` counts replies, but `size` and `depth` nodes.
+- `train_messages` is missing in a search without an end; `query_count` counts replies, but `size` and `depth` nodes;
+- a search at its limit of calls counts its last reply, which has no nodes;
+- chains that give up have no end: `valid_data` is false and `final_answer` empty; the `win` of a try is always false.
 
 Characters that cannot be stored (NUL, lone surrogates) are replaced when a file is read.
 """
@@ -26,6 +28,7 @@ from lumos_queue.compat.toolbench.messages import Message, Wording, alone, messa
 from lumos_queue.compat.toolbench.tree_writing import (
     ANSWERED,
     NodeStyle,
+    list_answered_attempts,
     list_answered_chains,
     write_chains,
     write_tree,
@@ -51,10 +54,18 @@ class AnswerFile:
     forward_args: Mapping[str, Any] = field(default_factory=dict)  #: the limits of the search
     total_tokens: int = 0
     changes: Sequence[Change] = ()  #: values of the file that its parts do not give
+    discarded_replies: int = 0  #: replies without nodes: a search at its limit of calls does not carry out the last
+    #: The folder of the file, by which files of several groups of queries that have the same name differ; '' for none.
+    group: str = ""
 
     @property
     def query_id(self) -> str:
         return self.name.removesuffix(".json").partition("_")[0]
+
+    @property
+    def path(self) -> str:
+        """Return the file's name, behind that of its folder if it belongs to a group."""
+        return f"{self.group}/{self.name}" if self.group else self.name
 
     @property
     def method(self) -> str:
@@ -80,7 +91,7 @@ def _write(file: AnswerFile) -> dict[str, Any]:
     is_answered = end is not None and end.code == ANSWERED
     generation: dict[str, Any] = {
         "valid_data": end is not None,
-        "query_count": len(file.decisions),
+        "query_count": len(file.decisions) + file.discarded_replies,
         "total_tokens": file.total_tokens,
         "final_answer": end.arguments if end else "",
         "function": [dict(function) for function in file.functions],
@@ -98,7 +109,7 @@ def _write(file: AnswerFile) -> dict[str, Any]:
     else:
         nodes = write_chains(file.decisions, file.style)
         extra_fields = {"try_count": len(nodes)}
-        candidates = [attempt["chain"] for attempt in nodes if attempt["win"]]
+        candidates = list_answered_attempts(nodes)
     return {
         "win": is_answered,
         **extra_fields,
@@ -123,11 +134,16 @@ def header_of(file: AnswerFile) -> dict[str, Any]:
         "forward_args": dict(file.forward_args),
         "total_tokens": file.total_tokens,
         "changes": list(file.changes),
+        "discarded_replies": file.discarded_replies,
+        "group": file.group,
     }
 
 
 def with_decisions(header: Mapping[str, Any], query: str, decisions: Iterable[RecordedDecision]) -> AnswerFile:
-    """Return a file from a header, which `header_of` made, and from its query and decisions."""
+    """Return a file from a header, which `header_of` made, and from its query and decisions.
+
+    Headers of earlier versions have fewer fields; tries that answered had `win` then.
+    """
     return AnswerFile(
         header["name"],
         header["kind"],
@@ -136,10 +152,12 @@ def with_decisions(header: Mapping[str, Any], query: str, decisions: Iterable[Re
         list(decisions),
         header["chosen"],
         Wording(header["system"], header["user"], {number: text for number, text in header["told"]}),
-        NodeStyle(**header["style"]),
+        NodeStyle(**{"wins": True, **header["style"]}),
         header["forward_args"],
         header["total_tokens"],
         header["changes"],
+        header.get("discarded_replies", 0),
+        header.get("group", ""),
     )
 
 

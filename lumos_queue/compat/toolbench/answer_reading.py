@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.compat.toolbench.answer_file import CHAINS, FINISH, TREE, AnswerFile
+from lumos_queue.compat.toolbench.chain_replies import find_lone_thoughts
 from lumos_queue.compat.toolbench.differences import find_changes
 from lumos_queue.compat.toolbench.messages import Message, Wording, messages_of, read_wording
 from lumos_queue.compat.toolbench.node_checks import check_chain, check_tree
@@ -20,6 +21,7 @@ from lumos_queue.util.sanitize import storable_json
 from lumos_queue.util.untrusted_json import MAX_DEPTH, read_json
 
 FORMAT = "a ToolBench answer file: an object with 'answer_generation', and with 'tree' or 'trys'"
+MAX_STEP = "single_chain_max_step"  #: in `forward_args`: the nodes of a path after which no reply is requested
 MAX_BYTES = 32 * 2**20
 MAX_FUNCTIONS = 1_000
 MAX_PATH = (MAX_DEPTH - 4) // 2  #: nodes of a path: each is an object in a list; ToolBench's paths have 12 to 14
@@ -55,8 +57,8 @@ def answer_file_of(name: str, content: Any) -> AnswerFile:
         function["name"].raw_text()
     if len(functions) > MAX_FUNCTIONS:
         raise generation["function"].bad(f"more than {MAX_FUNCTIONS:,} functions")
-    kind, decisions, nodes = _read_nodes(node)
     lists = _read_lists(generation)
+    kind, decisions, nodes = _read_nodes(node, lists)
     chosen_index = _find_chosen(decisions, generation, lists)
     bare = AnswerFile(
         storable_json(name),
@@ -66,14 +68,17 @@ def answer_file_of(name: str, content: Any) -> AnswerFile:
         decisions,
         chosen_index,
         read_wording(decisions, chosen_index, lists) if kind == TREE else read_wording(decisions[:1], 0, lists),
-        _read_style(nodes),
+        _read_style(node, nodes),
         _object(node, "forward_args"),
         generation["total_tokens"].whole() if "total_tokens" in generation else 0,
+        discarded_replies=max(0, _count_replies(generation) - len(decisions)),
     )
     return replace(bare, changes=find_changes(bare.content(), content))
 
 
-def _read_nodes(node: Node) -> tuple[str, list[RecordedDecision], list[Mapping[str, Any]]]:
+def _read_nodes(
+    node: Node, lists: Sequence[Sequence[Message]]
+) -> tuple[str, list[RecordedDecision], list[Mapping[str, Any]]]:
     """Return kind, decisions, and the nodes of chains or the root of a tree. Raises BadRow if there is no decision."""
     decisions: list[RecordedDecision] = []
     if TREE in node:
@@ -81,11 +86,15 @@ def _read_nodes(node: Node) -> tuple[str, list[RecordedDecision], list[Mapping[s
         decisions = read_decisions(root.value)
         kind, nodes = TREE, [root.value]
     else:
-        kind, nodes = CHAINS, []
-        for attempt in node[CHAINS].items():
-            check_chain(attempt["chain"])
-            decisions += read_chain(attempt["chain"].value, len(decisions))
-            nodes += attempt["chain"].value
+        kind, chains = CHAINS, [attempt["chain"] for attempt in node[CHAINS].items()]
+        for chain in chains:
+            check_chain(chain)
+        values = [chain.value for chain in chains]
+        count, max_depth = _count_replies(node["answer_generation"]), _whole(_object(node, "forward_args"), MAX_STEP)
+        lone_thoughts = find_lone_thoughts(values, lists[-1] if lists else (), count, max_depth)
+        for chain, indexes in zip(values, lone_thoughts, strict=True):
+            decisions += read_chain(chain, len(decisions), indexes)
+        nodes = [step for chain in values for step in chain]
     if not decisions:
         raise node[kind].bad("has no decision")
     return kind, mark_pruned(decisions), nodes
@@ -120,13 +129,24 @@ def _replies_to(decisions: Sequence[RecordedDecision], last: int) -> list[Messag
     return [message for message in messages_of(decisions, last, Wording())[-1] if message["role"] == "assistant"]
 
 
-def _read_style(nodes: Sequence[Mapping[str, Any]]) -> NodeStyle:
+def _count_replies(generation: Node) -> int:
+    """Return the number of replies as the file states it; 0 if it does not."""
+    return _whole(generation.value, "query_count")
+
+
+def _whole(fields: Mapping[str, Any], name: str) -> int:
+    value = fields.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _read_style(file: Node, nodes: Sequence[Mapping[str, Any]]) -> NodeStyle:
     elo = nodes[0].get("Elo", 1000.0)
     return NodeStyle(
         elo if isinstance(elo, float) else 1000.0,
         "matching_time" in nodes[0],
         False,
         any(node["expand_num"] for node in nodes),
+        CHAINS in file and any(attempt.value.get("win") is True for attempt in file[CHAINS].items()),
     )
 
 

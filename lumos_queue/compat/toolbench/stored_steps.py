@@ -24,35 +24,48 @@ from lumos_queue.records import Action, Completion, Execution, FinishReason
 from lumos_queue.text_calls.three_lines import Reply, read_reply
 
 
-def decisions_of(formulation: str, steps: Sequence[RecordedStep], version: int) -> list[RecordedDecision]:
+def decisions_of(
+    formulation: str, steps: Sequence[RecordedStep], version: int, max_calls: int = 0
+) -> list[RecordedDecision]:
     """Return the decisions of an episode of react, dfsdt, sum2act or rewoo, in their order.
 
-    `version`: the version of the formulation in the episode's job, which determines how replies are read.
+    `version`: the version of the formulation in the episode's job, which determines how replies are read. `max_calls`:
+    the number of model calls at which the search ends without carrying out the last reply; 0 for no such number.
     """
     own_steps = [step for step in steps if step.branch < WITHIN]
     if formulation == "rewoo":
         return mark_pruned(list(_read_plan(own_steps, version)))
-    return mark_pruned((_read_route if formulation == "sum2act" else _read_search)(own_steps, version))
+    if formulation == "sum2act":
+        return mark_pruned(_read_route(own_steps, version))
+    return _read_search(own_steps, version, max_calls)
+
+
+def count_replies(steps: Iterable[RecordedStep]) -> int:
+    """Return the number of the models' replies to a formulation, also of those that were not carried out."""
+    return sum(step.branch < WITHIN and isinstance(step.result, Completion) for step in steps)
 
 
 def _read(completion: Completion, version: int) -> Reply:
     return read_reply(completion.text, version, completion.finish_reason == FinishReason.LENGTH)
 
 
-def _read_search(steps: Iterable[RecordedStep], version: int) -> list[RecordedDecision]:
+def _read_search(steps: Iterable[RecordedStep], version: int, max_calls: int) -> list[RecordedDecision]:
     decisions: list[RecordedDecision] = []
     decision_indexes = {ROOT: ROOT}  # position of a command to its decision
-    has_open_call = False  # whether the last reply names a call that was not made
+    is_discarded = False  # whether the last reply was not carried out
     for step in steps:
         before = decision_indexes[ROOT if step.parent is None else step.parent]
         if isinstance(step.result, Completion):
             reply = _read(step.result, version)
-            decision_indexes[step.position], has_open_call = len(decisions), bool(reply.action)
+            decision_indexes[step.position] = len(decisions)
             decisions.append(RecordedDecision(before, reply.thought))
+            is_discarded = bool(reply.action) or len(decisions) == max_calls
         elif isinstance(step.detail, Action) and isinstance(step.result, Execution):
-            decision_indexes[step.position], has_open_call = before, False
+            decision_indexes[step.position], is_discarded = before, False
             decisions[before] = _with_call(decisions[before], step.detail, step.result)
-    return decisions[:-1] if has_open_call else decisions  # ToolBench, too, leaves out the reply after the last call
+    if is_discarded:  # ToolBench, too, leaves out the reply to the last call
+        return mark_pruned(decisions[:-1], unfinished=decisions[-1].before)
+    return mark_pruned(decisions)
 
 
 def _read_route(steps: Iterable[RecordedStep], version: int) -> list[RecordedDecision]:

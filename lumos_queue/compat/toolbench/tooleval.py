@@ -18,8 +18,11 @@ Node = dict[str, Any]
 
 
 def tooleval_of(file: AnswerFile) -> dict[str, Any]:
-    """Return the object for an answer file. `total_steps` counts all nodes, also those of the system and the user."""
-    nodes = [_node("system", ""), _node("user", file.query), *_nodes(file)]
+    """Return the object for an answer file. `total_steps` counts all nodes, also those of the system and the user.
+
+    As in ToolBench's files, these two nodes have no message.
+    """
+    nodes = [_node("system", ""), _node("user", ""), *_nodes(file)]
     for node, next_node in pairwise(nodes):
         node["next"].append(next_node)
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,8 @@ class NodeStyle:
     #: Whether `expand_num` numbers the decisions of chains, too. ToolBench's files do not: there, a thought without a
     #: call and a following call without a thought look like one decision.
     numbered: bool = True
+    #: Whether a try that answers has `win`. ToolBench's files do not: `win` is written before the answer is looked at.
+    wins: bool = False
 
 
 def write_tree(decisions: Sequence[RecordedDecision], style: NodeStyle) -> dict[str, Any]:
@@ -59,12 +61,18 @@ def write_chains(decisions: Sequence[RecordedDecision], style: NodeStyle) -> lis
         nodes = list(_nodes_of(decision, len(chain) + 1, style))
         nodes[-1] |= {"pruned": decision.pruned, "expand_num": number if style.numbered else 0}
         chain += nodes
-        attempts[-1]["win"] = decision.code == ANSWERED
+        attempts[-1]["win"] = style.wins and decision.code == ANSWERED
     for attempt in attempts:
         for position, node in enumerate(attempt["chain"], start=1):
             del node["children"]
             node["child_count"] = int(position < len(attempt["chain"]))
     return attempts
+
+
+def list_answered_attempts(attempts: Sequence[Mapping[str, Any]]) -> list[list[Node]]:
+    """Return the chains that end with an answer."""
+    chains = (attempt["chain"] for attempt in attempts)
+    return [chain for chain in chains if chain[-1].get("observation_code") == ANSWERED]
 
 
 def list_answered_chains(root: Node) -> list[list[Node]]:
@@ -81,9 +89,12 @@ def list_answered_chains(root: Node) -> list[list[Node]]:
     return chains
 
 
-def mark_pruned(decisions: Sequence[RecordedDecision]) -> list[RecordedDecision]:
-    """Return the decisions with a mark: `pruned` is true for a decision at which a path ends without an answer."""
-    parents = {decision.before for decision in decisions}
+def mark_pruned(decisions: Sequence[RecordedDecision], unfinished: int = ROOT) -> list[RecordedDecision]:
+    """Return the decisions with a mark: `pruned` is true for a decision at which a path ends without an answer.
+
+    `unfinished`: the decision after which the search was stopped, whose path has no end; ROOT for none.
+    """
+    parents = {unfinished, *(decision.before for decision in decisions)}
     return [
         replace(decision, pruned=number not in parents and decision.code != ANSWERED)
         for number, decision in enumerate(decisions)

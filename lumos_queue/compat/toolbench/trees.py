@@ -6,7 +6,7 @@ order of the search, so a walk from the root yields the decisions in the order o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,11 +39,18 @@ def read_decisions(tree: Mapping[str, Any]) -> list[RecordedDecision]:
     return decisions
 
 
-def read_chain(chain: Sequence[Mapping[str, Any]], first: int = 0) -> list[RecordedDecision]:
-    """Return the decisions of a chain of nodes. `first`: the number of its first decision among all decisions."""
+def read_chain(
+    chain: Sequence[Mapping[str, Any]], first: int = 0, lone_thoughts: Collection[int] = ()
+) -> list[RecordedDecision]:
+    """Return the decisions of a chain of nodes.
+
+    `first`: the number of its first decision among all decisions. `lone_thoughts`: indexes of thoughts that are
+    decisions without a call although an action follows.
+    """
     tree: dict[str, Any] = {"children": []}
-    for node in reversed(chain):
-        tree = {"children": [{**node, **tree}]}
+    for index, node in reversed(list(enumerate(chain))):
+        expand_num = 1 if index in lone_thoughts else node["expand_num"]
+        tree = {"children": [{**node, **tree, "expand_num": expand_num}]}
     return [
         replace(decision, before=decision.before + first if decision.before != ROOT else ROOT)
         for decision in read_decisions(tree)
