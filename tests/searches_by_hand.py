@@ -7,7 +7,7 @@ and counts come from the searches of spec/sum2act.md 4, which consume the stored
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -27,7 +27,7 @@ def make_reply(parts: Parts) -> str:
     return "\n".join([*lines, f"Action: {name}", f"Action Input: {arguments}"] if name else lines)
 
 
-def random_parts(random: Random, answers: float) -> Parts:
+def random_parts(random: Random, answers: float, function: str = tool_apis.LATEST_NAME) -> Parts:
     """Return a reply: a call with or without a thought, or a thought. `answers`: the share of replies that answer."""
     number = random.randrange(1000)
     thought = f"thought {number}" if random.random() < 0.6 else None
@@ -35,14 +35,14 @@ def random_parts(random: Random, answers: float) -> Parts:
         return thought, "Finish", json.dumps({"return_type": "give_answer", "final_answer": f"answer {number}"})
     kind = random.choice(["look", "look", "look", "thought", "thought", "unknown", "give up", "bad finish", "bad call"])
     if kind == "thought":
-        return f"thought {number}", "", ""
+        return f"thought {number}" if number % 10 else "", "", ""
     if kind == "look":
-        return thought, tool_apis.LATEST_NAME, json.dumps({"parcelid": f"P{random.randrange(1, 5)}"})
+        return thought, function, json.dumps({"parcelid": f"P{random.randrange(1, 5)}"})
     if kind == "give up":
         return thought, "Finish", json.dumps({"return_type": "give_up_and_restart", "note": number})
     if kind == "bad finish":
         return thought, "Finish", json.dumps({"return_type": "give_answer"})
-    return thought, "nosuch" if kind == "unknown" else tool_apis.LATEST_NAME, json.dumps({"number": number})
+    return thought, "nosuch" if kind == "unknown" else function, json.dumps({"number": number})
 
 
 #: Two parcels with an answer, one whose answer is an error; the fourth has no recorded answer.
@@ -228,10 +228,3 @@ def find_differences(content: dict[str, Any], replay: Replay, root: Node | None)
             "finish_type": (generation["finish_type"], finish_type),
         }
     return [name for name, (written, expectation) in pairs.items() if written != expectation]
-
-
-def write_replies(random: Random, count: int, answers: float) -> Iterator[tuple[str, Parts]]:
-    """Yield replies and what is in them."""
-    for _ in range(count):
-        parts = random_parts(random, answers)
-        yield make_reply(parts), parts

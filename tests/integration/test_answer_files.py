@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 from db.connection import Database, open_database
 from db.filters import Filter, Term
 from db.migrate import upgrade
-from db.models import CompletionRow, EpisodeRow, ExecutionRow, JobRow, ToolCallRow
+from db.models import CompletionRow, EpisodeRow, ExecutionRow, JobRow, TaskRow, ToolCallRow
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.compat.toolbench.answer_file import AnswerFile
@@ -166,7 +166,7 @@ def test_published_searches_are_made_again_by_a_job(shared_data, url, tmp_path, 
 
 
 def write(folder: Path, **contents: Any) -> list[Path]:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
     return [folder / f"{name}.json" for name in contents]
@@ -192,13 +192,71 @@ def test_invented_files_are_stored_and_given_back(make, database, tmp_path):
 def test_all_files_are_stored_or_none(database, tmp_path):
     one = write(tmp_path / "a", x_1=tree_file())
     for paths, problem in [
-        ([*one, *write(tmp_path / "b", x_1=tree_file())], "Two files"),
+        ([*one, *one], "Two files have the name 'a/x_1.json'"),
+        ([*one, *write(tmp_path / "b" / "a", x_1=tree_file())], "Two files have the name 'a/x_1.json'"),
         ([*one, *write(tmp_path / "b", x_2=chain_file())], "separately"),
         ([*one, *write(tmp_path / "b", x_3={"a": 1})], "answer_generation"),
     ]:
         with pytest.raises(SpecError, match=problem):
             imported(database, tmp_path, paths)
     assert count(database, JobRow) == 0
+
+
+@sqlite_only
+def test_files_of_equal_number_from_two_groups_are_imported_together(database, tmp_path):
+    groups = {"G1_answer": {"x_1": tree_file(), "x_2": tree_file()}, "G2_answer": {"x_1": tree_file() | {"win": False}}}
+    paths = [path for group, contents in groups.items() for path in write(tmp_path / group, **contents)]
+    summary = imported(database, tmp_path, paths)
+    assert (summary.new, summary.episodes) == (True, 3)
+    rows = {episode.task.row for episode in episodes(database, summary.job)}
+    assert rows == {"G1_answer/x_1", "G1_answer/x_2", "G2_answer/x_1"}
+    assert export_answer_files(database, summary.job, tmp_path / "out") == 3
+    written = {str(path.relative_to(tmp_path / "out")): path for path in (tmp_path / "out").rglob("*.json")}
+    assert {path: json.loads(file.read_text()) for path, file in written.items()} == {
+        f"{group}/{name}.json": content for group, contents in groups.items() for name, content in contents.items()
+    }
+    assert not imported(database, tmp_path, paths[::-1]).new
+    alone = imported(database, tmp_path, paths[:2])
+    assert {episode.task.row for episode in episodes(database, alone.job)} == {"x_1", "x_2"}
+
+
+@sqlite_only
+def test_toolevals_format_has_one_file_for_each_group(database, tmp_path):
+    paths = [path for group in "ab" for path in write(tmp_path / group, x_1=tree_file())]
+    summary = imported(database, tmp_path, paths)
+    assert export_answer_files(database, summary.job, tmp_path / "out", "tooleval") == 2
+    for group in "ab":
+        assert list(json.loads((tmp_path / "out" / group / "tooleval.json").read_text())) == ["x"]
+
+
+@pytest.mark.parametrize("group", ["..", "/", "../../x", "."])
+@sqlite_only
+def test_a_stored_group_is_no_path(group, database, tmp_path):
+    summary = imported(database, tmp_path, write(tmp_path / "files", x_1=tree_file()))
+    with database.writer.begin() as connection:
+        (inputs,) = connection.execute(select(TaskRow.inputs)).scalars()
+        header = inputs["answer_file"] | {"group": group}
+        connection.execute(update(TaskRow).values(inputs={**inputs, "answer_file": header}))
+    export_answer_files(database, summary.job, tmp_path / "deep" / "out")
+    (path,) = (tmp_path / "deep").rglob("*.json")
+    assert path.is_relative_to(tmp_path / "deep" / "out")
+
+
+@sqlite_only
+def test_imports_of_earlier_versions_are_given_back(database, tmp_path):
+    """Their headers have neither the replies without nodes nor the `win` of tries, which was that of the answer."""
+    content = chain_file()
+    content["answer_generation"]["query_count"] = 7
+    summary = imported(database, tmp_path, write(tmp_path / "files", x_1=content))
+    with database.writer.begin() as connection:
+        (inputs,) = connection.execute(select(TaskRow.inputs)).scalars()
+        header = dict(inputs["answer_file"])
+        del header["group"], header["discarded_replies"]
+        header["style"] = {name: value for name, value in header["style"].items() if name != "wins"}
+        header["changes"] = [*header["changes"], [["answer_generation", "query_count"], 7]]
+        connection.execute(update(TaskRow).values(inputs={**inputs, "answer_file": header}))
+    export_answer_files(database, summary.job, tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "x_1.json").read_text()) == content
 
 
 def hidden_call() -> Any:
@@ -296,6 +354,10 @@ def test_samples_have_files_of_their_own_and_the_last_reply_is_left_out(tmp_path
     assert set(files) == {"7_DFS_woFilter_w2.json", "7-1_DFS_woFilter_w2.json"}
     assert [len(one.decisions) for one in files.values()] == [1, 1], "the reply to the last call is not carried out"
     assert [one.chosen for one in files.values()] == [None, None]
+    assert [one.content()["answer_generation"]["query_count"] for one in files.values()] == [2, 2], "it counts"
+    assert [
+        one.content()["tree"]["tree"]["children"][0]["children"][0]["children"][0]["pruned"] for one in files.values()
+    ] == [False, False], "its path has no end"
 
 
 @sqlite_only

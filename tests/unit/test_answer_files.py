@@ -96,6 +96,7 @@ def test_tooleval_counts_every_node_of_the_judged_path(shared_data):
         assert [one["role"] for one in nodes[:2]] == ["system", "user"] and len(nodes) == answer["total_steps"]
         assert entry["available_tools"] == content["answer_generation"]["function"]
         assert answer["final_answer"] == content["answer_generation"]["final_answer"]
+        assert [one["message"] for one in nodes[:2]] == ["", ""], "as in ToolBench's files"
         if answer["final_answer"]:
             assert nodes[-1]["message"]["name"] == "Finish" and nodes[-1]["message"]["response"] == ""
 
