@@ -26,7 +26,8 @@ def import_toolbench(
 ) -> None:
     """Import recorded searches and chains of ToolBench.
 
-    Each file becomes an episode with its tree. Either all files are imported, or none.
+    Each file becomes an episode with its tree. Either all files are imported, or none. If two files have the same name,
+    all get the names of their folders, too: G1_answer/57_DFS.json, G2_answer/57_DFS.json.
     """
     from lumos_queue.searches.answer_import import import_answer_files
     from lumos_queue.settings import read_settings
@@ -59,7 +60,7 @@ def export_toolbench(
 ) -> None:
     """Write the episodes of a job of tool agents as ToolBench does.
 
-    For imported episodes the files are those that were imported.
+    For imported episodes the files are those that were imported, in their folders if two have the same name.
     """
     from lumos_queue.searches.answer_export import export_answer_files
     from lumos_queue.settings import read_settings

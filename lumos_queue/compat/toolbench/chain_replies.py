@@ -62,6 +62,8 @@ def _match_replies(chain: Chain, replies: Sequence[Mapping[str, Any]]) -> set[in
     index, lone_thoughts = 0, set()
     for reply in replies:
         text, calls = reply.get("content"), _count_calls(reply)
+        if 2 * calls > len(chain) - index:
+            return None
         nodes = [(THOUGHT, text)] if isinstance(text, str) else []
         nodes += [(ACTION, None), (INPUT, None)] * calls
         written = chain[index : index + len(nodes)]
