@@ -78,11 +78,22 @@ def test_no_reply_follows_at_the_limit_of_depth():
     assert replies_of(file)[-1] == ("last", *LOOK) and file.discarded_replies == 1
 
 
-@pytest.mark.parametrize("count", [None, "14", True, -3, 2.5, 10**30])
-def test_any_number_of_replies_is_read_and_written_again(count):
+def test_numbered_nodes_show_where_a_reply_ends():
+    """As in exported files: the first thought has the call, the second has none."""
+    content = make_file([[("a", *LOOK), ("b", "", ""), (None, "Finish", GIVE_UP)]])
+    for number, index in enumerate((2, 3, 5), start=1):
+        content["trys"][0]["chain"][index]["expand_num"] = number
+    assert replies_of(read(content)) == [("a", *LOOK), ("b", "", ""), (None, "Finish", GIVE_UP)]
+
+
+@pytest.mark.parametrize(
+    ("count", "discarded"), [(None, 0), ("14", 0), (True, 0), (-3, 0), (2.5, 0), (10**30, 10**30 - 3)]
+)
+def test_any_number_of_replies_is_read_and_written_again(count, discarded):
     content = make_file([[CALL, THOUGHT, FINISH]])
     content["answer_generation"]["query_count"] = count
-    assert len(read(content).decisions) == 3
+    file = read(content)
+    assert (len(file.decisions), file.discarded_replies) == (3, discarded)
     del content["answer_generation"]["query_count"]
     assert len(read(content).decisions) == 3
 

@@ -66,8 +66,8 @@ def _match_replies(chain: Chain, replies: Sequence[Mapping[str, Any]]) -> set[in
             return None
         nodes = [(THOUGHT, text)] if isinstance(text, str) else []
         nodes += [(ACTION, None), (INPUT, None)] * calls
-        written = chain[index : index + len(nodes)]
-        if len(written) < len(nodes) or not all(map(_is_node, written, nodes)):
+        candidates = chain[index : index + len(nodes)]
+        if len(candidates) < len(nodes) or not all(map(_is_node, candidates, nodes)):
             return None
         if not calls and nodes:
             lone_thoughts.add(index)
