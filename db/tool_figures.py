@@ -106,6 +106,16 @@ def list_scored_episodes(connection: Connection, job: str) -> list[tuple[str, in
     return [(metric, ordinal, task, value, trials) for metric, ordinal, task, value, trials in rows]
 
 
+def list_answers(connection: Connection, job: str) -> list[tuple[int, str]]:
+    """Return (task, answer) of each ended episode with an answer. An `infra_error` has no answer."""
+    rows = connection.execute(
+        select(EpisodeRow.task, EpisodeRow.answer)
+        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "infra_error")), EpisodeRow.answer.is_not(None))
+        .order_by(EpisodeRow.id)
+    )
+    return [(task, answer) for task, answer in rows]
+
+
 def costs(connection: Connection, job: str, roles: Collection[str]) -> Costs:
     """Sum up the costs of the agent's roles. Models that simulate tools and replies that tasks contain do not count."""
     tokens = CompletionRow.prompt_tokens + CompletionRow.completion_tokens

@@ -20,6 +20,7 @@ from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.model_tables import print_curves
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_heads import head_columns
+from lumos_queue.cli.rule_tables import BY_RULE, add_rules, print_lacking_votes
 from lumos_queue.cli.sample_tables import add_samples
 from lumos_queue.cli.tool_report_tables import STATE_ROWS, print_tool_calls
 from lumos_queue.reports.completeness import remark
@@ -58,6 +59,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     for name, format_cell in _ROWS:
         if name == "model calls":
             _add_metrics(table, reports)
+            add_rules(table, reports, _format_metric)
             add_samples(table, reports)
         cells = [format_cell(report) for report in reports]
         if any(cells):
@@ -95,6 +97,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         print_groups(console, report)
         print_fields(console, report)
         print_tool_calls(console, report)
+        print_lacking_votes(console, report)
         _print_wait(console, report)
         if text := remark(report):
             console.print(f"{report['job']} is {text}", soft_wrap=True)
@@ -118,6 +121,8 @@ def _format_metric(metric: dict[str, Any] | None) -> str:
 def _add_metrics(table: Table, reports: list[dict[str, Any]]) -> None:
     names = dict.fromkeys(name for report in reports for name in report.get("metrics", {}))
     for name in names:
+        if name in BY_RULE and all("rules" in report for report in reports):
+            continue
         metrics = [report.get("metrics", {}).get(name) for report in reports]
         table.add_row(f"{name.replace('_', ' ')} [95 %]", *map(_format_metric, metrics))
         if any(metric and metric["of"] != report["n"] for metric, report in zip(metrics, reports, strict=True)):

@@ -17,7 +17,8 @@ from lumos_queue.records import Outcome, Task
 
 #: Version of all formulations; the changed code states the changes. A job keeps the version with which it began.
 #: Version 3 reads the replies of models that think, and of instruct models over `chat://` (decision 0051).
-VERSION = 3
+#: Version 4 shows ToolBench's descriptions of tools and arguments (decision 0057).
+VERSION = 4
 
 
 def version_of(spec: Mapping[str, Any]) -> int:

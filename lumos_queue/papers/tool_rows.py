@@ -8,28 +8,17 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.reading import load_keyed_tasks, values_by_metric
 from db.tool_figures import costs, tool_calls
-from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.roles import JUDGE
-from lumos_queue.execution.prefill import source_row
+from lumos_queue.papers.judgements import Judgements, read_judgements
 from lumos_queue.papers.model import number
 from lumos_queue.papers.tool_commands import needs
-from lumos_queue.papers.tool_matching import RUNS, VERDICTS, JudgedEvaluation, ToolEvaluation, ToolJobs
+from lumos_queue.papers.tool_matching import RUNS, JudgedEvaluation, ToolEvaluation, ToolJobs
 from lumos_queue.papers.tool_results import MEAN, SUBSETS, ToolRow, ToolTable
 from lumos_queue.reports.provenance import NONE
-from lumos_queue.reports.scores import scores
 from lumos_queue.scoring.statistics import compute_weighted_interval
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Judgements:
-    """The scores that a judge's job gives to the runs that it judges."""
-
-    metrics: dict[str, Any]  #: as in the report
-    values: dict[str, list[tuple[str, float]]]  #: metric to (row of the task, value), one for each judged run
 
 
 @dataclass(slots=True)
@@ -44,12 +33,7 @@ class ToolFigures:
     def judgements(self, job: Any) -> Judgements:
         assert self.connection is not None
         if job.id not in self._judgements:
-            values, tasks = values_by_metric(self.connection, job.id), load_keyed_tasks(self.connection, job.id)
-            metrics = scores(job, values, open_benchmark(VERDICTS).metrics, tasks)["metrics"]
-            by_row = {
-                name: [(source_row(tasks[task]), value) for task, value, _ in rows] for name, rows in values.items()
-            }
-            self._judgements[job.id] = Judgements(metrics, by_row)
+            self._judgements[job.id] = read_judgements(self.connection, job)
         return self._judgements[job.id]
 
     def calls(self, job: Any) -> list[tuple[str, str, int]]:
@@ -112,8 +96,9 @@ def _figure(
     table: ToolTable, row: ToolRow, subset: str, evaluation: JudgedEvaluation | None, figures: ToolFigures
 ) -> Row:
     blank = _blank(table, row, subset)
-    metric = None if evaluation is None else figures.judgements(evaluation.judge.job).metrics.get(table.metric)
-    if evaluation is None or metric is None:
+    judgements = None if evaluation is None else figures.judgements(evaluation.judge.job)
+    metric = None if judgements is None else judgements.metrics.get(table.metric)
+    if evaluation is None or judgements is None or metric is None:
         status, commands = needs(table, row, subset, figures.jobs)
         return blank | {"status": f"not run: {status}", "commands": commands}
     own_figure = _format_measurement(metric) | {
@@ -125,6 +110,8 @@ def _figure(
         "tools": evaluation.evaluation.tools,
         "models": {**evaluation.evaluation.stored.models, JUDGE: evaluation.judge.models.get(JUDGE, "")},
     }
+    if rule := judgements.rules.get(table.metric):
+        own_figure["rule"] = rule
     if row.against is not None and evaluation.against is not None:
         own_figure |= {"against": evaluation.against.job.id}
     elif "bounds" not in metric:
@@ -163,6 +150,7 @@ def _departures(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, fi
         *([f"other weights: {'; '.join(weights)}"] if weights else []),
         *evaluation.other_judge(table),
         *([f"other settings: {'; '.join(settings)}"] if settings else []),
+        *([remark] if (remark := figures.judgements(evaluation.judge.job).remarks.get(table.metric)) else []),
         *([f"other answers: {'; '.join(answers)}"] if answers else []),
         *rows,
     ]

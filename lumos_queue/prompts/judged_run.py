@@ -12,12 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lumos_queue.scoring.tool_verdicts import MISSING as MISSING
+from lumos_queue.scoring.tool_verdicts import Similarity
+
 MAX_QUERY, MAX_ANSWER, MAX_ARGUMENTS = 4_000, 8_000, 300  #: characters that a judge is shown
 MAX_OBSERVATION = 1_024  #: characters of what one call returned, as ToolBench's agents are shown
 MAX_OBSERVATIONS = 24_000  #: characters of what all calls of a run returned, divided evenly among them
 MAX_STEPS = 40  #: calls of a run; of more, the last
 MAX_NAME = 100
-ANSWERED, GAVE_UP, UNFINISHED, MISSING = "answered", "gave_up", "unfinished", "missing"
+ANSWERED, GAVE_UP, UNFINISHED = "answered", "gave_up", "unfinished"
 #: What JSON leaves as it is, and some readers take for the end of a line.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
@@ -52,6 +55,15 @@ class JudgedRun:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> JudgedRun:
         return cls(**{**value, "steps": tuple(JudgedStep(**step) for step in value["steps"])})
+
+    def compare(self, other: JudgedRun) -> Similarity:
+        """Return what the two runs have in common, as far as a judge is shown them. Spaces around answers are ignored.
+
+        Runs have everything in common only if their answers are the same to the letter, and their calls with results.
+        """
+        if self == other:
+            return Similarity.ALL
+        return Similarity.ANSWER if self.answer.strip() == other.answer.strip() else Similarity.NOTHING
 
     def describe(self) -> str:
         """Return the run as text: its final answer, and each call on its own line."""

@@ -14,7 +14,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.judged_run import MAX_ANSWER, MAX_NAME, MAX_QUERY, JudgedRun, quote
 from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt
 from lumos_queue.records import Task
-from lumos_queue.scoring.tooleval import AnswerLabel, Preference, TaskLabel
+from lumos_queue.scoring.tool_votes import AnswerLabel, Preference, TaskLabel
 
 L = TypeVar("L", bound=StrEnum)
 JUDGE_HEAD = """\

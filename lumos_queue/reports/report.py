@@ -155,6 +155,11 @@ def _make_report(connection: Connection, job: Any) -> Report:
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
         report |= _scorings(connection, job.id)
         report["baselines"] = load_or_compute_baselines(connection, job, benchmark)
+        if job.formulation == "tooleval":
+            from lumos_queue.reports.tool_rules import read_rules, rule_figures
+
+            tasks = load_keyed_tasks(connection, job.id)
+            report |= rule_figures(job, read_rules(connection, job, tasks), tasks)
         if job.formulation == "tooleval" or _calls_functions(job):
             from lumos_queue.reports.provenance import split_scores
 

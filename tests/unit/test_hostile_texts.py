@@ -35,7 +35,7 @@ from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.rationales.queries import _reduce_space
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.scoring.letters import read_choice
-from lumos_queue.scoring.tooleval import AnswerLabel
+from lumos_queue.scoring.tool_votes import AnswerLabel
 from tests.cpu_limit import cpu_limit
 
 MIB = 2**20

@@ -29,7 +29,8 @@ from lumos_queue.prompts.judged_run import (
 from lumos_queue.prompts.tooleval import read_label
 from lumos_queue.records import Completion, Ending, FinishReason, Task
 from lumos_queue.scoring.tool_verdicts import ToolVerdict
-from lumos_queue.scoring.tooleval import AnswerLabel, Preference, TaskLabel, Vote
+from lumos_queue.scoring.tool_votes import AnswerLabel, Preference, TaskLabel, Vote
+from lumos_queue.scoring.tooleval import TOOLEVAL_RULE, Result
 from tests.tool_judges import (
     AGAIN,
     ANSWER,
@@ -168,11 +169,20 @@ def test_a_judge_that_goes_by_the_place_decides_nothing(place):
     assert win(judge_task(ScriptedJudge(answer="Solved", pair=place), task_of(GOOD, answer_with("In Vell.")))) == 0.5
 
 
-def test_identical_answers_are_a_tie_unasked():
+def test_runs_with_everything_in_common_are_a_tie_unasked():
     """ToolBench tossed a coin."""
     judge = ScriptedJudge(answer="Solved")
-    assert win(judge_task(judge, task_of(GOOD, answer_with(" It is in Ombry.\n", "another call")))) == 0.5
-    assert judge.kinds() == [ANSWER] * 6
+    assert win(judge_task(judge, task_of(GOOD, GOOD))) == 0.5 and judge.kinds() == [ANSWER] * 6
+
+
+def test_runs_with_the_same_answer_by_other_calls_are_compared_for_tooleval_only():
+    judge = ScriptedJudge(answer="Solved", pair="First")
+    verdict = judge_task(judge, task_of(GOOD, answer_with(" It is in Ombry.\n", "another call")))
+    assert win(verdict) == 0.5 and judge.kinds() == [ANSWER] * 6 + [PAIR] * 3
+    assert all("another call" in prompt.partition("Second run")[0] for prompt in judge.prompts(PAIR)), "reference first"
+    assert [(one.win, one.preferences, one.other_first) for one in verdict.rounds] == [(0.5, (), "first")] * 3
+    result = TOOLEVAL_RULE.compare(verdict)
+    assert result is not None and (result.won, result.tied) == (0, 0)
 
 
 def test_undecided_is_a_tie_and_the_same_each_time():
@@ -400,9 +410,11 @@ def test_a_run_without_any_vote_is_not_judged():
 def test_a_round_that_was_never_settled_is_left_out():
     task, replies = task_of(GOOD, answer_with("It is in Vell.", "in Vell")), {"answer": "Solved", "pair": "First"}
     verdict = judge_task(ThinkingJudge({(PAIR, 1)}, **replies), task, votes=2)
-    assert [one.win for one in verdict.rounds] == [0.5] and verdict.missing == 1
+    assert [one.win for one in verdict.rounds] == [None, 0.5] and verdict.missing == 1 and win(verdict) == 0.5
     verdict = judge_task(ThinkingJudge({(ANSWER, 1)}, **replies), task, votes=2)
     assert (len(verdict.verdict.votes), len(verdict.rounds)) == (1, 1), "a round needs a vote on each run"
     verdict = judge_task(ThinkingJudge({(PAIR, 0)}, **replies), task, votes=1)
     scores = open_benchmark("tooleval").score(Task("", "", "", ""), EpisodeResult(verdict.as_text()))
-    assert [one.metric for one in scores] == ["pass", "tooleval_pass", "sopr"] and not verdict.rounds
+    assert [one.metric for one in scores] == ["pass", "tooleval_pass", "sopr"] and verdict.rounds[0].win is None
+    assert verdict.rounds[0].other_first == "first", "which is enough for ToolEval"
+    assert TOOLEVAL_RULE.compare(verdict) == Result(0, 0)

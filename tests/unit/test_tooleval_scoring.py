@@ -11,25 +11,32 @@ from hypothesis import strategies as st
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
-from lumos_queue.scoring.tool_verdicts import Round, RunVerdict, ToolVerdict
-from lumos_queue.scoring.tooleval import (
+from lumos_queue.scoring.tool_verdicts import MISSING, OURS, Round, RunVerdict, Similarity, ToolVerdict
+from lumos_queue.scoring.tool_votes import (
     TABLE,
     AnswerLabel,
     Preference,
     TaskLabel,
     Vote,
-    compare_round,
     majority,
-    settle_round,
     solvable_pass,
     strict_pass,
-    tooleval_pass,
 )
+from lumos_queue.scoring.tooleval import OUR_RULE
 
 BENCHMARK = open_benchmark("tooleval")
+RUN = '{"ended": "", "votes": [{"answer": "solved"}]}'
 SOLVED, UNSURE, UNSOLVED = Vote(AnswerLabel.SOLVED), Vote(AnswerLabel.UNSURE), Vote(AnswerLabel.UNSOLVED)
 ANSWERS, TASKS = st.sampled_from(AnswerLabel), st.sampled_from([None, *TaskLabel])
 votes = st.lists(st.builds(Vote, ANSWERS, TASKS), min_size=1, max_size=9)
+tooleval_pass, compare_round = OUR_RULE.count_pass, OUR_RULE.compare_orders
+
+
+def settle_round(own: Vote | None, other: Vote | None) -> float | None:
+    """The result of a round of runs with nothing in common by the rule `ours`; None is the vote of a missing run."""
+    runs = [RunVerdict(MISSING if vote is None else "answered", (vote or UNSOLVED,)) for vote in (own, other)]
+    verdict = ToolVerdict(*runs, similarity=Similarity.NOTHING)
+    return OUR_RULE.settle(verdict, own or UNSOLVED, other or UNSOLVED)
 
 
 def scores(verdict: ToolVerdict) -> dict[str, float]:
@@ -154,13 +161,22 @@ def test_solvable_pass_is_the_mean_of_the_votes():
     assert solvable_pass([SOLVED, UNSURE, UNSOLVED]) == 0.5 and solvable_pass([SOLVED, SOLVED, UNSURE]) == 5 / 6
 
 
-@given(votes, st.none() | votes, st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.booleans()), max_size=5))
-def test_a_verdict_is_read_as_it_was_written(own, other, rounds):
+ROUNDS = st.builds(
+    Round,
+    st.sampled_from([None, 0.0, 0.5, 1.0]),
+    st.sampled_from([(), (Preference.FIRST, Preference.TIE)]),
+    st.none() | st.sampled_from(Preference),
+    st.none() | st.just((0, 0)),
+)
+
+
+@given(votes, st.none() | votes, st.lists(ROUNDS, max_size=5), st.none() | st.sampled_from(Similarity))
+def test_a_verdict_is_read_as_it_was_written(own, other, rounds, similarity):
     made = ToolVerdict(RunVerdict("answered", tuple(own)), unreadable=3)
     if other is not None:
-        asked = (Preference.FIRST, Preference.TIE)
-        compared_rounds = tuple(Round(win, asked if was else ()) for win, was in rounds)
-        made = ToolVerdict(made.verdict, RunVerdict("gave_up", tuple(other)), compared_rounds, 3)
+        rules = (OURS,) if similarity is None else ("tooleval", OURS)
+        opponent = RunVerdict("gave_up", tuple(other))
+        made = ToolVerdict(made.verdict, opponent, tuple(rounds), 3, rules=rules, similarity=similarity)
     assert ToolVerdict.from_text(made.as_text()) == made
 
 
@@ -174,6 +190,9 @@ def test_a_verdict_is_read_as_it_was_written(own, other, rounds):
         "[" * 100_000,
         '{"run": {"ended": "", "votes": [{}]}}',
         '{"run": {"ended": "", "votes": [{"answer": "good"}]}, "unreadable": 0}',
+        f'{{"run": {RUN}, "against": {RUN}, "rounds": [{{"win": 1, "preferences": [], "votes": [0, 1]}}], "unreadable": 0}}',
+        f'{{"run": {RUN}, "against": {RUN}, "rounds": [{{"win": 1, "preferences": [], "votes": []}}], "unreadable": 0}}',
+        f'{{"run": {RUN}, "against": {RUN}, "rounds": [], "similarity": "some", "unreadable": 0}}',
     ],
 )
 def test_what_is_no_verdict_is_refused(text):

@@ -5,7 +5,8 @@
     sopr           the mean of the votes: solved 1, unsure 1/2, unsolved 0
     win            with --against JOB: most rounds are won against the other job's run of the same task
 
-Every run of the judged job counts: a run without a result has failed. A tie counts 1/2.
+Every run of the judged job counts: a run without a result has failed. A tie counts 1/2. These scores follow the rule
+`ours` (scoring/tooleval.py); reports show both rules, which they compute from the stored votes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Score, Task
 from lumos_queue.scoring.tool_verdicts import ToolVerdict
-from lumos_queue.scoring.tooleval import AnswerLabel, majority, solvable_pass, strict_pass, tooleval_pass
+from lumos_queue.scoring.tool_votes import AnswerLabel, solvable_pass, strict_pass
+from lumos_queue.scoring.tooleval import OUR_RULE
 
 
 class ToolEval(Benchmark):
@@ -48,11 +50,11 @@ class ToolEval(Benchmark):
         detail += f"; {verdict.missing} without a reply" if verdict.missing else ""
         scores = [
             Score("pass", strict_pass(votes), detail=detail),
-            Score("tooleval_pass", tooleval_pass(votes)),
+            Score("tooleval_pass", OUR_RULE.count_pass(votes)),
             Score("sopr", solvable_pass(votes)),
         ]
-        if verdict.opponent is not None and verdict.rounds:
-            scores.append(Score("win", majority([comparison.win for comparison in verdict.rounds])))
+        if (result := OUR_RULE.compare(verdict)) is not None:
+            scores.append(Score("win", result.win))
         return scores
 
 

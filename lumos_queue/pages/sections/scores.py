@@ -9,6 +9,7 @@ from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.sections.fields import scores_by_field
+from lumos_queue.pages.sections.rules import tabulate_rules
 from lumos_queue.pages.wording import format_interval, format_metric, format_share, format_whole_metric, plain
 from lumos_queue.papers.published_figures import PublishedFigure
 from lumos_queue.reports.task_choice import remark_on_choice
@@ -44,6 +45,7 @@ def scores(material: Material) -> Iterator[Block]:
             yield Text(_explain_no_figure(scored_jobs, f"{benchmark} ({split})"))
         if len({name for job in scored_jobs for name in job.report.get("metrics", {})}) > 1:
             yield _metrics(f"All metrics of {kind} {benchmark} ({split})", scored_jobs)
+        yield from tabulate_rules(f"{kind} {benchmark} ({split})", scored_jobs)
         yield from (table for job in scored_jobs for table in _groups(job))
         yield from (block for job in scored_jobs for block in scores_by_field(job))
 
