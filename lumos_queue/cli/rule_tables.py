@@ -30,7 +30,7 @@ def print_lacking_votes(console: Any, report: dict[str, Any]) -> None:
     for name, figures in report.get("rules", {}).items():
         if count := figures.get("lacking"):
             console.print(
-                f"{report['job']}: {count:,} of {report['n']:,} runs lack votes that rule={name} needs to compare them, "
-                "because an earlier version did not ask for them: judge the runs again with lumos judge.",
+                f"{report['job']}: {count:,} of {report['n']:,} runs lack votes by which rule={name} compares them. "
+                "Earlier versions did not ask for them: judge the runs again with lumos judge.",
                 soft_wrap=True,
             )

@@ -25,7 +25,7 @@ from lumos_queue.scoring.tool_votes import (
 from lumos_queue.scoring.tooleval import OUR_RULE
 
 BENCHMARK = open_benchmark("tooleval")
-RUN = '{"ended": "", "votes": [{"answer": "solved"}]}'
+RUNS = ", ".join(f'"{name}": {{"ended": "", "votes": [{{"answer": "solved"}}]}}' for name in ("run", "against"))
 SOLVED, UNSURE, UNSOLVED = Vote(AnswerLabel.SOLVED), Vote(AnswerLabel.UNSURE), Vote(AnswerLabel.UNSOLVED)
 ANSWERS, TASKS = st.sampled_from(AnswerLabel), st.sampled_from([None, *TaskLabel])
 votes = st.lists(st.builds(Vote, ANSWERS, TASKS), min_size=1, max_size=9)
@@ -190,9 +190,9 @@ def test_a_verdict_is_read_as_it_was_written(own, other, rounds, similarity):
         "[" * 100_000,
         '{"run": {"ended": "", "votes": [{}]}}',
         '{"run": {"ended": "", "votes": [{"answer": "good"}]}, "unreadable": 0}',
-        f'{{"run": {RUN}, "against": {RUN}, "rounds": [{{"win": 1, "preferences": [], "votes": [0, 1]}}], "unreadable": 0}}',
-        f'{{"run": {RUN}, "against": {RUN}, "rounds": [{{"win": 1, "preferences": [], "votes": []}}], "unreadable": 0}}',
-        f'{{"run": {RUN}, "against": {RUN}, "rounds": [], "similarity": "some", "unreadable": 0}}',
+        f'{{{RUNS}, "rounds": [{{"win": 1, "preferences": [], "votes": [0, 1]}}], "unreadable": 0}}',
+        f'{{{RUNS}, "rounds": [{{"win": 1, "preferences": [], "votes": []}}], "unreadable": 0}}',
+        f'{{{RUNS}, "rounds": [], "similarity": "some", "unreadable": 0}}',
     ],
 )
 def test_what_is_no_verdict_is_refused(text):
