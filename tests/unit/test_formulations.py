@@ -352,7 +352,7 @@ def test_every_formulation_says_what_follows_from_it():
         "sum2act": (("router", "state_manager"), True, False, False, False, True),
         "model-synthesis": (("planner",), True, True, False, False, False),
         "open-ended": (("planner", "policy"), True, False, False, False, True),
-        "tooleval": (("judge",), False, False, False, False, False),
+        "tooleval": (("judge",), False, False, False, False, True),
         "stored-answer": ((), False, False, False, False, False),
     }
     functions = {name for name in FORMULATIONS if FORMULATIONS.load(name).functions}

@@ -151,7 +151,8 @@ def test_a_job_asked_for_again_is_still_found(tmp_path, monkeypatch):
     job = Infer("wordmath", found.digest, found.split, "iterative", agent(), seed=5)
     before = replace(job, agent=agent("wrong"), formulation_version=1)
     for infer, expected in [
-        (job, "0f62cd849eeb40ed268a25fc2c6dd59b2eedd4f1c7923cd9563cf251bc71bbea"),
+        (job, "9ecb36eef39b1275be4ef0c30a6081aac7656ab8aa749ee6509e0becceed2d36"),
+        (replace(job, formulation_version=3), "0f62cd849eeb40ed268a25fc2c6dd59b2eedd4f1c7923cd9563cf251bc71bbea"),
         (replace(job, formulation_version=2), "ba8ffc9612116536dd2d7b353e99b58130acdf16c66cf7c0c2257de478d8b93e"),
         (before, "e9590690d2231f3a3f87728964753a531a1c89c33d8351a92b2229f923d4ee14"),
     ]:

@@ -203,7 +203,7 @@ def test_version_1_asks_once_more_as_it_did():
 
 def test_the_version_is_in_what_a_job_is_made_of_and_one_without_it_is_of_version_1():
     new = Infer("hotpotqa", "rows", "dev", "one-pass", Agent({}, "complex_qa"))
-    assert new.as_json()["formulation_version"] == VERSION == 3 and Infer.from_json(new.as_json()) == new
+    assert new.as_json()["formulation_version"] == VERSION == 4 and Infer.from_json(new.as_json()) == new
     before = {name: value for name, value in new.as_json().items() if name != "formulation_version"}
     assert Infer.from_json(before) == replace(new, formulation_version=1) != new
 
