@@ -11,6 +11,7 @@ from lumos_queue.cli.group_tables import format_score, new_table
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.text_columns import truncate
 from lumos_queue.reports.field_groups import name_group
+from lumos_queue.reports.tool_rules import label_metric
 
 _METRICS = 2  #: metrics that are shown for each group, as a terminal has 80 columns; --json has all
 _CELL, _COUNT = 22, 10  #: terminal cells of a score and of a number, each with the space before it
@@ -25,7 +26,7 @@ def print_fields(console: Any, report: Mapping[str, Any]) -> None:
         table.add_column("items", justify="right")
         metrics = list(report.get("metrics", {}))[:_METRICS]
         for metric in metrics:
-            table.add_column(escape(metric.replace("_", " ")), justify="right")
+            table.add_column(escape(label_metric(report, metric)), justify="right")
         room = max(_LEAST, console.width - _COUNT - _CELL * len(metrics))
         for group in groups:
             scores = [format_score(group["metrics"].get(metric)) for metric in metrics]

@@ -20,11 +20,12 @@ from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.model_tables import print_curves
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_heads import head_columns
-from lumos_queue.cli.rule_tables import BY_RULE, add_rules, print_lacking_votes
+from lumos_queue.cli.rule_tables import add_rules, print_lacking_votes
 from lumos_queue.cli.sample_tables import add_samples
 from lumos_queue.cli.tool_report_tables import STATE_ROWS, print_tool_calls
 from lumos_queue.reports.completeness import remark
 from lumos_queue.reports.judge import list_judge_figures
+from lumos_queue.reports.tool_rules import BY_RULE
 from lumos_queue.util.plugins import Plugin
 
 

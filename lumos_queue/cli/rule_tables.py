@@ -9,7 +9,6 @@ from rich.table import Table
 
 from lumos_queue.reports.tool_rules import PASS, TIED, WIN, WON
 
-BY_RULE = (PASS, WIN)  #: metrics that are shown for each rule
 _ROWS = {PASS: "tooleval pass", WIN: "win", WON: "  won", TIED: "  tied"}
 
 

@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli.output import escape
+from lumos_queue.reports.tool_rules import label_metric
 
 
 def _format_share(share: dict[str, Any]) -> str:
@@ -45,7 +46,7 @@ def print_tool_calls(console: Any, report: dict[str, Any]) -> None:
     if calls := report.get("tool_calls"):
         _print_calls(console, report["job"], calls)
     if scores := report.get("by_provenance"):
-        _print_scores(console, report["job"], scores)
+        _print_scores(console, report, scores)
 
 
 def _print_calls(console: Any, job: str, calls: list[dict[str, Any]]) -> None:
@@ -63,14 +64,14 @@ def _print_calls(console: Any, job: str, calls: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def _print_scores(console: Any, job: str, scores: dict[str, Any]) -> None:
-    table = _table(f"scores of {job}, by the least real answer of an episode", "")
+def _print_scores(console: Any, report: dict[str, Any], scores: dict[str, Any]) -> None:
+    table = _table(f"scores of {report['job']}, by the least real answer of an episode", "")
     for name in scores:
         table.add_column(escape(name), justify="right")
     table.add_row("items", *(f"{group['n']:,}" for group in scores.values()))
     for metric in dict.fromkeys(name for group in scores.values() for name in group if name != "n"):
         table.add_row(
-            f"{metric.replace('_', ' ')} [95 %]", *(_format_score(group.get(metric)) for group in scores.values())
+            f"{label_metric(report, metric)} [95 %]", *(_format_score(group.get(metric)) for group in scores.values())
         )
     console.print(table)
 

@@ -14,9 +14,10 @@ from lumos_queue.prompts.judged_run import JudgedRun
 from lumos_queue.records import Task
 from lumos_queue.reports.scores import measure_metric
 from lumos_queue.scoring.tool_verdicts import ToolVerdict
-from lumos_queue.scoring.tooleval import RULES, Rule
+from lumos_queue.scoring.tooleval import OUR_RULE, RULES, Rule
 
 PASS, WIN, WON, TIED = "tooleval_pass", "win", "won", "tied"  #: `win` is `won` and half of `tied`
+BY_RULE = (PASS, WIN)  #: the stored metrics in which rules differ; what is stored is by the rule `ours`
 #: (task, value from 0 to 1, number of trials, which is 1), as in reports/scores.py
 Values = list[tuple[int, float, int]]
 
@@ -54,6 +55,12 @@ def rule_figures(job: Any, rules: Mapping[str, RuleValues], tasks: Mapping[int, 
         if rule.lacking:
             figures[name]["lacking"] = rule.lacking
     return {"rules": figures} if any(figures.values()) else {}
+
+
+def label_metric(report: Mapping[str, Any], metric: str) -> str:
+    """Return the name of a stored metric for people; with its rule, if rules differ in it."""
+    name = metric.replace("_", " ")
+    return f"{name}, rule={OUR_RULE.name}" if metric in BY_RULE and "rules" in report else name
 
 
 def group_by_row(rule: RuleValues, tasks: Mapping[int, Task]) -> dict[str, list[tuple[str, float]]]:

@@ -13,6 +13,7 @@ from lumos_queue.pages.sections.rules import tabulate_rules
 from lumos_queue.pages.wording import format_interval, format_metric, format_share, format_whole_metric, plain
 from lumos_queue.papers.published_figures import PublishedFigure
 from lumos_queue.reports.task_choice import remark_on_choice
+from lumos_queue.reports.tool_rules import label_metric
 from lumos_queue.row_origins.origins import STATED_REMARK, RowState
 
 LEGEND = (("mark ours", "these jobs"), ("mark paper", "published"), ("mark baseline", "rules without a model"))
@@ -123,7 +124,7 @@ def _as_metric(job: JobMaterial) -> dict[str, Any]:
 def _metrics(title: str, jobs: Sequence[JobMaterial]) -> Table:
     names = list(dict.fromkeys(name for job in jobs for name in job.report.get("metrics", {})))
     rows = [[job.label, *(format_whole_metric(job.report["metrics"].get(name)) for name in names)] for job in jobs]
-    return Table(title, ["job", *map(plain, names)], rows)
+    return Table(title, ["job", *(label_metric(jobs[0].report, name) for name in names)], rows)
 
 
 def _groups(job: JobMaterial) -> Iterator[Table]:
