@@ -127,8 +127,9 @@ def _format_value(figure: dict[str, Any]) -> str:
 
 def _format_details(row: dict[str, Any]) -> tuple[str, ...]:
     """Return the lines below a figure."""
-    tools, usage = _format_tools(row), row.get("ours", {}).get("spent")
-    return (*([f"tools: {tools}"] if tools else []), *([_format_usage(usage)] if usage else []))
+    tools, figure = _format_tools(row), row.get("ours", {})
+    lines = [f"tools: {tools}" if tools else "", f"counted by rule={figure['rule']}" if "rule" in figure else ""]
+    return (*filter(None, lines), *([_format_usage(figure["spent"])] if "spent" in figure else []))
 
 
 def _format_usage(usage: dict[str, Any]) -> str:

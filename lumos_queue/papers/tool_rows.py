@@ -199,6 +199,8 @@ def _mean(
         "job": ", ".join(dict.fromkeys(jobs)),
         "models": subset_rows[0]["ours"]["models"],
     }
+    if len(rules := {subset_row["ours"].get("rule") for subset_row in subset_rows} - {None}) == 1:
+        own_figure["rule"] = rules.pop()
     if row.against is None:
         usages = [subset_row["ours"]["spent"] for subset_row in subset_rows]
         own_figure["spent"] = {name: sum(usage[name] for usage in usages) for name in usages[0]}

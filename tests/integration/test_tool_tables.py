@@ -134,6 +134,32 @@ def test_a_win_rate_is_of_both_jobs_and_only_of_these(jobs):
     assert "ours" not in jobs.table("sum2act-pass/ReAct-CoT/I1-inst")[0], "the other job's votes are not its own"
 
 
+def test_a_row_is_filled_by_toolevals_rule(jobs):
+    """A row names the rule. Where earlier votes do not determine it, it is by the rule `ours`, with a remark."""
+    sum2act, react = jobs.evaluate("sum2act", "I1-inst"), jobs.evaluate("react", "I1-inst")
+    report = jobs.judge(sum2act, "--against", react)
+    win, passed = jobs.table("sum2act-win/Sum2Act-vs-ReAct-CoT/I1-inst"), jobs.table("sum2act-pass/Sum2Act/I1-inst")
+    for (row,), metric in ((win, "win"), (passed, "tooleval_pass")):
+        figure = report["rules"]["tooleval"][metric]
+        assert row["ours"]["rule"] == "tooleval" and "other rule" not in row["status"]
+        assert row["ours"]["value"] == round(100 * figure["value"], 2)
+        assert row["ours"]["ci95"] == [round(100 * bound, 2) for bound in figure["ci95"]]
+    assert "rule" not in jobs.table("stabletoolbench-sopr/CoT/I2-cat")[0].get("ours", {})
+    run = {"ended": "answered", "votes": [{"answer": "solved"}] * 4}
+    rounds = [{"win": 0.5, "preferences": []}] * 4  # as version 3 stored equal answers
+    answer = json.dumps({"run": run, "against": run, "rounds": rounds, "unreadable": 0})
+    database = open_database(read_settings().database)
+    with database.engine.begin() as connection:
+        connection.execute(
+            text("UPDATE episode SET answer = :answer WHERE job = :job"), {"answer": answer, "job": report["job"]}
+        )
+    database.close()
+    (row,) = jobs.table("sum2act-win/Sum2Act-vs-ReAct-CoT/I1-inst")
+    assert row["ours"]["rule"] == "ours" and row["ours"]["value"] == round(100 * report["metrics"]["win"]["value"], 2)
+    assert "other rule: counted by rule=ours, as " in row["status"]
+    assert jobs.table("sum2act-pass/Sum2Act/I1-inst")[0]["ours"]["rule"] == "tooleval", "whose votes are all there"
+
+
 def test_what_departs_is_said(jobs):
     run = jobs.evaluate(
         "sum2act",
@@ -188,7 +214,9 @@ def test_the_mean_is_there_when_all_six_are(six, capsys):
     low, high = mean["ours"]["ci95"]
     assert subsets[0]["ours"]["ci95"][0] < low < mean["ours"]["value"] < high < subsets[0]["ours"]["ci95"][1]
     assert mean["ours"]["value"] == pytest.approx(100 * (5 / 3 + 1) / 6, abs=0.01), "not weighted: that is 37.5"
-    assert mean["ours"]["n"] == "16" and mean["ours"]["spent"]["model_calls"] == 32
+    assert (
+        mean["ours"]["rule"] == "tooleval" and mean["ours"]["n"] == "16" and mean["ours"]["spent"]["model_calls"] == 32
+    )
     lost = six.table("toolbench-pass/ReACT/I3-inst")[0]["ours"]["job"]
     assert main(["rm", lost, "--yes"]) == 0
     capsys.readouterr()
@@ -205,7 +233,11 @@ def test_people_see_costs_and_what_is_missing(jobs, monkeypatch, capsys):
         shown = capsys.readouterr().out
         assert max(map(len, shown.splitlines())) <= int(width)
         words = " ".join(shown.split())
-        assert "per pass: 6.0 model calls," in words and "3.0 tool calls (1 passed)" in words
+        assert (
+            "counted by rule=tooleval" in words
+            and "per pass: 6.0 model calls," in words
+            and "3.0 tool calls (1 passed)" in words
+        )
         assert "--split SUBSET --formulation react" in words and "judge.temperature is 1, not 0.2" in words
     assert main(["papers", "sum2act-visual"]) == 0
     assert capsys.readouterr().out.count("not run: needs lumos evaluate sum2act_visual") == 4
