@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 Against = Annotated[
     str, typer.Option(metavar="JOB", help="Also compare each run with that job's run of the same task.")
 ]
-Votes = Annotated[int, typer.Option(min=1, max=99, help="Votes on each run; of an even number a tie counts 1/2.")]
+Votes = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=99,
+        help="Votes on each run (ToolEval: 4). A tie counts 1/2 by rule=ours and passes by rule=tooleval.",
+    ),
+]
 JudgeRole = Annotated[list[str], typer.Option("--role", metavar="NAME=URL", help="The judge's endpoint: judge=URL.")]
 
 
@@ -43,8 +50,9 @@ def judge(
     """Have a model judge the runs of tool agents.
 
     The model judges as in ToolEval. The command submits an evaluation of the job's runs. Its report has the pass rate
-    (strict, and by ToolEval's table), the solvable pass rate, and with --against the win rate. A run without a result
-    counts as failed.
+    (strict, and by ToolEval's table), the solvable pass rate, and with --against the win rate. Rates by the table and
+    win rates are counted by two rules from the same votes: tooleval, as ToolEval's code counts, and ours. A run without
+    a result counts as failed.
     """
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.jobs.evaluate import Evaluate
@@ -119,4 +127,6 @@ def _print_warnings(runs: JudgedRows, votes: int) -> None:
     if unfinished_runs := runs.ended.get(UNFINISHED, 0):
         output.say(f"{unfinished_runs:,} of {len(runs.rows.tasks):,} runs ended without Finish: they count as failed")
     if votes % 2 == 0:
-        output.say(f"of {votes} votes, an even number, half may be for each side: such a tie counts 1/2")
+        output.say(
+            f"of {votes} votes, an even number, half may be for each side: such a tie counts 1/2 by rule=ours and passes by rule=tooleval"
+        )

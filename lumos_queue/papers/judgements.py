@@ -23,7 +23,7 @@ class Judgements:
     metrics: dict[str, Any]  #: as in the report
     values: dict[str, list[tuple[str, float]]]  #: metric to (row of the task, value), one for each judged run
     rules: dict[str, str]  #: metric to the name of the rule by which it was counted, if rules differ in it
-    remarks: dict[str, str]  #: metric to a remark, if it was not counted by the rule of the published figure
+    remarks: dict[str, str]  #: metric to a remark, if it was not counted as the published figure
 
 
 def read_judgements(connection: Connection, job: Any) -> Judgements:
@@ -42,6 +42,8 @@ def read_judgements(connection: Connection, job: Any) -> Judgements:
             metrics[metric] = figures[metric]
             values[metric] = group_by_row(rules[TOOLEVAL_RULE.name], tasks)[metric]
             rule_names[metric] = TOOLEVAL_RULE.name
+            if metric == PASS and (missing_runs := rules[TOOLEVAL_RULE.name].missing):
+                remarks[metric] = f"{missing_runs:,} runs without a result count as failed, which ToolEval leaves out"
         elif metric in metrics:
             rule_names[metric] = OUR_RULE.name
             remarks[metric] = (

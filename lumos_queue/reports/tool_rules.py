@@ -28,6 +28,7 @@ class RuleValues:
 
     by_figure: dict[str, Values] = field(default_factory=dict)
     lacking: int = 0  #: compared runs whose stored votes do not determine the result by this rule
+    missing: int = 0  #: runs without a result, which count as failed
 
 
 def read_rules(connection: Connection, job: Any, tasks: Mapping[int, Task]) -> dict[str, RuleValues]:
@@ -88,6 +89,7 @@ def _apply(rule: Rule, verdicts: Sequence[tuple[int, ToolVerdict]]) -> RuleValue
         if (result := rule.compare(verdict)) is not None:
             scores |= {WIN: result.win, WON: result.won, TIED: result.tied}
         values.lacking += rule.lacks_votes(verdict)
+        values.missing += verdict.verdict.is_missing
         for figure, value in scores.items():
             values.by_figure.setdefault(figure, []).append((task, value, 1))
     if values.lacking:
