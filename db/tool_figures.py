@@ -113,7 +113,7 @@ def list_answers(connection: Connection, job: str) -> list[tuple[int, str]]:
         .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "infra_error")), EpisodeRow.answer.is_not(None))
         .order_by(EpisodeRow.id)
     )
-    return [(task, answer) for task, answer in rows]
+    return [(task, answer) for task, answer in rows if answer is not None]
 
 
 def costs(connection: Connection, job: str, roles: Collection[str]) -> Costs:

@@ -128,5 +128,6 @@ def _print_warnings(runs: JudgedRows, votes: int) -> None:
         output.say(f"{unfinished_runs:,} of {len(runs.rows.tasks):,} runs ended without Finish: they count as failed")
     if votes % 2 == 0:
         output.say(
-            f"of {votes} votes, an even number, half may be for each side: such a tie counts 1/2 by rule=ours and passes by rule=tooleval"
+            f"of {votes} votes, an even number, half may be for each side: such a tie counts 1/2 by rule=ours "
+            "and passes by rule=tooleval"
         )

@@ -53,8 +53,8 @@ class ToolEval(Benchmark):
             Score("tooleval_pass", OUR_RULE.count_pass(votes)),
             Score("sopr", solvable_pass(votes)),
         ]
-        if (result := OUR_RULE.compare(verdict)) is not None:
-            scores.append(Score("win", result.win))
+        if (comparison := OUR_RULE.compare(verdict)) is not None:
+            scores.append(Score("win", comparison.win))
         return scores
 
 
