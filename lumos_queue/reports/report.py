@@ -155,15 +155,14 @@ def _make_report(connection: Connection, job: Any) -> Report:
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
         report |= _scorings(connection, job.id)
         report["baselines"] = load_or_compute_baselines(connection, job, benchmark)
-        if job.formulation == "tooleval":
+        if job.formulation == "tooleval" or _calls_functions(job):
+            from lumos_queue.reports.provenance import split_scores
             from lumos_queue.reports.tool_rules import read_rules, rule_figures
 
             tasks = load_keyed_tasks(connection, job.id)
-            report |= rule_figures(job, read_rules(connection, job, tasks), tasks)
-        if job.formulation == "tooleval" or _calls_functions(job):
-            from lumos_queue.reports.provenance import split_scores
-
-            class_scores = split_scores(connection, job, load_keyed_tasks(connection, job.id))
+            if job.formulation == "tooleval":
+                report |= rule_figures(job, read_rules(connection, job, tasks), tasks)
+            class_scores = split_scores(connection, job, tasks)
             report |= {"by_provenance": class_scores} if class_scores else {}
     return report
 
