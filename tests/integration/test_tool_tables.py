@@ -134,6 +134,15 @@ def test_a_win_rate_is_of_both_jobs_and_only_of_these(jobs):
     assert "ours" not in jobs.table("sum2act-pass/ReAct-CoT/I1-inst")[0], "the other job's votes are not its own"
 
 
+def replace_answers(job: str, answer: dict[str, Any]) -> None:
+    """Store this verdict for each run of a judge's job."""
+    database = open_database(read_settings().database)
+    with database.engine.begin() as connection:
+        query = text("UPDATE episode SET answer = :answer WHERE job = :job")
+        connection.execute(query, {"answer": json.dumps(answer), "job": job})
+    database.close()
+
+
 def test_a_row_is_filled_by_toolevals_rule(jobs):
     """A row names the rule. Where earlier votes do not determine it, it is by the rule `ours`, with a remark."""
     sum2act, react = jobs.evaluate("sum2act", "I1-inst"), jobs.evaluate("react", "I1-inst")
@@ -147,17 +156,15 @@ def test_a_row_is_filled_by_toolevals_rule(jobs):
     assert "rule" not in jobs.table("stabletoolbench-sopr/CoT/I2-cat")[0].get("ours", {})
     run = {"ended": "answered", "votes": [{"answer": "solved"}] * 4}
     rounds = [{"win": 0.5, "preferences": []}] * 4  # as version 3 stored equal answers
-    answer = json.dumps({"run": run, "against": run, "rounds": rounds, "unreadable": 0})
-    database = open_database(read_settings().database)
-    with database.engine.begin() as connection:
-        connection.execute(
-            text("UPDATE episode SET answer = :answer WHERE job = :job"), {"answer": answer, "job": report["job"]}
-        )
-    database.close()
+    replace_answers(report["job"], {"run": run, "against": run, "rounds": rounds, "unreadable": 0})
     (row,) = jobs.table("sum2act-win/Sum2Act-vs-ReAct-CoT/I1-inst")
     assert row["ours"]["rule"] == "ours" and row["ours"]["value"] == round(100 * report["metrics"]["win"]["value"], 2)
     assert "other rule: counted by rule=ours, as " in row["status"]
     assert jobs.table("sum2act-pass/Sum2Act/I1-inst")[0]["ours"]["rule"] == "tooleval", "whose votes are all there"
+    missing = {"ended": "missing", "votes": [{"answer": "unsolved"}] * 4}
+    replace_answers(report["job"], {"run": missing, "unreadable": 0})
+    (row,) = jobs.table("sum2act-pass/Sum2Act/I1-inst")
+    assert "3 runs without a result count as failed, which ToolEval leaves out" in row["status"]
 
 
 def test_what_departs_is_said(jobs):
