@@ -42,8 +42,12 @@ _ONLY_FINISH = "\n\nThere is no further step: call Finish now, with the best ans
 _AGAIN = "\n\nYour last reply could not be read: {reply}\n{problem}"
 APPEND, REWRITE = "append", "rewrite"  #: how a call changes the state
 SUMMARY = 400  #: characters that a record's answer is shortened to
-#: Statuses of calls that were not made, for which the state manager is not asked.
-NOT_MADE = (REPEATED, "unknown_action", "invalid_arguments")
+NOT_MADE = ("unknown_action", "invalid_arguments")  #: statuses of calls that the environment refused
+REFLECTED = 4  #: version from which on the state manager is asked about these calls, too
+_REFLECT = (
+    "\n\nThe call was not made, so it is a failure. Work out from the descriptions which function and which arguments "
+    "are right, and write them into the reason."
+)
 
 
 class _Run:
@@ -69,18 +73,21 @@ class _Run:
         self.state = self.state.add(record)
 
     def update(self, decision: Reply, execution: Execution) -> Commands[None]:
-        """Add a call to the state. The state manager describes its contribution, unless the call was not made."""
+        """Add a call to the state. The state manager describes its contribution, or why it was not made."""
         call = (decision.action, decision.arguments)
-        if execution.status in NOT_MADE:
-            self.add(StateRecord(False, *call, text=execution.message or execution.result))
-        elif self.settings["update"] == REWRITE:
+        problem = execution.message or execution.result
+        if is_recorded_alone(execution.status, self._version):
+            self.add(StateRecord(False, *call, text=problem))
+            return
+        problem = problem if execution.status in NOT_MADE else ""
+        if self.settings["update"] == REWRITE:
             call_text = self._tell(decision, execution, f"\n\nState so far:\n{self._number_records()}\n\nNewest call")
             reply = yield from Ask("state_manager", first_prompt(STATE_REWRITER, call_text, self.agent))
-            self.state = rewrite(self.state, reply.text, *call)
+            self.state = rewrite(self.state, reply.text, *call, problem)
         else:
             call_text = self._tell(decision, execution, "\n\nCall")
             reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, call_text, self.agent))
-            self.add(read_record(reply.text, *call))
+            self.add(read_record(reply.text, *call, problem))
 
     def _number_records(self) -> str:
         records_text = self.state.write_numbered(self.settings["state"])
@@ -114,11 +121,16 @@ class _Run:
         return (yield from Do(Action((), name, decision.arguments, decision.action if is_repeated else "")))
 
     def _tell(self, decision: Reply, execution: Execution, label: str) -> str:
+        """Return the text about a call for the state manager. For an unknown function it has the list of functions."""
         function = self.functions.get(decision.action)
+        request_text = f"Request: {self.question}"
+        if function is None and self._version >= REFLECTED:
+            request_text = self.listed
         return (
-            f"Request: {self.question}{label}: {decision.action} {decision.arguments}\n"
+            f"{request_text}{label}: {decision.action} {decision.arguments}\n"
             f"Purpose: {decision.thought}\nFunction: {function.describe() if function else ''}\n\n"
             f"Returned: {_observation(execution, self.settings['observation'])}"
+            f"{_REFLECT if execution.status in NOT_MADE else ''}"
         )
 
     def shorten(self) -> Commands[None]:
@@ -173,6 +185,11 @@ def _outcome(execution: Execution) -> Outcome | None:
     if execution.ends:
         return Outcome(str(execution.values[0]["text"]), Ending.ANSWERED)
     return Outcome(None, Ending.GAVE_UP) if execution.status == GIVE_UP else None
+
+
+def is_recorded_alone(status: str, version: int) -> bool:
+    """Whether a call of this status is recorded without asking the state manager, because it was not made."""
+    return status == REPEATED or (version < REFLECTED and status in NOT_MADE)
 
 
 def _observation(execution: Execution, max_characters: int) -> str:

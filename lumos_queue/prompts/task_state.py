@@ -32,6 +32,7 @@ class StateRecord:
     aim: str = ""
     text: str = ""  #: what was found, or why it failed
     summary: str = ""  #: of the text, where it was too long to be shown
+    unmade: bool = False  #: whether the call was refused before a function could answer: it never becomes a success
 
     @property
     def shown_text(self) -> str:
@@ -92,32 +93,37 @@ class TaskState:
         }
 
 
-def read_record(text: str, action: str, arguments: str) -> StateRecord:
-    """Read the record of a call from `text`, a state manager's reply. An unreadable reply becomes a failure."""
+def read_record(text: str, action: str, arguments: str, problem: str = "") -> StateRecord:
+    """Read the record of a call from `text`, a state manager's reply. An unreadable reply becomes a failure.
+
+    `problem`: why the call was not made; '' if it was. Such a call is a failure whatever the reply is, and the problem
+    is its text unless the reply has a reason.
+    """
+    blank = _write_blank(action, arguments, problem)
     reply = _read_reply(text)
     if isinstance(reply, list):  # some models put it in a list, or write it twice
         reply = next((part for part in reply if isinstance(part, dict)), None)
     status = _text(reply.get("status", reply.get("Action status"))).lower() if isinstance(reply, dict) else ""
     if not isinstance(reply, dict) or not status.startswith(("success", "fail")):
-        return StateRecord(False, action, arguments, text=UNREADABLE)
-    return _read_texts(reply, status.startswith("success"), action, arguments)
+        return blank
+    return _read_texts(reply, status.startswith("success"), blank)
 
 
-def rewrite(state: TaskState, text: str, action: str, arguments: str) -> TaskState:
+def rewrite(state: TaskState, text: str, action: str, arguments: str, problem: str = "") -> TaskState:
     """Return the state that `text`, a state manager's reply, writes from `state` and the latest call. The reply is:
 
         {"results": [{"call": 1, "aim": "…", "answer": "…"}], "failures": [{"call": 2, "aim": "…", "reason": "…"}]}
 
     The function never raises and loses no record. Calls that the reply omits or names twice keep their record, the
-    latest call becomes a failure if the reply omits it, and unknown calls are ignored.
+    latest call becomes a failure if the reply omits it, and unknown calls are ignored. `problem`: as of `read_record`.
     """
-    records = [*state.records, StateRecord(False, action, arguments, text=UNREADABLE)]
+    records = [*state.records, _write_blank(action, arguments, problem)]
     records_by_number: dict[int, list[StateRecord]] = {}
     for success, fields in _entries(_read_reply(text)):
         number = read_number(fields.get("call"))
         if isinstance(number, int) and 0 < number <= len(records):
-            old = records[number - 1]
-            records_by_number.setdefault(number, []).append(_read_texts(fields, success, old.action, old.arguments))
+            record = _read_texts(fields, success, records[number - 1])
+            records_by_number.setdefault(number, []).append(record)
     for number, stated_records in records_by_number.items():
         if len(stated_records) == 1:
             records[number - 1] = stated_records[0]
@@ -141,10 +147,18 @@ def _read_reply(text: str) -> Any:
         return None
 
 
-def _read_texts(fields: Mapping[str, Any], success: bool, action: str, arguments: str) -> StateRecord:
-    """Return the record of a call with the texts in `fields`."""
-    text = fields.get("answer", fields.get("Answer")) if success else fields.get("reason", fields.get("Fail Reason"))
-    return StateRecord(success, action, arguments, _text(fields.get("aim", fields.get("Aim of action"))), _text(text))
+def _write_blank(action: str, arguments: str, problem: str) -> StateRecord:
+    """Return the record of a call of which no reply was read."""
+    return StateRecord(False, action, arguments, text=problem or UNREADABLE, unmade=bool(problem))
+
+
+def _read_texts(fields: Mapping[str, Any], success: bool, old: StateRecord) -> StateRecord:
+    """Return the record of the call of `old` with the texts in `fields`. A call that was not made stays a failure."""
+    answer = fields.get("answer", fields.get("Answer")) if success else fields.get("reason", fields.get("Fail Reason"))
+    aim, text = _text(fields.get("aim", fields.get("Aim of action"))), _text(answer)
+    if old.unmade and (success or not text):
+        return old
+    return StateRecord(success, old.action, old.arguments, aim, text, unmade=old.unmade)
 
 
 def _text(value: Any) -> str:

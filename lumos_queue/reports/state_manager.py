@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from db.tool_figures import SerialStep, serial_steps
 from lumos_queue.formulations.base import version_of
-from lumos_queue.formulations.sum2act import FORMULATION, NOT_MADE, REWRITE
+from lumos_queue.formulations.sum2act import FORMULATION, REWRITE, is_recorded_alone
 from lumos_queue.limits import MAX_STEPS
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
@@ -76,7 +76,7 @@ def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool
                 is_cut = step.status == FinishReason.LENGTH
                 may_repair = repair and not read_reply(step.text, version, is_cut).action
         elif step.who == "state_manager":
-            if not before.who and before.status not in NOT_MADE:
+            if not before.who and not is_recorded_alone(before.status, version):
                 record = _read_verdict(step.text, counts.decisions - earlier, update)
                 unreadable = not record.success and record.text == UNREADABLE
                 counts.verdicts.append(CallVerdict(step.task, record.success, before.status == "ok", unreadable))
