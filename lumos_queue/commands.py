@@ -149,12 +149,15 @@ class Do:
     action: Action
     final: Final | None = None  #: of the last action, if it answers for the agent
     parent: int | None = None  #: as of an Ask: the action sees the actions on its path from the root
+    protocol: str = ""  #: the rules by which a tool agent's call is read and shown; '': those of this project
 
     @property
     def digest(self) -> str:
         action, final = self.action, self.final
         last = (final.answer_by, final.subgoal) if final else ()
-        return digest("do", ", ".join(action.variables), action.name, action.arguments, *last, *_edge(self.parent))
+        protocol = (f"protocol {self.protocol}",) if self.protocol else ()
+        parts = (*last, *_edge(self.parent), *protocol)
+        return digest("do", ", ".join(action.variables), action.name, action.arguments, *parts)
 
     def __iter__(self) -> Generator[Do, Replies, Execution]:
         execution = yield self

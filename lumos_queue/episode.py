@@ -90,6 +90,7 @@ class StepContext:
     requested: Sequence[tuple[int, int, Action]] = ()
     journal: Journal | None = None  #: keeps the bytes that the result of the command names
     load_stored: Callable[[str], Awaitable[bytes]] | None = None  #: loads the artifact with that sha256
+    protocol: str = ""  #: of the command, if it is a Do
     _within: int = 0
 
     async def ask(self, role: str, prompt: str, images: tuple[str, ...] = ()) -> Completion:

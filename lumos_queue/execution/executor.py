@@ -59,6 +59,7 @@ class Executor:
                     return Execution(REPEATED, message=f"this call of {command.action.raw} was made before")
                 assert self.actions is not None
                 session = session or self.actions.begin(task.without_gold())
+                context.protocol = command.protocol
                 return await session.execute(command.action, context)
             if isinstance(command, Call):
                 if local := self._local_tool(command.tool):

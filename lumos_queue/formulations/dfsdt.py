@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 
+from lumos_queue.actions.tools.protocols import PROTOCOL
 from lumos_queue.commands import Commands
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
 from lumos_queue.formulations.policy import Decision, Policy, allows_more
-from lumos_queue.formulations.react import CALLING, HISTORY, POLICY_SAMPLING
+from lumos_queue.formulations.react import CALLING, HISTORY, POLICY_SAMPLING, PROTOCOLS
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.limits import Limits
 from lumos_queue.notation import without_roles
@@ -120,6 +121,7 @@ FORMULATION = Formulation(
         "back_off": Setting("1", "levels to go back at full depth: 1, or 2 as in some recordings", read_number(1, 2)),
         "history": HISTORY,
         CALLS: CALLING,
+        PROTOCOL: PROTOCOLS,
     },
     limits=Limits(calls=MAX_CALLS, depth=12),
     samplings={"policy": POLICY_SAMPLING},

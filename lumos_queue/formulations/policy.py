@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from lumos_queue.actions.tools.protocols import PROTOCOL, TOOLBENCH, TOLERANT
 from lumos_queue.commands import ROOT, Ask, Commands, Do
 from lumos_queue.endpoints.tool_calls import count_unmade_calls
 from lumos_queue.formulations.base import VERSION
@@ -38,7 +39,7 @@ class Decision:
     execution: Execution | None = None  #: None without an action
     position: int = ROOT  #: of its last command
     transcript: str = ""  #: all steps up to this decision, in full
-    no_call: str = NO_ACTION  #: the text for a model whose reply names no function
+    no_call: str = NO_ACTION  #: the text for a model whose reply names no function; '': no message
     unmade: int = 0  #: further calls of the reply, which were not made
     children: list[Decision] = field(default_factory=list)
 
@@ -90,6 +91,7 @@ class Policy:
         self._request, self._schemas = self._calls.request(task, functions), self._calls.schemas(functions)
         self._head = first_prompt(self._calls.policy, self._request, agent)
         self._version = version
+        self._is_toolbench = agent.settings.get(PROTOCOL, TOLERANT) == TOOLBENCH
         self.next = first  #: position of the next command
         self.calls = 0
         self._unmade = 0  #: calls of the latest reply that will not be made
@@ -112,18 +114,21 @@ class Policy:
         if not steps:
             return first_prompt(self._calls.policy, f"{self._request}\n\n{extra_text}", self._agent)
         *before, last = steps
-        last = replace(last, message=f"{last.message}\n\n{extra_text}")
+        last = replace(last, message="\n\n".join(filter(None, (last.message, extra_text))))
         return self._head + self._history.write([*before, last], self._style)
 
     def act(self, node: Decision, completion: Completion, position: int) -> Commands[Decision]:
         """Carry out the decision of the reply `completion` at `node`. Return its node, which is a child of `node`."""
         text, is_cut = completion.text, completion.finish_reason == FinishReason.LENGTH
         reply = read_reply(text, self._version, is_cut)
-        child = Decision(node, reply, text, position=position, no_call=self._calls.describe_unread(reply))
-        child.unmade = self._unmade
+        child = Decision(node, reply, text, position=position)
+        # ToolBench sends observations alone: no message after a reply without a call, and no note about further calls.
+        child.no_call = "" if self._is_toolbench else self._calls.describe_unread(reply)
+        child.unmade = 0 if self._is_toolbench else self._unmade
         if child.reply.action:
             action = Action((), child.reply.action, child.reply.arguments, text)
-            child.execution = yield from Do(action, parent=position)
+            protocol = TOOLBENCH if self._is_toolbench else ""
+            child.execution = yield from Do(action, parent=position, protocol=protocol)
             child.position = self.next
             self.next += 1
         child.transcript = node.transcript + child.transcript_step().write(self._style)

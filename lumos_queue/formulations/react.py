@@ -6,6 +6,7 @@ A try ends with an answer, with giving up, or at the limit of depth. Unless it a
 
 from __future__ import annotations
 
+from lumos_queue.actions.tools.protocols import PROTOCOL, TOLERANT, TOOLBENCH
 from lumos_queue.commands import Commands
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
@@ -25,6 +26,11 @@ CALLING = Setting(
     TEXT,
     "how functions are called: text, as three lines, or native, by the interface of a chat:// server",
     read_choice(TEXT, NATIVE),
+)
+PROTOCOLS = Setting(
+    TOLERANT,
+    "tolerant, or toolbench: Finish is read, replies are answered and results are shown as in ToolBench",
+    read_choice(TOOLBENCH, TOLERANT),
 )
 
 
@@ -55,6 +61,7 @@ FORMULATION = Formulation(
         "tries": Setting("1", "chains that are tried, until one has an answer", read_number(1, 100)),
         "history": HISTORY,
         CALLS: CALLING,
+        PROTOCOL: PROTOCOLS,
     },
     limits=Limits(depth=12),
     samplings={"policy": POLICY_SAMPLING},

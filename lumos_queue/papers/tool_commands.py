@@ -65,7 +65,7 @@ def _waits(evaluation: ToolEvaluation) -> list[str]:
 def _evaluate(table: ToolTable, method: ToolMethod, subset: str) -> str:
     formulation = FORMULATIONS.load(method.formulation)
     words = ["lumos evaluate toolbench --data", table.data, "--split", subset, "--formulation", formulation.name]
-    for name, value in method.settings.items():
+    for name, value in (*method.settings.items(), *method.published.items()):
         if formulation.settings[name].default != value:
             words += ["--setting", f"{name}={value}"]
     for role in formulation.roles:

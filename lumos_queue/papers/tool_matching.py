@@ -18,10 +18,11 @@ from db.states import JobState
 from db.tool_figures import origins
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.roles import JUDGE
-from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.base import Formulation, version_of
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.formulations.sum2act import REFLECTED
 from lumos_queue.papers.stored_evaluations import StoredEvaluation, is_tool, on_published_rows
-from lumos_queue.papers.tool_results import ToolMethod, ToolRow, ToolTable
+from lumos_queue.papers.tool_results import SUM2ACT, ToolMethod, ToolRow, ToolTable
 from lumos_queue.prompts.agent import Agent
 
 RUNS, VERDICTS = "toolbench", "tooleval"  #: the benchmarks of evaluations and of judges' jobs
@@ -82,7 +83,7 @@ class ToolEvaluation:
         defaults = {
             name: setting.default for name, setting in self.formulation.settings.items() if name not in method.settings
         }
-        lines += _differences(self.settings, defaults)
+        lines += _differences(self.settings, defaults | dict(method.published))
         for role, sampling in self.formulation.samplings.items():
             max_tokens = (self.agent.samplings.get(role) or self.agent.sampling).max_tokens
             if max_tokens != sampling.max_tokens:
@@ -95,7 +96,11 @@ class ToolEvaluation:
             lines.append("answers is nearest, not strict")
         if (samples := self.stored.infer.get("samples", 1)) != 1:
             lines.append(f"samples is {samples}, not 1")
-        return lines + ([f"tools is retrieved:{self.retrieved}, not oracle"] if self.retrieved else [])
+        lines += [f"tools is retrieved:{self.retrieved}, not oracle"] if self.retrieved else []
+        version = version_of(self.stored.infer)
+        if self.job.formulation == SUM2ACT.formulation and version < REFLECTED:  # its state manager was asked about fewer calls
+            lines.append(f"formulation_version is {version}, not {REFLECTED} or more")
+        return lines
 
     def other_size(self, table: ToolTable) -> bool:
         """Whether the number of queries differs from the published number; False if the latter is unknown."""

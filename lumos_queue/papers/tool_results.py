@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lumos_queue.actions.tools.protocols import PROTOCOL, TOOLBENCH
 from lumos_queue.benchmarks.toolbench.benchmark import PUBLISHED
 from lumos_queue.benchmarks.toolbench.rows import FILES
 
@@ -18,10 +19,13 @@ class ToolMethod:
 
     formulation: str
     settings: Mapping[str, str]
+    #: Settings of the published code, in which an evaluation may differ: its row then has a remark.
+    published: Mapping[str, str] = field(default_factory=dict)
 
 
-REACT = ToolMethod("react", {"tries": "1"})
-DFSDT = ToolMethod("dfsdt", {})
+_TOOLBENCH = {PROTOCOL: TOOLBENCH}
+REACT = ToolMethod("react", {"tries": "1"}, _TOOLBENCH)
+DFSDT = ToolMethod("dfsdt", {}, _TOOLBENCH)
 SUM2ACT = ToolMethod("sum2act", {"decompose": "no"})
 DECOMPOSED = ToolMethod("sum2act", {"decompose": "yes"})
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import without_roles
-from lumos_queue.prompts.dialogue import Framing, Turn
+from lumos_queue.prompts.dialogue import ASSISTANT, Framing, Turn
 
 CUT_TO = 100  #: characters of an observation that was cut
 
@@ -22,10 +22,11 @@ class TranscriptStep:
     """A step of a transcript: the model's reply, and the next message to the model."""
 
     reply: str
-    message: str
+    message: str  #: '': none, so that the model's next reply follows directly
 
     def write(self, style: Framing) -> str:
-        return style.write(Turn("assistant", self.reply)) + style.write(Turn("user", without_roles(self.message)))
+        reply = style.write(Turn("assistant", self.reply))
+        return reply + (style.write(Turn("user", without_roles(self.message))) if self.message else ASSISTANT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,10 @@ class Jobs:
         self._capsys, self.records = capsys, write_records(folder / "answers.jsonl")
         self.queries = write_queries(folder / "queries")
 
-    def evaluate(self, formulation: str, split: str, *options: str, model: str = CHATGPT) -> str:
+    def evaluate(self, formulation: str, split: str, *options: str, model: str = CHATGPT, protocol: str = "") -> str:
+        """Return the job's id. `protocol`: of `react` and `dfsdt`; '': as the papers' commands name it."""
+        if formulation in ("react", "dfsdt"):
+            options = (*options, "--setting", f"protocol={protocol or 'toolbench'}")
         reply, roles = (state_agent, ("router", "state_manager")) if formulation == "sum2act" else (policy, ("policy",))
         with FakeEndpoint(reply, model=model) as server:
             asked = [word for role in roles for word in ("--role", f"{role}={server.tgi}")]
@@ -165,6 +168,33 @@ def test_a_row_is_filled_by_toolevals_rule(jobs):
     replace_answers(report["job"], {"run": missing, "unreadable": 0})
     (row,) = jobs.table("sum2act-pass/Sum2Act/I1-inst")
     assert "3 runs without a result count as failed, which ToolEval leaves out" in row["status"]
+
+
+def test_a_tolerant_run_has_a_remark_and_toolbench_goes_before_it(jobs):
+    tolerant = jobs.judge(jobs.evaluate("react", "I2-cat", protocol="tolerant"))
+    (found,) = jobs.table("sum2act-pass/ReAct-CoT/I2-cat")
+    assert found["ours"]["job"] == tolerant["job"]
+    assert "other settings: protocol is tolerant, not toolbench" in found["status"]
+    report = jobs.judge(jobs.evaluate("react", "I2-cat"))
+    jobs.judge(jobs.evaluate("react", "I2-cat", "--seed", "3", protocol="tolerant"))
+    (found,) = jobs.table("sum2act-pass/ReAct-CoT/I2-cat")
+    assert found["ours"]["job"] == report["job"] and "protocol" not in found["status"]
+
+
+def test_a_sum2act_run_of_an_earlier_version_has_a_remark(jobs):
+    job = jobs.evaluate("sum2act", "I2-cat")
+    jobs.judge(job)
+    (found,) = jobs.table("sum2act-pass/Sum2Act/I2-cat")
+    assert "formulation_version" not in found["status"]
+    database = open_database(read_settings().database)
+    with database.engine.begin() as connection:
+        (spec,) = connection.execute(text("SELECT spec FROM job WHERE id = :job"), {"job": job}).one()
+        spec = json.loads(spec)
+        spec["infer"]["formulation_version"] = 3
+        connection.execute(text("UPDATE job SET spec = :spec WHERE id = :job"), {"spec": json.dumps(spec), "job": job})
+    database.close()
+    (found,) = jobs.table("sum2act-pass/Sum2Act/I2-cat")
+    assert "formulation_version is 3, not 4 or more" in found["status"]
 
 
 def test_what_departs_is_said(jobs):

@@ -65,8 +65,9 @@ def test_every_row_is_a_configuration_that_can_be_measured(table, row):
     for method in filter(None, (row.method, row.against)):
         formulation = FORMULATIONS.load(method.formulation)
         assert formulation.functions
-        for name, value in method.settings.items():
+        for name, value in (*method.settings.items(), *method.published.items()):
             formulation.settings[name].read(name, value)
+        assert ("protocol" in method.published) == (method.formulation in ("react", "dfsdt"))
 
 
 def test_every_row_that_was_not_run_names_its_need():
@@ -89,6 +90,7 @@ def test_every_row_that_was_not_run_names_its_need():
                 settings = dict(value.split("=") for value in given.get("--setting", []))
                 defaults = {name: setting.default for name, setting in formulation.settings.items()}
                 assert method.settings.items() <= (defaults | settings).items()
+                assert method.published.items() <= settings.items(), "the published code's choices are named"
             assert judging[:2] == ["lumos", "judge"] and _options(judging)["--role"] == [f"{JUDGE}=URL"]
             assert ("--against" in judging) == (row.against is not None)
     assert [one["row"] for one in tables[VISUAL]] == [

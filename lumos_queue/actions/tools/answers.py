@@ -56,10 +56,15 @@ def observe(body: str, code: int | None, limit: int) -> tuple[str, dict[str, Any
     The text has at most `limit` characters, and ends in CUT if the body is longer.
     """
     body = storable(body)[0]
-    if len(body) <= limit:
+    preview = truncate(body, limit)
+    if preview == body:
         return body, {"kind": "observation", "text": body, "code": code}
-    preview = body[:limit] + CUT
     return preview, {"kind": "observation", "text": preview, "code": code, "full": body, "truncated": True}
+
+
+def truncate(text: str, limit: int) -> str:
+    """Return at most `limit` characters of a text, then CUT if it is longer."""
+    return text if len(text) <= limit else text[:limit] + CUT
 
 
 def body_of(execution: Execution) -> tuple[str, int | None]:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from lumos_queue.actions.tools.answers import SHOWN, envelope, observe
-from lumos_queue.actions.tools.finish import read_finish
+from lumos_queue.actions.tools.finish import read_finish, read_toolbench_finish
 from lumos_queue.actions.tools.functions import FINISH, Function
+from lumos_queue.actions.tools.protocols import TOOLBENCH, escape_observation
 from lumos_queue.actions.tools.statuses import ANSWERED, code_of
 from lumos_queue.actions.tools.task_functions import functions_of_task
 from lumos_queue.episode import StepContext
@@ -29,10 +30,16 @@ class FunctionSession:
     async def execute(self, action: Action, context: StepContext) -> Execution:
         """Run one action. Raises errors of models' servers and the network, but none for a bad call or a bad answer."""
         start = time.perf_counter()
+        is_toolbench = context.protocol == TOOLBENCH
         try:
-            execution = _finish(action) if action.name == FINISH.name else await self.call(action, context)
+            if action.name == FINISH.name:
+                execution = _finish((read_toolbench_finish if is_toolbench else read_finish)(action.arguments))
+            else:
+                execution = await self.call(action, context)
         except ActionError as error:
             execution = self._refusal(error)
+        if is_toolbench:
+            execution = escape_observation(execution, self._limit)
         return replace(execution, seconds=time.perf_counter() - start)
 
     async def call(self, action: Action, context: StepContext) -> Execution:
@@ -62,8 +69,8 @@ def referable_values(action: Action, context: StepContext) -> Mapping[str, Mappi
     return context.variables if action.variables else None
 
 
-def _finish(action: Action) -> Execution:
-    answer = read_finish(action.arguments)
+def _finish(answer: str | None) -> Execution:
+    """Return the execution of a Finish with this answer; None: the agent gives up."""
     if answer is None:
         preview, value = observe(envelope("", "given up"), code_of("give_up"), SHOWN)
         return Execution("give_up", preview, (value,))
