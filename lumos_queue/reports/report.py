@@ -22,6 +22,7 @@ from db.figures import (
 from db.reading import endpoints_of, load_keyed_tasks, messages, outputs, values_by_metric
 from db.scorings import scorings_of
 from db.states import ItemState
+from lumos_queue.actions.tools.protocols import PROTOCOL
 from lumos_queue.benchmarks.registry import benchmark_of, definition_of
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
@@ -219,12 +220,14 @@ def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int
 
 
 def _list_tools(formulation: str, infer: Report) -> Report:
-    """Return the settings that scores depend on: those of the tools, with defaults, and those of sampled rows."""
+    """Return the settings that scores depend on: those of the tools, with defaults, the protocol, and sampled rows."""
     agent = infer["agent"]
     tools: Report = {}
     agent_formulation, domain = FORMULATIONS.find(formulation), DOMAINS.find(agent["domain"])
     if agent_formulation and agent_formulation.executes:
         tools = dict(domain.default_tools if domain else {}) | agent.get("tools", {})
+    if agent_formulation and PROTOCOL in agent_formulation.settings:
+        tools[PROTOCOL] = agent.get("settings", {}).get(PROTOCOL, agent_formulation.settings[PROTOCOL].default)
     tools |= {name: infer[name] for name in ("live", "replay") if infer.get(name)}
     return tools | ({"draw": infer["draw"], "sets": infer["sets"]} if infer.get("draw") else {})
 

@@ -171,12 +171,12 @@ def test_every_report_names_what_an_answer_at_the_limit_is_worth(lumos, agent):
     for report, at_limit, correct in [(counted, "conclude", 2), (wrong, "wrong", 0)]:
         assert report["endings"] == {"limit": 2} and report["correct"] == correct
         assert report["scoring"] == {"at_limit": at_limit, "versions": {"accuracy": {"3": 2}, "strict": {"1": 2}}}
-        assert report["formulation_version"] == 3
+        assert report["formulation_version"] == 4
     assert counted["job"] != wrong["job"], "it is part of the agent"
     shown = lumos("report", counted["job"], wrong["job"]).out
     lines = {line[:20].strip(): line[20:].split() for line in shown.splitlines()}
     assert lines["answer at the limit"] == ["conclude", "wrong"]
-    assert lines["score versions"] == ["accuracy", "3", "accuracy", "3"] and lines["formulation version"] == ["3", "3"]
+    assert lines["score versions"] == ["accuracy", "3", "accuracy", "3"] and lines["formulation version"] == ["4", "4"]
     assert "--at-limit must be one of wrong, conclude, not 'nope'." in lumos(*options, "--at-limit", "nope").err
     assert "has no limit of subgoals" in lumos(*options, "--formulation", "one-pass", "--at-limit", "conclude").err
 
