@@ -181,6 +181,23 @@ def test_a_model_that_calls_nothing_is_sent_what_is_expected(text, tmp_path):
     ]
 
 
+@pytest.mark.parametrize("text", ["I wonder.", "", "<tool_call>{oops</tool_call>"])
+def test_under_toolbenchs_protocol_a_reply_without_a_call_is_not_answered(text, tmp_path):
+    empty = [] if text else [{"content": None}]  # it is requested again without stop strings
+    several = {"content": "both", "tool_calls": [function_call(OFFICES, '{"town": "Ombry"}'), function_call(LATEST)]}
+    wrong = {"content": None, "tool_calls": [function_call("Finish", '{"final_answer": "in Ombry"}')]}
+    messages = [{"content": text or None}, *empty, several, wrong, as_message(finish("in Ombry"))]
+    with NativeServer(messages) as server:
+        _, _, episode = played(tmp_path, "react", server, calls="native", protocol="toolbench")
+    assert (episode.answer, server.wrong) == ("in Ombry", [])
+    *_, last = server.bodies
+    roles = [message["role"] for message in last["messages"]]
+    assert roles == ["system", "user", "assistant", "assistant", "tool", "assistant", "tool"]
+    assert last["messages"][2] == {"role": "assistant", "content": text}
+    first, second = (json.loads(last["messages"][index]["content"]) for index in (4, 6))
+    assert first == {"error": "", "response": "there"} and "return_type" in second["error"]
+
+
 @pytest.mark.parametrize("formulation", REPLIES)
 def test_after_a_kill_no_call_is_repeated(formulation, tmp_path):
     """Killed after each number of steps; two calls in a reply are still known of after the kill."""

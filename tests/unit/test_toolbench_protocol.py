@@ -227,3 +227,20 @@ def test_other_protocols_are_refused(name):
 def test_it_is_a_setting_of_react_and_dfsdt(name):
     with pytest.raises(SpecError, match="protocol"):
         FORMULATIONS.load(name).read_settings(Agent({}, "tools", settings=TOOLBENCH))
+
+
+def test_messages_are_replies_and_observations_alone():
+    """Random runs: an assistant's message for each reply, and behind each call its observation."""
+    rng = random.Random(49)
+    pieces = ["I wonder.", "Thought: hm", LOOK, call("no_such", "try"), "Action: Finish\nAction Input: {'a': 1}", ""]
+    for _ in range(100):
+        replies = [rng.choice(pieces) for _ in range(rng.randrange(1, 9))]
+        played = play("react", *replies, finish("x"))
+        assert played.outcome.answer == "x"
+        observations = iter(played.executions)
+        expected = []
+        for prompt, reply in zip(played.prompts("policy"), [*replies, ""], strict=True):
+            assert [(one["role"], one["content"]) for one in chat_messages(prompt)[2:]] == expected
+            expected.append(("assistant", reply))
+            if "Action:" in reply:
+                expected.append(("user", f"Observation: {next(observations).result}"))
