@@ -1,4 +1,4 @@
-"""Episodes of tool agents with scripted models, through the real executor, sessions and readers. For control flow only."""
+"""Episodes of tool agents with scripted models, through the real executor and sessions. For control flow only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ PARCEL = Task(
     "d",
     "7",
     "Where is parcel P1?",
-    {"functions": [LATEST, OFFICES], "answers": [record(), record("Offices", {"town": "Ombry"}, ["Žatec 東京", "Vell"])]},
+    {
+        "functions": [LATEST, OFFICES],
+        "answers": [record(), record("Offices", {"town": "Ombry"}, ["Žatec 東京", "Vell"])],
+    },
 )
 
 
@@ -49,7 +52,9 @@ class Play:
         self.outcome, self.steps = outcome, journal.steps
 
     def prompts(self, role: str) -> list[str]:
-        return [step.command.prompt for step in self.steps if isinstance(step.command, Ask) and step.command.role == role]
+        return [
+            step.command.prompt for step in self.steps if isinstance(step.command, Ask) and step.command.role == role
+        ]
 
     @property
     def executions(self) -> list[Execution]:

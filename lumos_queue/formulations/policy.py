@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from lumos_queue.actions.tools.protocols import PROTOCOL, TOOLBENCH, TOLERANT
+from lumos_queue.actions.tools.protocols import PROTOCOL, TOLERANT, TOOLBENCH
 from lumos_queue.commands import ROOT, Ask, Commands, Do
 from lumos_queue.endpoints.tool_calls import count_unmade_calls
 from lumos_queue.formulations.base import VERSION

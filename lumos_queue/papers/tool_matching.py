@@ -98,7 +98,7 @@ class ToolEvaluation:
             lines.append(f"samples is {samples}, not 1")
         lines += [f"tools is retrieved:{self.retrieved}, not oracle"] if self.retrieved else []
         version = version_of(self.stored.infer)
-        if self.job.formulation == SUM2ACT.formulation and version < REFLECTED:  # its state manager was asked about fewer calls
+        if self.job.formulation == SUM2ACT.formulation and version < REFLECTED:  # without questions about refused calls
             lines.append(f"formulation_version is {version}, not {REFLECTED} or more")
         return lines
 

@@ -77,8 +77,12 @@ def test_functions_are_listed_for_it_also_where_the_router_calls_them_natively(c
     assert f"{TRACK_NAME}(" in prompt and f"{OFFICES_NAME}(" in prompt
 
 
-@pytest.mark.parametrize("reply", [LIE, "", "no", "{" * 5_000, '{"status": "failure"}', '{"status": "failure", "reason": []}'])
-@pytest.mark.parametrize(("unmade", "problem"), [(INVALID, "has no argument 'parcel'"), (UNKNOWN, "there is no function")])
+@pytest.mark.parametrize(
+    "reply", [LIE, "", "no", "{" * 5_000, '{"status": "failure"}', '{"status": "failure", "reason": []}']
+)
+@pytest.mark.parametrize(
+    ("unmade", "problem"), [(INVALID, "has no argument 'parcel'"), (UNKNOWN, "there is no function")]
+)
 def test_no_reply_makes_a_success_of_a_call_that_was_not_made(unmade, problem, reply):
     played = play(unmade, reply)
     last = played.prompts("router")[-1]

@@ -14,7 +14,7 @@ ERROR = ActionError  #: the model is sent an error, and the run continues
 GAVE_UP = None
 
 #: Arguments of Finish, what ToolBench makes of them, and what this project makes of them.
-VARIANTS: list[tuple[str, str | None | type, str | None | type]] = [
+VARIANTS: list[tuple[str, str | type | None, str | type | None]] = [
     # JSON in ToolBench's spelling.
     ('{"return_type": "give_answer", "final_answer": "x"}', "x", "x"),
     ('{"final_answer":"x","return_type":"give_answer"}', "x", "x"),
@@ -48,7 +48,7 @@ VARIANTS: list[tuple[str, str | None | type, str | None | type]] = [
 ]
 
 
-def read(reader, text: str) -> str | None | type:
+def read(reader, text: str) -> str | type | None:
     try:
         return reader(text)
     except ActionError as error:
@@ -122,7 +122,13 @@ def oracle(text: str) -> str:
 
 def test_random_texts_are_read_as_the_rules_say():
     rng = random.Random(49)
-    pieces = ['{"return_type": "give_answer"', '"return_type"', '"give_answer"', '"give_up_and_restart"', '"final_answer"']
+    pieces = [
+        '{"return_type": "give_answer"',
+        '"return_type"',
+        '"give_answer"',
+        '"give_up_and_restart"',
+        '"final_answer"',
+    ]
     pieces += ["'return_type'", ": ", ":", ", ", ",", "{", "}", '"', "x", "null", '"x"', "\n", "\\", '"Answer"', " "]
     seen = set()
     for _ in range(20_000):

@@ -201,7 +201,14 @@ def test_tolerant_is_the_default_and_changes_nothing(name):
 
 def test_a_call_of_another_protocol_is_another_command():
     """So a stored result is not taken for a call that reads or shows differently."""
-    made = [next(step.command for step in play("react", LOOK, finish("x"), protocol=name).steps if isinstance(step.command, Do)) for name in ("toolbench", "tolerant")]
+    made = [
+        next(
+            step.command
+            for step in play("react", LOOK, finish("x"), protocol=name).steps
+            if isinstance(step.command, Do)
+        )
+        for name in ("toolbench", "tolerant")
+    ]
     assert made[0].action == made[1].action and made[0].digest != made[1].digest
 
 
