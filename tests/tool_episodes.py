@@ -75,12 +75,13 @@ def play_episode(
     limits: Limits | None = None,
     tools: Mapping[str, str] | None = None,
     journal: MemoryJournal | None = None,
+    framing: str = "train",
     **settings: str,
 ) -> Play:
     """Run an episode with the domain `tools`. `replies`: by role, in order; the last reply is repeated."""
     loaded = FORMULATIONS.load(formulation)
     limits = limits or loaded.limits
-    agent = Agent({}, "tools", tools=tools or {}, limits=limits, settings=settings)
+    agent = Agent({}, "tools", framing, tools=tools or {}, limits=limits, settings=settings)
     limited = limit_formulation(loaded.at_version(version), limits)
     journal = journal or MemoryJournal()
     models: Any = {role: ScriptedModel(texts) for role, texts in replies.items()}

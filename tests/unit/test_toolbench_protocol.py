@@ -102,12 +102,13 @@ def test_a_reply_without_a_call_is_a_node_of_the_path_as_before():
     assert played.outcome.ending == Ending.LIMIT and len(played.prompts("policy")) == 12
 
 
-def test_after_a_reply_without_a_call_earlier_tries_are_a_message_by_themselves():
+@pytest.mark.parametrize(("framing", "ending"), [("train", "</s>\n"), ("eval", "\n\n")])
+def test_after_a_reply_without_a_call_earlier_tries_are_a_message_by_themselves(framing, ending):
     """At the thought, a call that failed; its sibling is sent the message about it, which no observation precedes."""
-    played = play("dfsdt", "I wonder.", call("no_such"), finish("x"), limits=Limits(depth=2, unit="calls", calls=9))
-    *_, last = played.prompts("policy")
-    begin = played.prompts("policy")[0]
-    assert last.startswith(f"{begin}I wonder.</s>\n<|user|>\nThis is not the first try") and "no_such" in last
+    limits = Limits(depth=2, unit="calls", calls=9)
+    played = play("dfsdt", "I wonder.", call("no_such"), finish("x"), limits=limits, framing=framing)
+    first, *_, last = played.prompts("policy")
+    assert last.startswith(f"{first}I wonder.{ending}<|user|>\nThis is not the first try") and "no_such" in last
 
 
 @pytest.mark.parametrize("history", ["cut:200", "drop:200"])
