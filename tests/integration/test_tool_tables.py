@@ -63,6 +63,11 @@ class Jobs:
         assert code == 0
         return report
 
+    def report(self, job: str) -> dict[str, Any]:
+        code, report = command(app, self._capsys, "report", job)
+        assert code == 0
+        return report
+
     def table(self, what: str) -> list[dict[str, Any]]:
         code, shown = command(app, self._capsys, "papers", what)
         assert code == 0
@@ -171,7 +176,9 @@ def test_a_row_is_filled_by_toolevals_rule(jobs):
 
 
 def test_a_tolerant_run_has_a_remark_and_toolbench_goes_before_it(jobs):
-    tolerant = jobs.judge(jobs.evaluate("react", "I2-cat", protocol="tolerant"))
+    run = jobs.evaluate("react", "I2-cat", protocol="tolerant")
+    assert jobs.report(run)["tools"]["protocol"] == "tolerant"
+    tolerant = jobs.judge(run)
     (found,) = jobs.table("sum2act-pass/ReAct-CoT/I2-cat")
     assert found["ours"]["job"] == tolerant["job"]
     assert "other settings: protocol is tolerant, not toolbench" in found["status"]
