@@ -9,10 +9,12 @@ from typing import Any
 from sqlalchemy import Connection, case, func, select
 
 from db.conditions import is_among, is_one_of
+from db.damage import find_value_damage
 from db.filter_sql import newest_score
 from db.models import Audit, AuditSample, EpisodeRow, Item, Label
 from db.reservations import SECONDS
 
+_AUDITS = Audit.__table__
 MIN_GAP = (
     0.2  #: seconds between two labels of a person; labels of a file have shorter gaps, as they are stored together
 )
@@ -23,6 +25,7 @@ class ListedAudit:
     """An audit and its progress."""
 
     row: Any
+    damage: str  #: what is unreadable in the row; '' if nothing is
     places: int
     labelled: int  #: places that have all the labels they need
     people: int
@@ -52,7 +55,7 @@ class LabelledSlot:
 
 def list_audits(connection: Connection, limit: int, before: str = "") -> list[ListedAudit]:
     """Return the newest audits, newest first. `before`: the name of an audit; only older audits are returned."""
-    query = select(Audit.__table__).order_by(Audit.created_at.desc(), Audit.name.desc()).limit(limit)
+    query = select(_AUDITS).order_by(Audit.created_at.desc(), Audit.name.desc()).limit(limit)
     last: Any = connection.execute(select(Audit.created_at, Audit.name).where(Audit.name == before)).first()
     if last is not None:
         is_older = Audit.created_at < last.created_at
@@ -75,7 +78,10 @@ def list_audits(connection: Connection, limit: int, before: str = "") -> list[Li
             .group_by(Label.audit)
         )
     }
-    return [ListedAudit(row, *counts.get(row.name, (0, 0)), people.get(row.name, 0)) for row in rows]
+    return [
+        ListedAudit(row, find_value_damage(_AUDITS, row), *counts.get(row.name, (0, 0)), people.get(row.name, 0))
+        for row in rows
+    ]
 
 
 def count_left(connection: Connection, audit: str) -> int:

@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from db.conditions import Condition
 from db.connection import Database, now
+from db.damage import find_value_damage
 from db.filter_sql import conditions, newest_score
 from db.filters import Filter, Term
 from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label, SubgoalRow
@@ -165,12 +166,17 @@ def _refuse_taken(connection: Connection, name: str) -> None:
 
 
 def get_audit(connection: Connection, name: str) -> Any:
-    """Return the audit's row. For an unknown name, raises SpecError, which lists the newest audits."""
+    """Return the audit's row.
+
+    Raises SpecError for a damaged row, and for an unknown name, for which it lists the newest audits.
+    """
     row = connection.execute(select(Audit.__table__).where(Audit.name == name)).first()
     if row is None:
         names = connection.execute(select(Audit.name).order_by(Audit.created_at.desc()).limit(10)).scalars().all()
         hint = f"The newest audits are: {', '.join(names)}." if names else "Draw one with: lumos audit draw NAME"
         raise SpecError(f"No audit is called '{name}'. {hint}")
+    if problem := find_value_damage(Audit.__table__, row):
+        raise SpecError(f"The audit '{name}' is damaged: {problem}. Bring its row back from a copy of the database.")
     return row
 
 

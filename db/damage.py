@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
+
+from sqlalchemy import Column, Table
 
 from db.filters import parse_where
 from db.json_columns import UnreadableJson
@@ -50,6 +53,12 @@ def find_damage(row: Any) -> str:
     return next(_find_problems({name: values[name] for name in _COLUMNS if name in values}), "")
 
 
+def find_value_damage(table: Table, row: Any) -> str:
+    """Describe the first value of a table's row that has another type than its column; '' if all are readable."""
+    problems = (_column_problems(column, row._mapping[column.name]) for column in table.columns)
+    return next(chain.from_iterable(problems), "")
+
+
 def find_spec_damage(spec: object) -> str:
     """Describe the first unreadable value in a job's stored request; '' if all are readable."""
     return next(_spec_problems(spec), "")
@@ -75,7 +84,7 @@ def sound_jobs(rows: Iterable[Any]) -> list[Any]:
 
 def _find_problems(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
-        yield from _column_problems(name, value)
+        yield from _column_problems(_COLUMNS[name], value)
     for name in _COUNTS:
         if values.get(name, 0) < 0:
             yield f"its {name} is {values[name]}, expected 0 or more"
@@ -99,9 +108,9 @@ _COLUMNS = {column.name: column for column in JobRow.__table__.columns}
 _NUMBERS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (int, bool)}
 
 
-def _column_problems(name: str, value: Any) -> Iterator[str]:
+def _column_problems(column: Column[Any], value: Any) -> Iterator[str]:
     """Yield the problems of a column's value, such as a wrong type: SQLite stores any value in any column."""
-    column = _COLUMNS[name]
+    name = column.name
     expected_type = column.type.python_type if column.type.python_type in _NUMBERS else str
     if isinstance(value, UnreadableJson):
         yield f"its {name} is {value.problem}"

@@ -61,9 +61,14 @@ def format_price(usd: float) -> str:
 
 
 def format_time(timestamp: float | None) -> str:
-    """Format a time of the database's clock as `2026-11-25 07:48:12 UTC`; '' for None."""
+    """Format a time of the database's clock as `2026-11-25 07:48:12 UTC`; '' for None.
+
+    The result for a stored value that is no number, which SQLite permits in any column, is `damaged`.
+    """
     if timestamp is None:
         return ""
+    if not isinstance(timestamp, int | float):
+        return "damaged"
     try:
         return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (OverflowError, ValueError, OSError):

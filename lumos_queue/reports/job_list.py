@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -20,6 +21,9 @@ from lumos_queue.reports.task_choice import is_by_outcome
 from lumos_queue.row_origins.origins import read_row_origins
 from lumos_queue.scoring.moments import Moments
 
+_LOG = logging.getLogger(__name__)
+#: What values of another type than their column's raise. SQLite stores any value in any column.
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _PAGE = 200  #: jobs that are read at once if some may not match
 _COLUMNS = (
     "kind",
@@ -82,12 +86,28 @@ def describe_jobs(
 ) -> list[dict[str, Any]]:
     """Describe jobs (their rows) as `list_jobs` does; `now` is the time of the database's clock.
 
-    The description of a damaged row has only its id and the damage.
+    The description of a damaged row has only its id and the damage. So has that of a job whose rows in other tables,
+    such as its sums, cannot be read.
     """
     damage = {row.id: problem for row in rows if (problem := find_damage(row))}
     sound = [row for row in rows if row.id not in damage]
-    descriptions = iter(_describe_sound(connection, sound, lease_seconds, now)) if sound else iter(())
+    descriptions = iter(_describe_readable(connection, sound, lease_seconds, now))
     return [_describe_damaged(row.id, damage[row.id]) if row.id in damage else next(descriptions) for row in rows]
+
+
+def _describe_readable(
+    connection: Connection, rows: Sequence[Any], lease_seconds: float, now: float
+) -> list[dict[str, Any]]:
+    """Describe jobs whose own rows are readable. If this fails, describe each alone, to find the damaged job."""
+    if not rows:
+        return []
+    try:
+        return _describe_sound(connection, rows, lease_seconds, now)
+    except _UNREADABLE as error:
+        if len(rows) > 1:
+            return [row for job in rows for row in _describe_readable(connection, [job], lease_seconds, now)]
+        _LOG.warning("job %s cannot be described", rows[0].id, exc_info=error)
+        return [_describe_damaged(rows[0].id, "rows that belong to it in other tables cannot be read")]
 
 
 def _describe_damaged(job: object, problem: str) -> dict[str, Any]:

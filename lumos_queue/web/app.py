@@ -139,7 +139,11 @@ def _tell(status: int):
 
 async def _apologize(request: Request, error: Exception) -> Response:
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _answer(request, 500, "This is a fault of lumos-queue: see the log of lumos web.")
+    return _answer(
+        request,
+        500,
+        "Rows of the database are damaged, or this is a fault of lumos-queue: see the log of lumos web.",
+    )
 
 
 def _words(request: Request, error: Exception) -> str:
