@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Text, and_, cast, func, select
+from sqlalchemy import ColumnElement, Connection, FromClause, and_, func, select
 from sqlalchemy.orm import aliased
 
 from db.current_scores import is_replaced
+from db.equal_tasks import match_tasks
 from db.figures import count_endings, score_versions
 from db.models import EpisodeRow, Item, ScoreRow, TaskRow
 from lumos_queue.records import Ending
@@ -116,12 +117,7 @@ class Pairs:
         if not self._by_content:
             return select(*columns).select_from(scores_a.join(scores_b, and_(b.task == a.task, b.sample == a.sample)))
         task_a, task_b = aliased(TaskRow), aliased(TaskRow)
-        same = and_(
-            task_b.dataset == self._jobs[1].dataset,
-            task_b.row == task_a.row,
-            task_b.question == task_a.question,
-            func.coalesce(cast(task_b.gold, Text), "") == func.coalesce(cast(task_a.gold, Text), ""),
-        )
+        same = and_(task_b.dataset == self._jobs[1].dataset, match_tasks(self._connection, task_a, task_b))
         source = scores_a.join(task_a, task_a.id == a.task).join(task_b, same)
         return select(*columns).select_from(source.join(scores_b, and_(b.task == task_b.id, b.sample == a.sample)))
 
@@ -164,9 +160,15 @@ def _in_range(connection: Connection, job: str) -> ColumnElement[bool]:
     return ScoreRow.episode.between(first or 0, last or 0)
 
 
-def count_common(connection: Connection, job_a: str, job_b: str) -> int:
-    """Count the items (task and sample) that both jobs have."""
+def count_common(connection: Connection, job_a: Any, job_b: Any) -> int:
+    """Count the items (task and sample) that both jobs (their rows) have. Tasks of two datasets match if equal."""
     a, b = aliased(Item), aliased(Item)
-    same = and_(b.task == a.task, b.sample == a.sample)
-    query = select(func.count()).select_from(a).join(b, same).where(a.job == job_a, b.job == job_b)
-    return connection.execute(query).scalar_one()
+    query: Any = select(func.count()).select_from(a)
+    if job_a.dataset == job_b.dataset:
+        query = query.join(b, and_(b.task == a.task, b.sample == a.sample))
+    else:
+        task_a, task_b = aliased(TaskRow), aliased(TaskRow)
+        same = and_(task_b.dataset == job_b.dataset, match_tasks(connection, task_a, task_b))
+        query = query.join(task_a, task_a.id == a.task).join(task_b, same)
+        query = query.join(b, and_(b.task == task_b.id, b.sample == a.sample))
+    return connection.execute(query.where(a.job == job_a.id, b.job == job_b.id)).scalar_one()

@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from db.json_columns import read_json
+from db.white_space import SQLITE_FUNCTION, remove_space
 from lumos_queue.errors import SpecError
 
 #: File systems on which SQLite's locks do not hold between machines.
@@ -99,6 +100,7 @@ def _make_engine(address: URL, path: Path, writable: bool, pool_seconds: float) 
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # `begin` below begins the transactions, not the driver
         connection.text_factory = _read_text
+        connection.create_function(SQLITE_FUNCTION, 1, remove_space, deterministic=True)
         for pragma in ("busy_timeout=10000", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
         if writable:

@@ -35,8 +35,11 @@ def mask(text: str) -> str:
 
 
 def mask_words(text: str) -> list[str]:
-    """Return the masked words, which `mask` joins; an empty list for a text without Latin letters and numbers."""
-    text = _APOSTROPHE.sub("", _NUMBER.sub(" # ", text))
+    """Return the masked words, which `mask` joins; an empty list for a text without Latin letters and numbers.
+
+    White space does not count: a name is also recognised after several spaces or a line break.
+    """
+    text = _APOSTROPHE.sub("", _NUMBER.sub(" # ", " ".join(text.split())))
     names = KNOWN_NAMES.union(_NAMED_INSIDE.findall(text))
     return [_mask_word(word, names) for word in _WORD.findall(text)]
 

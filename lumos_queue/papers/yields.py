@@ -109,7 +109,7 @@ def _yield(connection: Connection | None, jobs: Sequence[Any], origins: Mapping[
         source_yield.jobs.append(job)
         source_yield.origins.add(origin.state)
         for row in list_converted_rows(connection, job.id):
-            key = (row.row, row.question if row.row.isdecimal() else "")
+            key = (row.row, " ".join(row.question.split()) if row.row.isdecimal() else "")
             if not (known_row := rows.get(key)) or (row.judged and not known_row.judged):
                 rows[key] = row
     source_yield.rows = list(rows.values())

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.equal_tasks import have_equal_tasks
 from db.figures import count_scores, progress
 from db.states import ItemState
 from lumos_queue.benchmarks.registry import definition_of
@@ -70,13 +71,20 @@ def _differ_in_scoring(first: Any, second: Any) -> str:
 
 def find_unlike(connection: Connection, first: Any, second: Any) -> str:
     """Return why two jobs (their rows) have different tasks or numbers of samples, as text; '' if they do not."""
-    if first.dataset != second.dataset:
+    if not have_equal_rows(connection, first, second):
         return f"other rows: dataset {_short(first)} of {first.id}, {_short(second)} of {second.id}"
     if samples_of(first) != samples_of(second):
         return f"other samples: {first.id} tried each task {_times(first)}, {second.id} {_times(second)}"
     if first.items != second.items:
         return f"other tasks: {first.id} has {first.items:,} items, {second.id} {second.items:,}"
     return ""
+
+
+def have_equal_rows(connection: Connection, first: Any, second: Any) -> bool:
+    """Return whether two jobs (their rows) have the same dataset, or datasets with equal tasks."""
+    if first.dataset == second.dataset:
+        return True
+    return None not in (first.dataset, second.dataset) and have_equal_tasks(connection, first.dataset, second.dataset)
 
 
 def find_open(connection: Connection, jobs: Sequence[Any]) -> str:

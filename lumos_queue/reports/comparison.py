@@ -17,7 +17,7 @@ from db.pairs import Pairs, count_common
 from db.states import ItemState
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
-from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, find_unlike
+from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, find_unlike, have_equal_rows
 from lumos_queue.reports.differences import differences
 from lumos_queue.reports.field_groups import Groups, split_tasks
 from lumos_queue.reports.field_scores import adjust_groups, compare_by_fields
@@ -88,10 +88,10 @@ def _compare_pair(
             "Compare jobs that tried the same rows."
         )
     of = None
-    if first.dataset == second.dataset:
+    if not unlike or have_equal_rows(connection, first, second):
         of = first.items
         if unlike or _may_differ(connection, (first, second), metric, figures["pairs"]):
-            of = count_common(connection, first.id, second.id)
+            of = count_common(connection, first, second)
         if not unlike and of < first.items:
             unlike = f"other tasks: of {first.items:,} items of each, both have {of:,} of {first.items:,}"
             if not options.common:

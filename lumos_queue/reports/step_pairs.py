@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.episode_names import load_finished_trajectory
+from db.white_space import remove_space
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.lanes import rows_of
 from lumos_queue.reports.trajectory import trajectory_as_json
@@ -20,11 +21,10 @@ def pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any
     Raises SpecError if an episode is missing or has not ended, or if the episodes are of different tasks.
     """
     first, second = (load_finished_trajectory(connection, name) for name in names)
-    if (first.task.benchmark, first.task.row, first.task.question) != (
-        second.task.benchmark,
-        second.task.row,
-        second.task.question,
-    ):
+    first_task, second_task = (
+        (episode.task.benchmark, episode.task.row, remove_space(episode.task.question)) for episode in (first, second)
+    )
+    if first_task != second_task:
         raise SpecError(
             f"Episodes {names[0]} and {names[1]} are of different tasks: rows {first.task.row} and {second.task.row}. "
             "To list pairs of episodes on the same task, use: lumos compare JOB JOB"

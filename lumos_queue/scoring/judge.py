@@ -22,8 +22,12 @@ MAX_DETAIL = 200  #: characters of a vote kept in the score; all of it is in the
 
 
 def prompt(question: str, prediction: str, gold: str) -> str:
-    """Return the prompt for the judge. Each argument is put on one line, so that it cannot look like another part."""
-    question, prediction, gold = (" ".join(text.split()) for text in (question, prediction, gold))
+    """Return the prompt for the judge. Each argument is put on one line, so that it cannot look like another part.
+
+    The question keeps its other white space, as in the original.
+    """
+    question = " ".join(filter(None, map(str.strip, question.splitlines())))
+    prediction, gold = (" ".join(text.split()) for text in (prediction, gold))
     return _PROMPT.format(question=question, prediction=prediction[:MAX_SHOWN], answer=gold)
 
 

@@ -93,7 +93,7 @@ class AOKVQA(Benchmark):
         else:
             names = [f"{image:012}.{ending}" for ending in ENDINGS] if image is not None else [name] if name else []
             image_fields = pictures.of(row, identifier, [(*folder, name) for name in names for folder in FOLDERS])
-        question = task_text(node["question"].text(), choices, image_fields["caption"])
+        question = task_text(node["question"].text(verbatim=True), choices, image_fields["caption"])
         inputs = {"image_id": image, **image_fields}
         gold = {"answer": answer, "choices": choices, "rationales": rationales}
         return Task(self.name, "", identifier, question, inputs, gold)

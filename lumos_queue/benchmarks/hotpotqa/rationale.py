@@ -25,14 +25,14 @@ def describe(task: Task) -> str:
     pages = _require_pages(task)
     return rationale(
         [sentence for page in pages for sentence in page["sentences"]],
-        [(task.question, [page["title"] for page in pages])],
+        [(task.question.strip(), [page["title"] for page in pages])],
         task.gold["answer"],
     )
 
 
 def annotate(task: Task) -> Annotation:
-    """Return the gold solution by rule. Raises NotConvertible."""
-    question, answer = task.question, task.gold["answer"]
+    """Return the gold solution by rule, which reads the question with single spaces. Raises NotConvertible."""
+    question, answer = " ".join(task.question.split()), task.gold["answer"]
     pages = sorted(_require_pages(task), key=lambda page: _find_position(page, question))
     if len(pages) != 2:
         raise NotConvertible("unnamed_step")

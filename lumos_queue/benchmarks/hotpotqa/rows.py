@@ -57,7 +57,7 @@ def _task(gold_pages: GoldPages, row: int, record: Mapping[str, Any]) -> Task:
     gold = {"answer": node["answer"].label(), "pages": pages or []}
     name = node["_id"].label() if "_id" in node else str(row)
     inputs = {"paragraphs": _paragraphs(context)} if "context" in node else {}
-    return Task("hotpotqa", "", name, node["question"].text(), inputs, gold)
+    return Task("hotpotqa", "", name, node["question"].raw_text(), inputs, gold)
 
 
 def _pages(facts: RowNode, context: Sequence[tuple[RowNode, RowNode]]) -> list[dict[str, Any]] | None:

@@ -68,7 +68,7 @@ class InterCodeSQL(Benchmark):
             gold: dict[str, Any] = {"answer": query, "ordered": is_ordered(query)}
         except NotConvertible:
             raise node["gold"].bad("not a query that can be read") from None
-        task = Task(self.name, "", str(row), node["query"].text(), inputs, gold)
+        task = Task(self.name, "", str(row), node["query"].raw_text(), inputs, gold)
         return replace(task, gold=gold | _look_up(queries, node, database, query)) if queries else task
 
     def gold(self, task: Task) -> Annotation:

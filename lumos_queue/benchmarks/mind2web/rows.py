@@ -31,4 +31,4 @@ def row_task(row: int, record: Mapping[str, Any]) -> Task:
     gold = {"answer": "", "actions": actions, "complete": complete}
     inputs = {"website": node["website"].text()} if "website" in node else {}
     name = node["annotation_id"].label() if "annotation_id" in node else str(row)
-    return Task("mind2web", "", name, node["confirmed_task"].text(), inputs, gold)
+    return Task("mind2web", "", name, node["confirmed_task"].raw_text(), inputs, gold)

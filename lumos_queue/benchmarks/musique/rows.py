@@ -79,7 +79,7 @@ def _task(twins: _Twins, conversion: ConversionFields, row: int, record: Mapping
     }
     name = twins.name_row(node["id"].label(), gold["answerable"]) if "id" in node else str(row)
     inputs = {"paragraphs": [_page_of(item) for item in paragraphs.values()]}
-    return Task("musique", "", name, node["question"].text(), inputs, gold)
+    return Task("musique", "", name, node["question"].raw_text(), inputs, gold)
 
 
 def _read_paragraphs(node: RowNode) -> dict[int, RowNode]:

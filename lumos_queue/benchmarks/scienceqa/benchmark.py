@@ -84,7 +84,7 @@ class ScienceQA(Benchmark):
             image_fields = _look_up_image(node, identifier, pictures)
         hint = optional_text(node["hint"]) if "hint" in node else ""
         hint = " ".join(hint.split())
-        question = f"{node['question'].text()} {hint}".strip()
+        question = f"{node['question'].text(verbatim=True)} {hint}".strip()
         gold = {"answer": answer, "choices": choices}
         return Task(
             self.name, "", identifier, task_text(question, choices, image_fields["caption"]), image_fields, gold

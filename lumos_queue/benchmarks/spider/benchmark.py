@@ -48,7 +48,7 @@ class Spider(Benchmark):
         if database not in schemas:
             raise node["db_id"].bad(f"tables.json has no database '{database[:60]}'")
         gold = {"answer": node["query"].text(verbatim=True), "schema": schemas[database]}
-        return Task(self.name, "", str(row), node["question"].text(), {"database": database}, gold)
+        return Task(self.name, "", str(row), node["question"].raw_text(), {"database": database}, gold)
 
     def rationale(self, task: Task) -> str:
         """Return the rationale: a text with the tables of the database, and the query. Raises NotConvertible."""

@@ -106,7 +106,7 @@ class StrategyQA(Benchmark):
         _, _, facts = (node["target"].text() if "target" in node else "").partition(". ")
         gold = {"answer": "Yes" if yes else "No", "facts": [facts] if facts else [], "questions": [], "evidence": []}
         inputs = {"paragraphs": [{"title": FACTS, "text": fact} for fact in gold["facts"]]}
-        return Task(self.name, "", str(row), node["input"].text(), inputs, gold)
+        return Task(self.name, "", str(row), node["input"].raw_text(), inputs, gold)
 
     @property
     def teaching(self) -> RowReader:

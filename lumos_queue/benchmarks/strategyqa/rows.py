@@ -57,7 +57,7 @@ def read_row(
     title = node["term"].text() if "term" in node else ""
     inputs = {"paragraphs": [{"title": title, "text": fact} for fact in gold["facts"]]}
     name = node["qid"].label() if "qid" in node else str(row)
-    return Task("strategyqa", "", name, node["question"].text(), inputs, gold)
+    return Task("strategyqa", "", name, node["question"].raw_text(), inputs, gold)
 
 
 class _Texts(NamedTuple):

@@ -76,7 +76,8 @@ class SuperNI(Benchmark):
 
     def _task(self, name: str, instance: RowNode, task: RowNode) -> Task:
         definition = task["Definition"]
-        words = definition.text() if isinstance(definition.value, str) else " ".join(definition.texts())
+        definitions = [definition] if isinstance(definition.value, str) else definition.items()
+        words = " ".join(item.text(verbatim=True) for item in definitions)
         outputs = _read_outputs(instance["output"].items(), instance["output"])
         question = direct_question(words, optional_text(instance["input"]) if "input" in instance else "")
         _, _, index_text = instance.name.rpartition("[")
@@ -87,7 +88,7 @@ class SuperNI(Benchmark):
         node = RowNode(row, "", record)
         targets = node["targets"]
         outputs = _read_outputs(targets.items() if isinstance(targets.value, list) else [targets], targets)
-        question = direct_question(node["definition"].text(), optional_text(node["inputs"]) if "inputs" in node else "")
+        question = direct_question(node["definition"].text(verbatim=True), optional_text(node["inputs"]) if "inputs" in node else "")
         name = node["id"].label() if "id" in node else str(row)
         inputs = {"task": node["task_name"].label()} if "task_name" in node else {}
         return Task(self.name, "", name, question, inputs, {"answer": outputs[0], "outputs": outputs})

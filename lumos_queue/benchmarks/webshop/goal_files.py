@@ -132,7 +132,7 @@ def _task(row: RowNode, name: str) -> Task:
     optional_texts["query"] = optional_texts["query"].lower()
     lists = {"attributes": attributes, "goal_options": values}
     goal = {**texts, **optional_texts, **lists, "price_upper": limit, "weight": 1}
-    return Task("webshop", "", name, texts["instruction_text"], {}, {"goal": goal})
+    return Task("webshop", "", name, row["instruction_text"].raw_text(), {}, {"goal": goal})
 
 
 def _read_dollars(node: RowNode) -> float:

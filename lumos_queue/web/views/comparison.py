@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Text, cast, func, select
+from sqlalchemy import Connection, select
 from sqlalchemy.orm import aliased
 
+from db.equal_tasks import match_tasks
 from db.models import EpisodeRow, Item, TaskRow
 from db.pairs import Pair, Pairs
 from lumos_queue.errors import SpecError
@@ -40,10 +41,7 @@ def find_of_task(connection: Connection, jobs: Sequence[Any], task: int, sample:
     for job in jobs:
         key: Any = task
         if job.dataset != jobs[0].dataset:
-            gold = func.coalesce(cast(original.gold, Text), "") == func.coalesce(cast(same.gold, Text), "")
-            twin = select(same.id).join(
-                original, (original.row == same.row) & (original.question == same.question) & gold
-            )
+            twin = select(same.id).join(original, match_tasks(connection, original, same))
             key = connection.execute(twin.where(original.id == task, same.dataset == job.dataset).limit(1)).scalar()
         ordinal = connection.execute(
             select(Item.ordinal)
