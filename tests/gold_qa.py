@@ -87,8 +87,8 @@ class OracleQa(ScriptedRole):
 
     def __init__(self, plans: Iterable[tuple[Task, Annotation]]):
         super().__init__()
-        self._answers = {task.row: {task.question: plan.answer, **questions(plan)} for task, plan in plans}
-        self._tasks = {task.row: (task.question, plan.answer) for task, plan in plans}
+        self._answers = {task.row: {task.question.strip(): plan.answer, **questions(plan)} for task, plan in plans}
+        self._tasks = {task.row: (task.question.strip(), plan.answer) for task, plan in plans}
         self.unknown: list[tuple[str, str]] = []
 
     def reply(self, row: str, prompt: str) -> str:
@@ -140,7 +140,7 @@ def facts_plan(task: Task) -> Annotation:
     BIG-bench's rows have none: there the question itself is the only step. The rows state no answers of steps, so the
     oracle's are made up; the last is the task's. Raises NotConvertible.
     """
-    decomposition, gold = task.gold["questions"] or [task.question], task.gold["answer"]
+    decomposition, gold = task.gold["questions"] or [" ".join(task.question.split())], task.gold["answer"]
     title = task.inputs["paragraphs"][0]["title"]
     hops = []
     for number, question in enumerate(decomposition, start=1):
@@ -176,7 +176,7 @@ def pages_plan(task: Task) -> Annotation:
         Hop(f"What does the page {page['title']} say?", " ".join(page["sentences"]), [page["title"]], [page["title"]])
         for page in task.gold["pages"]
     ]
-    return annotation([*hops, Hop(task.question, task.gold["answer"])], task.gold["answer"])
+    return annotation([*hops, Hop(" ".join(task.question.split()), task.gold["answer"])], task.gold["answer"])
 
 
 @dataclass(frozen=True)

@@ -70,11 +70,11 @@ def test_white_space_of_questions_in_other_forms_stays(tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "scorer"), [("evaluate", "exact"), ("infer", "")])
-def test_a_question_of_an_own_file_stays(kind, scorer, tmp_path):
+def test_a_question_of_an_own_file_loses_only_white_space_at_its_ends(kind, scorer, tmp_path):
     path = write_json(tmp_path, [{"question": WRITTEN, "answer": "wet"}])
     definition = define_file(path, FileOptions(scorer=scorer), {}, lambda _: None, kind=kind)
     (task,) = FileBenchmark(definition).read(path, "own")
-    assert isinstance(task, Task) and task.question == WRITTEN
+    assert isinstance(task, Task) and task.question == INSIDE
 
 
 @pytest.mark.parametrize(

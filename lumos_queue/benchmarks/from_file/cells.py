@@ -54,17 +54,6 @@ def read_text(record: Mapping[str, Any], row: int, name: str) -> str:
     return text
 
 
-def read_question(record: Mapping[str, Any], row: int, name: str) -> str:
-    """Return a row's question as it is written, also with white space at its ends. Raises BadRow as `read_text` does.
-
-    >>> from lumos_queue.benchmarks.from_file.cells import read_question
-    >>> [read_question({"question": value}, 1, "question") for value in (" Is  it? ", 8.0)]
-    [' Is  it? ', '8']
-    """
-    text, value = read_text(record, row, name), cell_of(record, name)
-    return storable(value)[0] if isinstance(value, str) else text
-
-
 def read_list(value: Any) -> list[Any] | dict[str, Any] | None:
     """Return a list or an object, which may be JSON text in a cell of a table; None for any other value."""
     if isinstance(value, (list, dict)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.from_file.cells import cell_of, describe, read_list, read_question, read_text, write_scalar
+from lumos_queue.benchmarks.from_file.cells import cell_of, describe, read_list, read_text, write_scalar
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.from_file.row_choices import Choices, columns_of, find_choice, read_choices
 from lumos_queue.benchmarks.from_file.scorers import compares
@@ -31,7 +31,7 @@ class RowTasks:
         """Return the task of a row. Raises BadRow."""
         fields, scorer = self._definition.fields, self._definition.scorer
         identifier = read_text(record, row, fields.id) if fields.id else str(row)
-        question = read_question(record, row, fields.question)
+        question = read_text(record, row, fields.question)
         choices = read_choices(record, row, fields.choices) if fields.choices else None
         inputs = self._read_image(record, row, identifier) if fields.images else {}
         answers = [self._read_answer(row, name, value, choices) for name, value in read_answers(record, fields.answers)]
@@ -45,7 +45,7 @@ class RowTasks:
             gold["answers"] = answers
         if choices:
             gold["choices"] = list(choices.texts)
-            question = task_text(question.strip(), choices.texts)
+            question = task_text(question, choices.texts)
         if fields.rationale and cell_of(record, fields.rationale) is not None:
             gold["rationale"] = read_text(record, row, fields.rationale)
         if meta := self._read_meta(record):

@@ -84,7 +84,7 @@ def check_rubric(text: str) -> str:
 
 def write_prompt(judge: JudgeDefinition, task: Task, answer: str) -> str:
     """Return the prompt for the judge about an answer."""
-    texts = {"question": task.question.strip(), "answer": answer, "gold": "\n".join(gold_answers(task)) or NO_GOLD}
+    texts = {"question": task.question, "answer": answer, "gold": "\n".join(gold_answers(task)) or NO_GOLD}
     key = _make_key(judge.rubric, *texts.values())
     blocks = {name: _quote(name, text, key) for name, text in texts.items()}
     return f"{_HEAD}{_fill(judge.rubric, blocks)}\n\n{_TAILS[judge.grades]}"
