@@ -265,6 +265,7 @@ class ActionLog:
         self.variables: dict[str, Mapping[str, Any]] = {}  #: the variables that they have set
         self.requested: list[tuple[int, int, Action]] = []  #: with position and branch, including running actions
         self.approved = ""  #: the plan that a person approved last
+        self.subgoal = ""  #: the text of the latest Note
         self._parents: dict[int, int] = {}
         self._executions: dict[int, list[tuple[Action, Execution]]] = {}  # by position
 
@@ -284,6 +285,8 @@ class ActionLog:
         """Add a command that was carried out."""
         if isinstance(command, Ask | Do) and command.parent is not None:
             self._parents[position] = command.parent
+        if isinstance(command, Note):
+            self.subgoal = command.subgoal.text
         if not isinstance(result, Execution):
             return
         if isinstance(command, Approve) and result.ok:

@@ -89,6 +89,7 @@ class StepContext:
     #: Every action of the episode so far, with position and branch, including other branches and running actions.
     requested: Sequence[tuple[int, int, Action]] = ()
     journal: Journal | None = None  #: keeps the bytes that the result of the command names
+    subgoal: str = ""  #: the text of the latest Note; '': none
     load_stored: Callable[[str], Awaitable[bytes]] | None = None  #: loads the artifact with that sha256
     protocol: str = ""  #: of the command, if it is a Do
     _within: int = 0
@@ -161,7 +162,7 @@ class _Steps:
         actions, variables = path or (log.actions, log.variables)
         within = partial(self.take, path=path) if path else self.take  # commands of an action are on its path
         final = command.final if isinstance(command, Do) else None
-        context = StepContext(position, branch, variables, actions, within, final, log.requested, journal)
+        context = StepContext(position, branch, variables, actions, within, final, log.requested, journal, log.subgoal)
         result = await self._perform(command, context)
         journal.record(Step(position, branch, command, result))
         if isinstance(command, Approve) and result is None:

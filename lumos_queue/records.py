@@ -64,6 +64,8 @@ class Level(StrEnum):
 LEVELS = tuple(Level)  #: in their order
 TEACHER = "teacher"  #: the role whose replies are attempts at an annotation: only the steps after the last reply count
 MODULES = ("planner", "grounder")  #: trained by an annotation: one row each, which may be rejected separately
+#: A field of an action's value. If it is false, the grounder's later prompts omit the value (actions/qa/original.py).
+SHOWN = "shown"
 
 
 @record

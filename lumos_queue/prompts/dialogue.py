@@ -18,7 +18,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import unknown
 from lumos_queue.notation import format_result, read_actions, strip_label, without_roles
 from lumos_queue.prompts.instruct_actions import read_instruct_actions
-from lumos_queue.records import Action, Execution, Subgoal, Task, record
+from lumos_queue.records import SHOWN, Action, Execution, Subgoal, Task, record
 
 #: What every instruction for the planner begins with (spec/lumos.md 1.2, verbatim).
 PLAN_HEAD = "Please provide a reasonable subgoal-based plan to solve the given task.\n"
@@ -224,7 +224,7 @@ class Dialogue:
 
     def observe(self, action: Action, execution: Execution) -> None:
         """Add the result of an action. The result of a subgoal is that of its last action. A failed action has its text
-        as the result.
+        as the result. A value that is not shown is no result for the grounder.
         """
         if execution.ok:
             self._result = execution.result or ", ".join(str(value["text"]) for value in execution.values)
@@ -234,7 +234,7 @@ class Dialogue:
             return
         label = f"Subgoal {self._subgoal.number}"
         self._results.pop(label, None)
-        if execution.ok:
+        if execution.ok and all(value.get(SHOWN, True) for value in execution.values[-1:]):
             self._results[label] = self._result
 
     def _planner_turn(self) -> str:

@@ -51,14 +51,15 @@ def read_answer(reply: str) -> str:
 
 
 async def answer_question(
-    facts: str, question: str, context: StepContext, ranker: Ranker, search: bool
+    facts: str, question: str, context: StepContext, ranker: Ranker, search: bool, always_context: bool = False
 ) -> dict[str, Any]:
     """Return the value of a QA: kind 'answer' with `question`, `answer` and `source` (context, model, search, none).
 
     `search`: whether to search Wikipedia, live or recorded, if the model has no answer. If the search has no answer
-    either, the value is `No answer`, so that the episode continues.
+    either, the value is `No answer`, so that the episode continues. `always_context`: ask also with empty `facts`.
     """
-    prompts = [("context", WITH_CONTEXT.format(question=question, context=facts[:MAX_CONTEXT]))] if facts else []
+    has_context = bool(facts) or always_context
+    prompts = [("context", WITH_CONTEXT.format(question=question, context=facts[:MAX_CONTEXT]))] if has_context else []
     is_yes_no = question.endswith(YES_NO)
     prompts.append(("model", (FORCED_YES_NO if is_yes_no else CLOSED_BOOK).format(question=question)))
     for source, prompt in prompts:

@@ -22,6 +22,15 @@ from lumos_queue.actions.qa.comparison import Unclear, calculate, is_question
 from lumos_queue.actions.qa.corpus import record_page
 from lumos_queue.actions.qa.index import Index
 from lumos_queue.actions.qa.library import Library, prepare_corpus
+from lumos_queue.actions.qa.original import (
+    LUMOS,
+    OPTION,
+    OWN,
+    PROTOCOLS,
+    is_answer,
+    list_operands,
+    withhold_no_answers,
+)
 from lumos_queue.actions.qa.pages import TextPage, pages_value
 from lumos_queue.actions.qa.retrieve import evidence
 from lumos_queue.actions.ranking.base import Ranker
@@ -29,7 +38,7 @@ from lumos_queue.actions.ranking.registry import open_prepared, prepare_ranker
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, SpecError, unknown
-from lumos_queue.notation import variables_in
+from lumos_queue.notation import strip_label, variables_in
 from lumos_queue.records import Action, Execution, Task
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.launch_folder import from_launch
@@ -39,6 +48,7 @@ OPTIONS = {
     "paragraphs",
     "knowledge": "'live': ask Wikipedia, where the job allows live or recorded calls; 'local' (default): the corpus",
     "ranker": "what ParagraphRetrieve ranks with: 'lexical' (default), 'dpr:DIR', 'cross-encoder:DIR'",
+    OPTION: "'own' (default), or 'lumos': a 'No answer' and a Calculator are treated as in LUMOS's evaluation",
 }
 PARAGRAPHS = "paragraphs"  #: the task's input with its own pages: a list of {"title", "text"}
 
@@ -48,12 +58,17 @@ class QaActions:
 
     domain = "complex_qa"
     roles = ("qa",)
-    defaults: Mapping[str, str] = {"corpus": "the task's own paragraphs", "ranker": "lexical"}
+    defaults: Mapping[str, str] = {
+        "corpus": "the task's own paragraphs",
+        "ranker": "lexical",
+        OPTION: OWN,
+    }
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
         """Raises SpecError if a corpus or a ranker's weights are missing, or changed since submission."""
         tools = tools or {}
         self.live = tools.get("knowledge") == "live"
+        self.is_original = tools.get(OPTION) == LUMOS  #: whether the rules are those of original.py
         self.ranker: Ranker = open_prepared(tools)
         self.library: Library | None = None
         if "corpus" in tools:
@@ -66,6 +81,8 @@ class QaActions:
         check_option_names(tools, "complex_qa", OPTIONS)
         if (source := tools.get("knowledge", "local")) not in ("local", "live"):
             raise unknown("source of knowledge", source, ("local", "live"))
+        if (protocol := tools.get(OPTION, OWN)) not in PROTOCOLS:
+            raise unknown("protocol of complex_qa", protocol, PROTOCOLS)
         if source == "live" and "corpus" in tools:
             raise SpecError("knowledge=live asks Wikipedia and does not use corpus=PATH: leave one of the two out.")
         options = prepare_ranker(tools)
@@ -93,7 +110,8 @@ class QaSession(ActionSession):
         """Run one action. The name ParagraphRetrieval, which the paper also uses, means ParagraphRetrieve."""
         if action.name == "ParagraphRetrieval":
             action = Action(action.variables, "ParagraphRetrieve", action.arguments, action.raw)
-        return await super().execute(action, context)
+        execution = await super().execute(action, context)
+        return withhold_no_answers(execution) if self._actions.is_original and execution.ok else execution
 
     async def close(self) -> None:
         if self._own_index is not None:
@@ -153,14 +171,18 @@ class QaSession(ActionSession):
         `;` (formulations/answer.py).
         """
         names, yes_no = text.removesuffix(" yes/no").strip("[]").split(", "), text.endswith(" yes/no")
-        answers = "; ".join(full_text(value_of(name, context.variables)) for name in names)
-        facts = f"{answers};" if context.final else answers
+        values, is_original = [value_of(name, context.variables) for name in names], self._actions.is_original
+        answers = "; ".join(full_text(value) for value in values if is_answer(value) or not is_original)
+        facts = f"{answers};" if context.final and answers else answers
         question = self._task.question.strip() + (f" {YES_NO}" if yes_no else "")
-        return await answer_question(facts, question, context, self._actions.ranker, self._actions.live)
+        search = self._actions.live and not is_original
+        return await answer_question(facts, question, context, self._actions.ranker, search, is_original)
 
     @action("Calculator(formula)")
     async def Calculator(self, text: str, context: StepContext) -> Value:
         """Calculate the input formula."""
+        if self._actions.is_original and context.subgoal:
+            return await self._ask_subgoal(text, context)
         reason = ""
         try:
             value = await calculate(text, context.variables, self._actions.maths)
@@ -178,6 +200,19 @@ class QaSession(ActionSession):
         output = await self._actions.code.run(text, context.variables)
         truth = {"True": "yes", "False": "no"}.get(output["text"])
         return {"kind": "boolean", "text": truth} if truth else output
+
+    async def _ask_subgoal(self, text: str, context: StepContext) -> Value:
+        """Ask a model to answer the subgoal from the values in its formula, as in the original."""
+        facts, sentence = list_operands(text, context.variables), strip_label(context.subgoal)
+        answer_by = context.final.answer_by if context.final else ""
+        questions = [f"{sentence} {YES_NO}" if answer_by == "yes/no" else sentence]
+        questions += [self._task.question.strip()] if answer_by == "qa" else []
+        value: Value = {}
+        for question in questions:
+            value = await answer_question(facts, question, context, self._actions.ranker, search=False)
+            if value["answer"] != NO_ANSWER:
+                break
+        return value
 
     async def _ask_for_result(self, text: str, context: StepContext, reason: str) -> Value:
         """Ask a model for the result of an unreadable formula, as in the original. Return a value of kind 'model'."""
