@@ -6,6 +6,7 @@ from lumos_queue.papers.model import PaperColumn
 
 _WOLFRAM = "the papers calculated with WolframAlpha"
 _QA_TOOLS = "the papers searched the live Wikipedia and Google"
+_QA_OPTIONS = {"protocol": "lumos"}
 
 COLUMNS = {
     column.key: column
@@ -21,7 +22,7 @@ COLUMNS = {
         ),
         PaperColumn("gsm8k", "GSM8K", "gsm8k", "test", "accuracy", 1319, note=_WOLFRAM),
         PaperColumn("svamp", "SVAMP", "svamp", "test", "accuracy", 1000, note=_WOLFRAM),
-        PaperColumn("strategyqa", "StrategyQA", "strategyqa", "paper", "accuracy", 900, 300, 3, note=_QA_TOOLS),
+        PaperColumn("strategyqa", "StrategyQA", "strategyqa", "paper", "accuracy", 900, 300, 3, tool_options=_QA_OPTIONS, note=_QA_TOOLS),
         PaperColumn(
             "hotpotqa",
             "HotpotQA LLM acc.",
@@ -32,9 +33,21 @@ COLUMNS = {
             1000,
             3,
             judge="gpt-4",
+            tool_options=_QA_OPTIONS,
             note=_QA_TOOLS,
         ),
-        PaperColumn("hotpotqa_em", "HotpotQA EM", "hotpotqa", "dev", "exact_match", 3000, 1000, 3, note=_QA_TOOLS),
+        PaperColumn(
+            "hotpotqa_em",
+            "HotpotQA EM",
+            "hotpotqa",
+            "dev",
+            "exact_match",
+            3000,
+            1000,
+            3,
+            tool_options=_QA_OPTIONS,
+            note=_QA_TOOLS,
+        ),
         PaperColumn("aokvqa", "A-OKVQA", "aokvqa", "val", "accuracy", 1145),
         PaperColumn("scienceqa", "ScienceQA IMG", "scienceqa", "test", "accuracy", 2017),
         PaperColumn(

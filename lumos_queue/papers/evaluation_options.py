@@ -76,7 +76,11 @@ def options_of(
     from lumos_queue.submission.agents import ROLE_OPTIONS
     from lumos_queue.submission.inference_options import InferenceOptions
 
-    reader = AnswerReader.PHRASE if FORMULATIONS.load(row.formulation).phrase else ""
+    formulation = FORMULATIONS.load(row.formulation)
+    reader = AnswerReader.PHRASE if formulation.phrase else ""
+    own_tools = {tool.partition("=")[0] for tool in tools}
+    tool_options = column.tool_options if formulation.executes else {}
+    all_tools = [*tools, *(f"{name}={value}" for name, value in tool_options.items() if name not in own_tools)]
     other_roles = [f"{name}={url}" for name, url in roles.items() if name not in ROLE_OPTIONS]
     all_options = [*options, *(f"{name}={value}" for name, value in column.options.items())]
     return InferenceOptions(
@@ -98,7 +102,7 @@ def options_of(
         framing=protocol.FRAMING,
         skip_bad_rows=skip_bad_rows,
         roles=other_roles,
-        tools=tools,
+        tools=all_tools,
         options=all_options,
         live=live,
         replay=replay,

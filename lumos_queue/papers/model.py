@@ -36,6 +36,8 @@ class PaperColumn:
     options: Mapping[str, str] = field(default_factory=dict)  #: options of the benchmark's reader
     judge: str = ""  #: the model whose votes the metric counts
     tools: tuple[str, ...] = ()  #: settings of the actions that the benchmark requires
+    #: settings of the actions with which the papers' own code agrees, and their values
+    tool_options: Mapping[str, str] = field(default_factory=dict)
     data: str = ""  #: the file of the benchmark, if no other row needs it
     note: str = ""
 

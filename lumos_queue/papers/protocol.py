@@ -57,8 +57,21 @@ def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) 
         for name, value in paper_settings(column, formulation, settings["formulation_version"]).items()
         if name in settings and settings[name] != value
     ]
+    changes += _tool_departures(column, formulation, agent.get("tools", {}))
     requests = describe_requests(agent, formulation).items()
     return changes + [f"{name} is {value}, not as by default" for name, value in requests if _is_chosen(name)]
+
+
+def _tool_departures(column: PaperColumn, formulation: str, tools: Mapping[str, str]) -> list[str]:
+    """Return a text for each setting of the actions that differs from the papers; [] if no action runs."""
+    if not FORMULATIONS.load(formulation).executes:
+        return []
+    tools = dict(DOMAINS.load(open_benchmark(column.benchmark).domain).default_tools) | dict(tools)
+    return [
+        f"{name} is {tools.get(name)}, not {value}"
+        for name, value in column.tool_options.items()
+        if tools.get(name) != value
+    ]
 
 
 def _is_chosen(name: str) -> bool:

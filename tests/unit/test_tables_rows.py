@@ -59,6 +59,8 @@ def test_every_own_row_is_a_configuration(key, row):
         )
         assert (options.benchmark, options.formulation, options.planner) == (benchmark, row.formulation, "tgi://h:1")
         assert (options.draw, options.sets) == (column.draw, column.sets) and options.roles == ["qa=chat://h:2"]
+        by_original = benchmark in ("strategyqa", "hotpotqa") and FORMULATIONS.load(row.formulation).executes
+        assert options.tools == (["corpus=x", "protocol=lumos"] if by_original else ["corpus=x"])
 
 
 def test_names_on_the_command_line_are_unique_in_a_table_and_figures_have_columns():
@@ -190,7 +192,7 @@ AGENT = {
 def hotpotqa(models=None, items=2990, agent=None, sampling=None, **infer):
     """A stored evaluation by the papers' settings, but for those given. Of 1,000 × 3 some tasks are drawn twice."""
     sampled = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 512, "stop": ["\n"]} | (sampling or {})
-    agent = {"tools": {}, "framing": "train", "max_subgoals": 8, "shots": 0, "answer_by": "qa"} | (agent or {})
+    agent = {"tools": {"protocol": "lumos"}, "framing": "train", "max_subgoals": 8, "shots": 0, "answer_by": "qa"} | (agent or {})
     infer = {"draw": 1000, "sets": 3, "limit": 0, "samples": 1, "agent": agent | {"sampling": sampled}} | infer
     job = SimpleNamespace(
         benchmark="hotpotqa", split="dev", formulation="iterative", items=items, spec={"infer": infer}
@@ -222,6 +224,8 @@ def test_an_evaluation_by_the_papers_settings_is_a_run():
         (hotpotqa(agent={"shots": 1}), "other settings: shots is 1, not 0"),
         (hotpotqa(agent={"answer_by": "last"}), "other settings: answer_by is last, not qa"),
         (hotpotqa(agent={"framing": "eval"}), "other settings: framing is eval, not train"),
+        (hotpotqa(agent={"tools": {}}), "other settings: protocol is own, not lumos"),
+        (hotpotqa(agent={"tools": {"protocol": "own"}}), "other settings: protocol is own, not lumos"),
         (hotpotqa(agent={"at_limit": "conclude"}), "other settings: at_limit is conclude, not wrong"),
         (
             hotpotqa({"judge": "llama"}, items=4, limit=4, agent={"framing": "eval", "max_subgoals": 1}),
@@ -242,14 +246,20 @@ def test_a_limit_that_cut_nothing_and_a_judge_that_is_not_asked_are_no_differenc
     assert "max_subgoals" not in str(StoredEvaluation(job, {}).departures(COLUMNS["gsm8k"])), "it plans all at once"
 
 
+ORIGINAL = {"tools": {"protocol": "lumos"}}
+
+
 @pytest.mark.parametrize(
     ("column", "formulation", "infer", "said"),
     [
         ("gsm8k", "iterative", {}, ["at_limit is wrong, not conclude"]),
         ("gsm8k", "iterative", {"agent": {"at_limit": "conclude"}}, []),
-        ("hotpotqa", "iterative", {}, []),
-        ("hotpotqa", "one-pass", {"agent": {"answer_by": "qa"}}, ["formulation_version is 1, not 2"]),
-        ("hotpotqa", "one-pass", {"agent": {"answer_by": "qa"}, "formulation_version": 2}, []),
+        ("hotpotqa", "iterative", {}, ["protocol is own, not lumos"]),
+        ("hotpotqa", "iterative", {"agent": ORIGINAL}, []),
+        ("strategyqa", "integrated", {"agent": {}}, ["protocol is own, not lumos"]),
+        ("strategyqa", "cot", {"agent": {}}, []),  # no action runs
+        ("hotpotqa", "one-pass", {"agent": ORIGINAL | {"answer_by": "qa"}}, ["formulation_version is 1, not 2"]),
+        ("hotpotqa", "one-pass", {"agent": ORIGINAL | {"answer_by": "qa"}, "formulation_version": 2}, []),
         ("gsm8k", "one-pass", {}, []),
         ("gsm8k", "cot", {"agent": {"sampling": {"stop": []}}}, []),  # follows from the address
         (
