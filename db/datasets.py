@@ -11,6 +11,7 @@ from sqlalchemy import Connection, insert, literal, select, update
 
 from db.bulk import as_json, copy_rows, insert_rows
 from db.chunks import Chunks
+from db.equal_tasks import have_equal_tasks
 from db.models import Dataset, Item, TaskRow
 from db.states import ItemState
 from lumos_queue.records import Task
@@ -68,11 +69,31 @@ def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
 
 def verify_rows(connection: Connection, dataset: NewDataset) -> None:
     """Store the name of the published file with a stored dataset that has none, if the name is known now."""
+    if dataset.published:
+        _store_origin(connection, dataset, dataset.digest)
+
+
+def _verify_equal_rows(connection: Connection, dataset: NewDataset) -> None:
+    """Verify datasets from before files were hashed that have equal tasks: their reader left out white space."""
     if not dataset.published:
         return
+    query = select(Dataset.digest).where(
+        Dataset.benchmark == dataset.benchmark,
+        Dataset.rows == len(dataset.tasks),
+        Dataset.published == "",
+        Dataset.file_sha256 == "",
+        Dataset.complete,
+    )
+    for digest in connection.execute(query).scalars().all():
+        if have_equal_tasks(connection, digest, dataset.digest):
+            _store_origin(connection, dataset, digest)
+
+
+def _store_origin(connection: Connection, dataset: NewDataset, digest: str) -> None:
+    """Store the published file of `dataset` with the dataset of this digest, unless a file is known."""
     connection.execute(
         update(Dataset)
-        .where(Dataset.digest == dataset.digest, Dataset.published == "")
+        .where(Dataset.digest == digest, Dataset.published == "")
         .values(published=dataset.published, file_sha256=dataset.file_sha256, split=dataset.split)
     )
 
@@ -120,6 +141,7 @@ def store_tasks(connection: Connection, dataset: NewDataset, rows: Rows) -> bool
     if last + 1 < len(dataset.tasks):
         return False
     connection.execute(update(Dataset).where(of_dataset).values(complete=True))
+    _verify_equal_rows(connection, dataset)
     return True
 
 

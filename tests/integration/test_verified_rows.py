@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from lumos_queue.downloads.catalogue import PublicFile
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Task
 from lumos_queue.row_origins.origins import read_row_origins
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.store import Rows, read_rows, submit
@@ -214,6 +216,29 @@ def test_rows_that_were_stored_before_become_verified_when_the_file_is_read(data
     with database.engine.connect() as connection:
         (stored,) = connection.execute(select(Dataset.file_sha256, Dataset.published))
     assert tuple(stored) == ("1" * 64, "gsm8k/train.jsonl")
+
+
+def test_rows_of_an_earlier_reader_become_verified_when_the_file_is_read(database, tmp_path):
+    """Readers left out white space of questions: the rows of the same file have another digest."""
+    now = read_rows(open_benchmark("gsm8k"), write_rows(tmp_path / "rows.jsonl"), "train", False)
+    tasks = [replace(task, question=f"  {task.question}".replace(" ", "  ")) for task in now.tasks]
+    other_tasks = [*now.tasks[:-1], replace(now.tasks[-1], question="Another?")]
+    before, other, hashed = (
+        submit_rows(database, replace(now, digest=digest, file_sha256=sha256, tasks=_of_dataset(rows, digest)))
+        for digest, sha256, rows in (("b" * 64, "", now.tasks), ("c" * 64, "", other_tasks), ("d" * 64, "2", now.tasks))
+    )
+    assert origins(database, before, other, hashed) == ["not verified"] * 3
+    public = {"published": "gsm8k/train.jsonl", "file_sha256": "1" * 64}
+    submit_rows(database, replace(now, digest="e" * 64, tasks=_of_dataset(tasks, "e" * 64), **public))
+    assert origins(database, before, other, hashed) == [
+        "verified (gsm8k/train.jsonl)",
+        "not verified",
+        "not verified",
+    ]
+
+
+def _of_dataset(tasks: Sequence[Task], digest: str) -> tuple[Task, ...]:
+    return tuple(replace(task, dataset=digest) for task in tasks)
 
 
 def test_several_processes_that_store_the_same_rows_agree(database, tmp_path):

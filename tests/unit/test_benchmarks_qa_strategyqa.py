@@ -52,6 +52,21 @@ def test_both_files_of_strategyqa_are_read(tmp_path):
     assert "answer" not in json.dumps(one.inputs) and STRATEGYQA.answers == AnswerKind.YES_NO
 
 
+def test_the_list_that_the_scripts_of_lumos_read_is_read(tmp_path):
+    """Answers are truth values, or their names; the questions are those of BIG-bench's file."""
+    rows = [{"question": "Could Ann  have met Bob?", "answer": False}, {"question": "Is the sea wet?", "answer": "True"}]
+    tasks = list(STRATEGYQA.read(write_json(tmp_path, rows), "paper"))
+    assert all(isinstance(task, Task) for task in tasks)
+    assert [(task.row, task.question, task.gold["answer"], task.inputs) for task in tasks if isinstance(task, Task)] == [
+        ("1", "Could Ann  have met Bob?", "No", {"paragraphs": []}),
+        ("2", "Is the sea wet?", "Yes", {"paragraphs": []}),
+    ]
+    assert STRATEGYQA.notes[1] == "2 of them have no facts: for them, KnowledgeQuery only searches its corpus"
+    trained = write_json(tmp_path, [native("kept", "Is the sea  wet?")], "train.json")
+    (clean,) = STRATEGYQA.read(write_json(tmp_path, rows), "clean", trained=str(trained))
+    assert isinstance(clean, Task) and clean.row == "1"
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

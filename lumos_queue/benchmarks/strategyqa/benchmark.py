@@ -4,6 +4,8 @@ with rationales, and BIG-bench's task file, which the LUMOS evaluation used; an 
     {"name": "strategyqa", "examples": [{"input": "Could Ann have met Bob?", "target_scores": {"Yes": 0, "No": 1},
                                          "target": "No. Ann died in 1800. Bob was born in 1810."}]}
 
+LUMOS's scripts read the same questions from a list of `{"question": "Could Ann have met Bob?", "answer": false}`, which
+is read as rows of `train.json` without facts: an agent needs a corpus for them.
 The file of the LUMOS evaluation also has the training questions, so there are two protocols: the split `paper` has all
 rows of the file, and `clean` excludes the questions that LUMOS was trained on. These are the 1,777 of 2,061 rows of
 train.json for whose every step an annotator found evidence; the option `trained` names that file. An agent may search
@@ -51,16 +53,19 @@ class StrategyQA(Benchmark):
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         training_questions = self._training_questions(split, options.get("trained"))
-        self.notes, row_count, excluded = [], 0, 0
+        self.notes, row_count, excluded, bare_rows = [], 0, 0, 0
         conversion = ConversionFields(required=False)
         for row in self._rows(path, conversion):
             row_count += 1
             if isinstance(row, Task) and _key(row) in training_questions:
                 excluded += 1
             else:
+                bare_rows += isinstance(row, Task) and not row.gold["facts"]
                 yield row
         self.notes = [f"the file has {row_count:,} rows; the one LUMOS was evaluated on has {PUBLISHED:,}"]
         self.notes += conversion.notes()
+        if bare_rows:
+            self.notes.append(f"{bare_rows:,} of them have no facts: for them, KnowledgeQuery only searches its corpus")
         if split == "clean":
             self.notes.append(
                 f"{excluded:,} of them were left out and {row_count - excluded:,} kept: "
