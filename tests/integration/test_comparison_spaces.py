@@ -45,9 +45,8 @@ def test_white_space_is_what_texts_are_divided_at():
 
 def test_every_task_is_paired(database, jobs):
     (pair,) = compare(database, *jobs)["comparisons"]
-    assert [pair[name] for name in ("pairs", "of", "both", "fixed", "broken", "neither", "unlike")] == [
-        4, 4, 1, 1, 1, 1, "",
-    ]  # fmt: skip
+    names = ("pairs", "of", "both", "fixed", "broken", "neither", "unlike")
+    assert [pair[name] for name in names] == [4, 4, 1, 1, 1, 1, ""]
     assert [one["a"].rpartition("-")[2] for one in pair["fixed_pairs"]] == ["1"]
     (common,) = compare(database, *jobs, common=True)["comparisons"]
     assert (common["pairs"], common["of"]) == (4, 4)

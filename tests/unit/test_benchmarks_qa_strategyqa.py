@@ -54,13 +54,15 @@ def test_both_files_of_strategyqa_are_read(tmp_path):
 
 def test_the_list_that_the_scripts_of_lumos_read_is_read(tmp_path):
     """Answers are truth values, or their names; the questions are those of BIG-bench's file."""
-    rows = [{"question": "Could Ann  have met Bob?", "answer": False}, {"question": "Is the sea wet?", "answer": "True"}]
-    tasks = list(STRATEGYQA.read(write_json(tmp_path, rows), "paper"))
-    assert all(isinstance(task, Task) for task in tasks)
-    assert [(task.row, task.question, task.gold["answer"], task.inputs) for task in tasks if isinstance(task, Task)] == [
-        ("1", "Could Ann  have met Bob?", "No", {"paragraphs": []}),
-        ("2", "Is the sea wet?", "Yes", {"paragraphs": []}),
+    rows = [
+        {"question": "Could Ann  have met Bob?", "answer": False},
+        {"question": "Is the sea wet?", "answer": "True"},
     ]
+    first, second = STRATEGYQA.read(write_json(tmp_path, rows), "paper")
+    assert isinstance(first, Task) and isinstance(second, Task)
+    assert (first.row, first.question, first.gold["answer"]) == ("1", "Could Ann  have met Bob?", "No")
+    assert (second.row, second.question, second.gold["answer"]) == ("2", "Is the sea wet?", "Yes")
+    assert first.inputs == second.inputs == {"paragraphs": []}
     assert STRATEGYQA.notes[1] == "2 of them have no facts: for them, KnowledgeQuery only searches its corpus"
     trained = write_json(tmp_path, [native("kept", "Is the sea  wet?")], "train.json")
     (clean,) = STRATEGYQA.read(write_json(tmp_path, rows), "clean", trained=str(trained))

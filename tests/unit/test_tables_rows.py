@@ -192,7 +192,8 @@ AGENT = {
 def hotpotqa(models=None, items=2990, agent=None, sampling=None, **infer):
     """A stored evaluation by the papers' settings, but for those given. Of 1,000 × 3 some tasks are drawn twice."""
     sampled = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 512, "stop": ["\n"]} | (sampling or {})
-    agent = {"tools": {"protocol": "lumos"}, "framing": "train", "max_subgoals": 8, "shots": 0, "answer_by": "qa"} | (agent or {})
+    settings = {"tools": {"protocol": "lumos"}, "framing": "train", "max_subgoals": 8, "shots": 0, "answer_by": "qa"}
+    agent = settings | (agent or {})
     infer = {"draw": 1000, "sets": 3, "limit": 0, "samples": 1, "agent": agent | {"sampling": sampled}} | infer
     job = SimpleNamespace(
         benchmark="hotpotqa", split="dev", formulation="iterative", items=items, spec={"infer": infer}

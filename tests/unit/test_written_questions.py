@@ -82,7 +82,7 @@ def test_a_question_of_an_own_file_loses_only_white_space_at_its_ends(kind, scor
     [
         ("aokvqa", {"question": WRITTEN}, f"{INSIDE} There're some choices: A. cat"),
         ("scienceqa", {"question": WRITTEN, "pid": "1"}, f"{INSIDE} Birds have feathers"),
-        ("superni", {"id": "1", "definition": WRITTEN, "inputs": "A  dog", "targets": ["x"]}, f"{INSIDE}\n\nA  dog\n\n"),
+        ("superni", {"definition": WRITTEN, "inputs": "A  dog", "targets": ["x"]}, f"{INSIDE}\n\nA  dog\n\n"),
     ],
 )
 def test_texts_of_several_fields_keep_the_white_space_within_each(name, row, begin, tmp_path):

@@ -88,7 +88,9 @@ class SuperNI(Benchmark):
         node = RowNode(row, "", record)
         targets = node["targets"]
         outputs = _read_outputs(targets.items() if isinstance(targets.value, list) else [targets], targets)
-        question = direct_question(node["definition"].text(verbatim=True), optional_text(node["inputs"]) if "inputs" in node else "")
+        question = direct_question(
+            node["definition"].text(verbatim=True), optional_text(node["inputs"]) if "inputs" in node else ""
+        )
         name = node["id"].label() if "id" in node else str(row)
         inputs = {"task": node["task_name"].label()} if "task_name" in node else {}
         return Task(self.name, "", name, question, inputs, {"answer": outputs[0], "outputs": outputs})
