@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from db.equal_tasks import have_equal_tasks
 from db.jobs import get_job
-from db.models import Item
+from db.models import EpisodeRow, Item
 from db.white_space import WHITE_SPACE
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
@@ -50,6 +50,17 @@ def test_every_task_is_paired(database, jobs):
     assert [one["a"].rpartition("-")[2] for one in pair["fixed_pairs"]] == ["1"]
     (common,) = compare(database, *jobs, common=True)["comparisons"]
     assert (common["pairs"], common["of"]) == (4, 4)
+
+
+def test_items_that_only_one_job_has_are_not_common(database, jobs):
+    with database.writer.begin() as connection:
+        last = connection.execute(select(Item.id).where(Item.job == jobs[1], Item.ordinal == 3)).scalar_one()
+        connection.execute(update(Item).where(Item.id == last).values(sample=7))
+        connection.execute(update(EpisodeRow).where(EpisodeRow.id == last).values(sample=7))
+    with pytest.raises(SpecError, match="both have 3 of 4"):
+        compare(database, *jobs)
+    (pair,) = compare(database, *jobs, common=True)["comparisons"]
+    assert (pair["pairs"], pair["of"]) == (3, 3)
 
 
 def test_episodes_of_a_task_are_shown_side_by_side(database, jobs):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from lumos_queue.actions.qa.answer import CLOSED_BOOK, FORCED_YES_NO, WITH_CONTEXT, YES_NO
 from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.actions.qa.original import list_operands
-from lumos_queue.commands import Ask, Commands, Do
+from lumos_queue.commands import Ask, Call, Commands, Do
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.episode import run_episode
 from lumos_queue.errors import ActionError, SpecError
@@ -50,8 +50,9 @@ class Run:
         formulation: str = "iterative",
         answer_by: str = "qa",
         before: MemoryJournal | None = None,
+        tools: Mapping[str, str] | None = None,
     ):
-        tools = {"protocol": protocol} if protocol else {}
+        tools = tools or ({"protocol": protocol} if protocol else {})
         agent = Agent(
             {"planner": "tgi://p", "grounder": "tgi://g", "qa": "tgi://q"},
             "complex_qa",
@@ -61,6 +62,7 @@ class Run:
         task = Task("hotpotqa", "d", "1", QUESTION, {"paragraphs": PAGES})
         scripts = {"planner": list(plans), "grounder": list(groundings), "qa": list(replies)}
         self.prompts: dict[str, list[str]] = {role: [] for role in scripts}
+        self.searches: list[str] = []  #: the queries to a search engine
         self.journal = before or MemoryJournal()
         actions = QaActions(agent.tools)
         session = actions.begin(task)
@@ -70,6 +72,9 @@ class Run:
                 self.prompts[command.role].append(command.prompt)
                 script = scripts[command.role]
                 return Completion(script.pop(0) if script else "No answer", "stop")
+            if isinstance(command, Call):
+                self.searches.append(command.arguments["query"])
+                return Execution("ok", values=({"hits": []},))
             return await session.execute(command.action, context) if isinstance(command, Do) else None
 
         async def go():
@@ -143,6 +148,14 @@ def test_the_concluding_question_of_the_original_is_asked_with_an_empty_context(
         CLOSED_BOOK.format(question=QUESTION),
     ]
     assert original.prompts["qa"][1:] == [with_context(QUESTION, ""), CLOSED_BOOK.format(question=QUESTION)]
+
+
+@pytest.mark.parametrize(("protocol", "searches"), [("own", 2), ("lumos", 1)])
+def test_the_original_searches_for_no_concluding_question(protocol, searches):
+    """A QA without an answer is searched for under both rules."""
+    options = {"tools": {"protocol": protocol, "knowledge": "live"}}
+    run = Run("", (), plans=(PLANS[0], STOP), groundings=GROUNDINGS[:1], **options)
+    assert run.searches == [f"{question} Wikipedia" for question in ("When did Ann die?", QUESTION)][:searches]
 
 
 @pytest.mark.parametrize(("formula", "context"), [("R1 > R2", "{R1}.  {R2}."), ("R1 / 2 - 3", "{R1}.  2  3")])

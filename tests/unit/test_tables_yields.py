@@ -67,6 +67,14 @@ def test_a_row_that_two_jobs_converted_counts_once_as_the_newest_judged_it(conve
     assert figures(shown()) == ("4", 4, 4, 4)
 
 
+def test_a_row_whose_question_differs_in_white_space_counts_once(convert):
+    """Readers left out white space in earlier versions."""
+    convert(row(5), row(8))
+    spaced = row(5)
+    convert({**spaced, "question": spaced["question"].replace(" are ", "  are ")}, row(8))
+    assert figures(shown()) == ("2", 2, 2, 2)
+
+
 def test_equal_rows_of_one_file_are_rows_each(convert):
     convert(row(5), row(5), row(8))
     assert shown()["ours"]["n"] == "3"
