@@ -107,7 +107,7 @@ async def replay(data: Path) -> list[Replayed]:
     """Replay all recorded episodes, action by action; an action without a query submits nothing."""
     tools = sql_tools(data, writes="yes", turns="50")
     actions = SqlActions(tools)
-    by_question = {task.question: task for task in sql_tasks_of(data)}
+    by_question = {" ".join(task.question.split()): task for task in sql_tasks_of(data)}
     recording = json.loads((data / "intercode_sql/recorded_gpt-4_multiturn_10_turns.json").read_text())
     replays = []
     for episode in recording.values():

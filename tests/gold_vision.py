@@ -66,7 +66,7 @@ def grounder(prompt: str) -> str:
     full_question = (
         f"{question} We can also see that R1. There're some choices: {choice_list} You must choose one. {LAST}"
     )
-    return f"R2 = VQA([IMG], Question: {full_question})"
+    return f"R2 = VQA([IMG], Question: {' '.join(full_question.split())})"  # a reply is one line
 
 
 def roles(vqa: Scripted) -> dict[str, Scripted]:

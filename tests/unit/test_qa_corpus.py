@@ -187,7 +187,7 @@ def test_preparing_names_the_corpus_by_its_bytes_and_warns_every_time_the_same(t
 
 
 def test_an_unknown_option_and_an_unknown_source_are_refused():
-    with pytest.raises(SpecError, match="corpus, knowledge, ranker"):
+    with pytest.raises(SpecError, match="corpus, knowledge, protocol, ranker"):
         QaActions.prepare({"corpsu": "x"})
     with pytest.raises(SpecError, match="live, local"):
         QaActions.prepare({"knowledge": "google"})
