@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # checks of addresses and scripted endpoints do without the c
     from lumos_queue.endpoints.admission import AdmissionControl
 
 LINE_BREAK = ("\n",)  #: the stop strings of models that write one line, such as those that LUMOS trains
-RULES = 3  #: the version of the rules for replies (replies.py) in the newest formulations
+RULES = 3  #: the newest rules for replies (replies.py), by the version of the formulations that brought them
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ class Executor:
     def sample_call(self, role: str, task: Task, sample: int, position: int, branch: int) -> tuple[Sampling, int]:
         """Return the sampling settings for a role's model at a step, and the seed for its reply."""
         sampling = choose_sampling(role, self.samplings, self.sampling)
-        if self.rules != RULES:
+        if self.rules < RULES:  # later versions of the formulations read replies by the newest rules
             sampling = replace(sampling, rules=self.rules)
         # A greedy reply depends on no seed, and most replies are greedy.
         greedy = sampling.temperature == 0 and sampling.epsilon == 0

@@ -14,12 +14,14 @@ import json
 from lumos_queue.actions.tools.protocols import PROTOCOL
 from lumos_queue.commands import Commands
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
+from lumos_queue.formulations.descriptions import DESCRIBED
 from lumos_queue.formulations.policy import Decision, Policy, allows_more
 from lumos_queue.formulations.react import CALLING, HISTORY, POLICY_SAMPLING, PROTOCOLS
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.limits import Limits
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.prompts.tool_agent import CALLS, policy_prefixes
 from lumos_queue.records import Ending, Outcome, Task
 
@@ -122,6 +124,7 @@ FORMULATION = Formulation(
         "history": HISTORY,
         CALLS: CALLING,
         PROTOCOL: PROTOCOLS,
+        DESCRIPTIONS: DESCRIBED,
     },
     limits=Limits(calls=MAX_CALLS, depth=12),
     samplings={"policy": POLICY_SAMPLING},

@@ -14,11 +14,13 @@ from dataclasses import replace
 from lumos_queue.commands import Approve, Ask, Commands, Note
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
+from lumos_queue.formulations.descriptions import DESCRIBED
 from lumos_queue.formulations.policy import Decision, Policy, allows_more
 from lumos_queue.formulations.react import HISTORY, POLICY_SAMPLING
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.prompts.open_ended import (
     UNREAD,
     DoneLine,
@@ -38,7 +40,7 @@ WRITING = Sampling(max_tokens=1024, stop=())
 def open_ended(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Ask the planner for lists until a person approves a list, then do the lines of this list."""
     settings = FORMULATION.read_settings(agent)
-    prompt, position, refusal = planner_prompt(task, agent), 0, ""
+    prompt, position, refusal = planner_prompt(task, agent, version), 0, ""
     for _ in range(settings["tries"]):
         reply = yield from Ask("planner", prompt)
         position += 1
@@ -94,6 +96,7 @@ FORMULATION = Formulation(
     settings={
         "tries": Setting("3", "lists that a planner writes, until one is approved", read_number(1, 20)),
         "history": HISTORY,
+        DESCRIPTIONS: DESCRIBED,
     },
     limits=Limits(depth=24),  # of each line
     samplings={"planner": WRITING, "policy": POLICY_SAMPLING},

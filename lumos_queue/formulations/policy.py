@@ -20,7 +20,7 @@ from lumos_queue.prompts.tool_agent import (
     describe_unmade_calls,
     first_prompt,
     format_observation,
-    open_functions,
+    list_functions,
 )
 from lumos_queue.prompts.transcript import History, TranscriptStep
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Task
@@ -87,7 +87,7 @@ class Policy:
     def __init__(self, task: Task, agent: Agent, history: History, first: int = 0, version: int = VERSION):
         """`first`: position of the policy's first command. `version`: the formulation's, by which replies are read."""
         self._agent, self._history, self._style = agent, history, get_framing(agent.framing)
-        functions, self._calls = open_functions(task), call_style(agent)
+        functions, self._calls = list_functions(task, agent, version), call_style(agent)
         self._request, self._schemas = self._calls.request(task, functions), self._calls.schemas(functions)
         self._head = first_prompt(self._calls.policy, self._request, agent)
         self._version = version

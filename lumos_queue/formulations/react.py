@@ -10,10 +10,12 @@ from lumos_queue.actions.tools.protocols import PROTOCOL, TOLERANT, TOOLBENCH
 from lumos_queue.commands import Commands
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
+from lumos_queue.formulations.descriptions import DESCRIBED
 from lumos_queue.formulations.policy import Decision, Policy, allows_more
 from lumos_queue.formulations.settings import read_choice, read_number
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.prompts.tool_agent import CALLS, NATIVE, TEXT, policy_prefixes
 from lumos_queue.prompts.transcript import read_history
 from lumos_queue.records import Ending, Outcome, Task
@@ -62,6 +64,7 @@ FORMULATION = Formulation(
         "history": HISTORY,
         CALLS: CALLING,
         PROTOCOL: PROTOCOLS,
+        DESCRIPTIONS: DESCRIBED,
     },
     limits=Limits(depth=12),
     samplings={"policy": POLICY_SAMPLING},

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from lumos_queue.commands import Ask, Commands, Do, Note
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.formulations.base import VERSION, Formulation
+from lumos_queue.formulations.descriptions import DESCRIBED
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.prompts.plans import PlannedCall, read_plan
-from lumos_queue.prompts.tool_agent import PLANNER, SOLVER, SYSTEM, first_prompt, open_functions, request
+from lumos_queue.prompts.tool_agent import PLANNER, SOLVER, SYSTEM, first_prompt, list_functions, request
 from lumos_queue.records import Action, Ending, Execution, Outcome, Subgoal, Task
 
 WRITING = Sampling(max_tokens=1024, stop=())
@@ -22,7 +24,7 @@ WRITING = Sampling(max_tokens=1024, stop=())
 
 def rewoo(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Ask the planner for a plan, run its calls, and ask the solver for the answer."""
-    functions = open_functions(task)[:-1]  # without Finish: a plan ends by itself
+    functions = list_functions(task, agent, version).without_finish()  # a plan ends by itself
     plan = yield from Ask("planner", first_prompt(PLANNER, request(task, functions), agent))
     calls = read_plan(plan.text, version)
     if not calls:
@@ -65,6 +67,7 @@ FORMULATION = Formulation(
     functions=True,
     trainable=False,
     versioned=True,
+    settings={DESCRIPTIONS: DESCRIBED},
     samplings={"planner": WRITING, "solver": WRITING},
     prefixes=lambda agent: {"planner": SYSTEM + PLANNER, "solver": SYSTEM + SOLVER},
 )

@@ -14,12 +14,14 @@ from lumos_queue.commands import Ask, Commands, Do
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.tool_calls import count_unmade_calls
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
+from lumos_queue.formulations.descriptions import DESCRIBED
 from lumos_queue.formulations.policy import GIVE_UP
 from lumos_queue.formulations.react import CALLING, POLICY_SAMPLING
 from lumos_queue.formulations.settings import read_choice, read_number, read_yes_no
 from lumos_queue.limits import LimitReached, Limits
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.prompts.task_state import StateRecord, TaskState, read_record, rewrite
 from lumos_queue.prompts.tool_agent import (
     CALLS,
@@ -30,7 +32,7 @@ from lumos_queue.prompts.tool_agent import (
     call_style,
     describe_unmade_calls,
     first_prompt,
-    open_functions,
+    list_functions,
     request,
 )
 from lumos_queue.records import Action, Ending, Execution, FinishReason, Outcome, Task
@@ -55,11 +57,11 @@ class _Run:
 
     def __init__(self, task: Task, agent: Agent, watch: Callable[[TaskState], None] | None, version: int):
         self.agent, self.settings, self._watch = agent, FORMULATION.read_settings(agent), watch
-        self.functions = {function.name: function for function in open_functions(task)}
+        self.listing = list_functions(task, agent, version)
+        self.functions = {function.name: function for function in self.listing.functions}
         self.question, self.style = task.question.strip(), call_style(agent)
-        functions = tuple(self.functions.values())
-        self.asked, self._schemas = self.style.request(task, functions), self.style.schemas(functions)
-        self.listed = request(task, functions)
+        self.asked, self._schemas = self.style.request(task, self.listing), self.style.schemas(self.listing)
+        self.listed = request(task, self.listing)
         self.state = TaskState()
         self.guidance = ""
         self._version = version
@@ -123,12 +125,14 @@ class _Run:
     def _tell(self, decision: Reply, execution: Execution, label: str) -> str:
         """Return the text about a call for the state manager. For an unknown function it has the list of functions."""
         function = self.functions.get(decision.action)
-        request_text = f"Request: {self.question}"
-        if function is None and self._version >= REFLECTED:
-            request_text = self.listed
+        is_unknown = function is None and self._version >= REFLECTED
         return (
-            f"{request_text}{label}: {decision.action} {decision.arguments}\n"
-            f"Purpose: {decision.thought}\nFunction: {function.describe() if function else ''}\n\n"
+            f"{self.listed if is_unknown else f'Request: {self.question}'}{label}: {decision.action} {decision.arguments}
+"
+            f"Purpose: {decision.thought}
+{self.listing.describe(function)}
+
+"
             f"Returned: {_observation(execution, self.settings['observation'])}"
             f"{_REFLECT if execution.status in NOT_MADE else ''}"
         )
@@ -222,6 +226,7 @@ FORMULATION = Formulation(
         "observation": Setting("2048", "characters of what a call returned that are shown", read_number(100, 10**6)),
         "state": Setting("8000", "characters of the state that the router is shown", read_number(500, 10**6)),
         CALLS: CALLING,
+        DESCRIPTIONS: DESCRIBED,
     },
     limits=Limits(steps=30),
     samplings={"router": POLICY_SAMPLING, "state_manager": WRITING},

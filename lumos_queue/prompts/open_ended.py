@@ -10,12 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lumos_queue.actions.tools.task_functions import functions_of_task
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import Turn, get_framing
 from lumos_queue.prompts.todo_list import write_list
-from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt, policy_prefixes, request
+from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt, list_functions, policy_prefixes, request
 from lumos_queue.records import Task
 
 PLANNER = """\
@@ -38,8 +37,8 @@ class DoneLine:
     result: str
 
 
-def planner_prompt(task: Task, agent: Agent) -> str:
-    return first_prompt(PLANNER, request(task, tuple(functions_of_task(task).values())), agent)
+def planner_prompt(task: Task, agent: Agent, version: int) -> str:
+    return first_prompt(PLANNER, request(task, list_functions(task, agent, version).without_finish()), agent)
 
 
 def ask_again(prompt: str, reply: str, message: str, agent: Agent) -> str:

@@ -10,7 +10,7 @@ prompt. The heads then do not ask for the three lines thought, action and input,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lumos_queue.actions.tools.functions import FINISH, Function
@@ -19,6 +19,7 @@ from lumos_queue.commands import FunctionSchema
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import USER, Turn, get_framing
+from lumos_queue.prompts.function_list import FunctionList, shows_descriptions
 from lumos_queue.records import Task
 from lumos_queue.text_calls.three_lines import Reply
 
@@ -110,13 +111,16 @@ class CallStyle:
             return self.no_call
         return f"Nothing was called: {reply.problem}.\n{_CALL_EXPECTED if self.native else _FORMAT}".strip()
 
-    def request(self, task: Task, functions: Sequence[Function]) -> str:
-        """Return the person's request. The list of functions precedes it, unless they are sent beside the prompt."""
-        return f"{_REQUEST}{task.question.strip()}" if self.native else request(task, functions)
+    def request(self, task: Task, functions: FunctionList) -> str:
+        """Return the person's request. The list of functions precedes it.
 
-    def schemas(self, functions: Sequence[Function]) -> tuple[FunctionSchema, ...]:
+        If functions are sent beside the prompt, only the list of their tools precedes it.
+        """
+        return f"{functions.write_tools()}{_REQUEST}{task.question.strip()}" if self.native else request(task, functions)
+
+    def schemas(self, functions: FunctionList) -> tuple[FunctionSchema, ...]:
         """Return the schemas of the functions that are sent beside the prompt; () if calls are text."""
-        return tuple(function.native_schema() for function in functions) if self.native else ()
+        return functions.schemas() if self.native else ()
 
 
 _STYLES = {
@@ -139,14 +143,14 @@ def open_functions(task: Task) -> tuple[Function, ...]:
     return (*functions_of_task(task).values(), FINISH)
 
 
-def request(task: Task, functions: Sequence[Function]) -> str:
-    """Return the list of functions, each on its own line, and the person's request."""
-    return f"{_list_functions(functions)}{_REQUEST}{task.question.strip()}"
+def list_functions(task: Task, agent: Agent, version: int) -> FunctionList:
+    """Return the functions that an agent may call for a task, as it is shown them; the last is Finish."""
+    return FunctionList(open_functions(task), shows_descriptions(agent.settings, version))
 
 
-def _list_functions(functions: Sequence[Function]) -> str:
-    function_list = "\n".join(function.describe() for function in functions)
-    return f"Functions:\n{function_list}\n\n"
+def request(task: Task, functions: FunctionList) -> str:
+    """Return the list of functions, and the person's request."""
+    return f"{functions.write()}{_REQUEST}{task.question.strip()}"
 
 
 def first_prompt(head: str, request: str, agent: Agent) -> str:
@@ -166,15 +170,18 @@ def describe_unmade_calls(count: int) -> str:
     )
 
 
-def as_text_calls(prompt: str, task: Task) -> str:
+def as_text_calls(prompt: str, task: Task, is_described: bool = False) -> str:
     """Convert a prompt for native calls to one for text calls with the list of functions. Other prompts do not change.
 
-    Training needs this, because the models that are trained here get nothing beside their prompt.
+    Training needs this, because the models that are trained here get nothing beside their prompt. `is_described`:
+    whether the agent was shown descriptions (function_list.py).
     """
+    functions = FunctionList(open_functions(task), is_described)
+    tools = without_roles(functions.write_tools())
     for native, text in ((NATIVE_POLICY, POLICY), (NATIVE_ROUTER, ROUTER)):
-        begin = f"{SYSTEM}{native}{USER}{_REQUEST}"
+        begin = f"{SYSTEM}{native}{USER}{tools}{_REQUEST}"
         if prompt.startswith(begin):
-            function_list = without_roles(_list_functions(open_functions(task)))
+            function_list = without_roles(functions.write())
             return f"{SYSTEM}{text}{USER}{function_list}{_REQUEST}{_expect_text_calls(prompt[len(begin) :])}"
     return prompt
 

@@ -6,12 +6,14 @@ The order of the questions and what each label means follow ToolEval (spec/sum2a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TypeVar
+from itertools import zip_longest
+from typing import Any, TypeVar
 
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.judged_run import MAX_ANSWER, MAX_NAME, MAX_QUERY, JudgedRun, quote
+from lumos_queue.prompts.function_list import FunctionList
+from lumos_queue.prompts.judged_run import MAX_ANSWER, MAX_QUERY, JudgedRun, quote
 from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt
 from lumos_queue.records import Task
 from lumos_queue.scoring.tool_votes import AnswerLabel, Preference, TaskLabel
@@ -43,7 +45,7 @@ Unsolved: every call returned an error, or what the calls returned contradicts t
 Unsure: what the calls returned neither bears the answer out nor contradicts it."""
 _TASK = """\
 Request: {request}
-Functions:
+{tools}Functions:
 {functions}
 
 Could the request be solved with these functions?
@@ -79,8 +81,7 @@ class Questions:
 
     def __init__(self, task: Task, agent: Agent):
         self._agent, self._request = agent, quote(task.question.strip(), MAX_QUERY)
-        descriptions: Sequence[str] = task.inputs.get("tools", ())
-        self._functions = "\n".join(f"- {quote(description, MAX_QUERY)}" for description in descriptions) or "none"
+        self._tools, self._functions = _quote_tools(task.inputs), _quote_functions(task.inputs)
 
     def answer(self, run: JudgedRun) -> str:
         """Ask whether the run's answer solves the request. The prompt has only the request and the answer."""
@@ -92,7 +93,8 @@ class Questions:
 
     def task(self) -> str:
         """Ask whether the task's request can be solved with the task's functions."""
-        return self._prompt(_TASK.format(request=self._request, functions=self._functions), TaskLabel)
+        question = _TASK.format(request=self._request, tools=self._tools, functions=self._functions)
+        return self._prompt(question, TaskLabel)
 
     def pair(self, first: JudgedRun, second: JudgedRun) -> str:
         """Ask which of two runs is better."""
@@ -114,6 +116,29 @@ def read_label(reply: str, labels: type[L]) -> L | None:
     return next((label for label in labels if labels_read == {label.value}), None)
 
 
-def describe_tool(name: str, description: str) -> str:
-    """Return the line that describes a function in the list for a judge."""
-    return f"{name[:MAX_NAME]}: {' '.join(description.split())}"
+def describe_functions(functions: FunctionList) -> dict[str, Any]:
+    """Return the inputs of a judge's task that describe its functions, with their arguments and tools, as texts."""
+    lines = [function.describe(is_described=True).split("\n") for function in functions.functions]
+    return {
+        "tools": [first for first, *_ in lines],
+        "arguments": [[line.strip() for line in rest] for _, *rest in lines],
+        "tool_descriptions": functions.describe_tools(),
+    }
+
+
+def _quote_functions(inputs: Mapping[str, Any]) -> str:
+    """Return a line for each function, and below it a line for each argument that is described."""
+    descriptions: Sequence[str] = inputs.get("tools", ())
+    arguments: Sequence[Sequence[str]] = inputs.get("arguments", ())  # rows of earlier jobs have none
+    lines = []
+    for description, own_arguments in zip_longest(descriptions, arguments[: len(descriptions)], fillvalue=()):
+        lines.append(f"- {quote(str(description), MAX_QUERY)}")
+        lines += [f"  {quote(argument, MAX_QUERY)}" for argument in own_arguments]
+    return "\n".join(lines) or "none"
+
+
+def _quote_tools(inputs: Mapping[str, Any]) -> str:
+    """Return the numbered list of the tools; '' if none is described, as in rows of earlier jobs."""
+    tools: Sequence[str] = inputs.get("tool_descriptions", ())
+    lines = [f"{number}. {quote(tool, MAX_QUERY)}\n" for number, tool in enumerate(tools, start=1)]
+    return f"Tools:\n{''.join(lines)}" if tools else ""

@@ -15,6 +15,7 @@ from lumos_queue.benchmarks.tooleval.benchmark import ToolEval
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.notation import REPEATED
+from lumos_queue.prompts.function_list import FunctionList
 from lumos_queue.prompts.judged_run import (
     ANSWERED,
     GAVE_UP,
@@ -26,8 +27,8 @@ from lumos_queue.prompts.judged_run import (
     truncate,
     within_bounds,
 )
-from lumos_queue.prompts.tooleval import describe_tool
 from lumos_queue.records import Ending, Task
+from lumos_queue.prompts.tooleval import describe_functions
 from lumos_queue.rollouts.final_path import Done, final_path
 from lumos_queue.rollouts.judgeable import check_judgeable
 from lumos_queue.submission.store import Rows, read_rows
@@ -64,7 +65,7 @@ def build_judged_rows(database: Database, job: Any, against: Any = None) -> Judg
     for item in items_of(database, job):
         run = _run_of(item)
         endings[run.ended] += 1
-        inputs = {"tools": _describe_tools(item), "run": run.as_json()}
+        inputs = _describe_tools(item) | {"run": run.as_json()}
         inputs["from"] = {"episode": item.name, "row": source_row(item.task)}
         if against is not None:
             name, other_run = other_runs.get(_pair_key(item), (f"{against.id}-", JudgedRun(MISSING)))
@@ -101,15 +102,15 @@ def _step(call: Done) -> JudgedStep:
     return JudgedStep(name, action.arguments, execution.status, execution.result or execution.message)
 
 
-def _describe_tools(item: JudgedItem) -> list[str]:
-    """Describe the functions that the agent could call. Raises SpecError if its task lists none."""
+def _describe_tools(item: JudgedItem) -> dict[str, Any]:
+    """Return inputs that describe the agent's functions and their tools. Raises SpecError if its task lists none."""
     entries = item.task.inputs.get("functions")
     if not isinstance(entries, list):
         raise SpecError(
             f"Job {item.name.rpartition('-')[0]} is of '{item.task.benchmark}', whose tasks list no functions: "
             "lumos judge is for runs of tool agents, such as those of 'toolbench'."
         )
-    return [describe_tool(function.name, function.description) for function in functions_of(entries)[:MAX_TOOLS]]
+    return describe_functions(FunctionList(functions_of(entries)[:MAX_TOOLS]))
 
 
 def _check_pair(job: Any, against: Any) -> None:

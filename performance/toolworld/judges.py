@@ -27,8 +27,9 @@ from lumos_queue.episode import EpisodeRun, StepContext, run_episode
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.function_list import FunctionList
 from lumos_queue.prompts.judged_run import ANSWERED, GAVE_UP, UNFINISHED, JudgedRun, JudgedStep, within_bounds
-from lumos_queue.prompts.tooleval import describe_tool
+from lumos_queue.prompts.tooleval import describe_functions
 from lumos_queue.records import Completion, Ending, FinishReason, Task
 from lumos_queue.scoring.statistics import cohen_kappa, kappa_interval
 from performance.toolworld.grid import EQUAL, Cell
@@ -114,8 +115,8 @@ def build_judged_run(run: EpisodeRun) -> JudgedRun:
 
 def judge_run(judge: Callable[[str], str], task: Task, run: JudgedRun) -> dict[str, float]:
     """The scores that `lumos judge` would store, by one vote."""
-    descriptions = [describe_tool(name, function.description) for name, function in functions_of_task(task).items()]
-    judge_task = Task("tooleval", "", task.row, task.question, {"tools": descriptions, "run": run.as_json()})
+    functions = describe_functions(FunctionList(tuple(functions_of_task(task).values())))
+    judge_task = Task("tooleval", "", task.row, task.question, {**functions, "run": run.as_json()})
 
     async def answer(command: Command, context: StepContext) -> Result:
         assert isinstance(command, Ask) and command.role == JUDGE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from lumos_queue.endpoints.tool_messages import server_names, tool_messages, too
 from lumos_queue.endpoints.tool_support import lacks_tools
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
+from lumos_queue.prompts.function_list import FunctionList
 from lumos_queue.prompts.tool_agent import (
     NATIVE_POLICY,
     POLICY,
@@ -140,21 +142,25 @@ def test_functions_are_part_of_the_digest_of_an_ask_only_where_they_are_given():
 
 def test_text_calls_send_no_functions_and_the_prompt_of_before():
     style = call_style(Agent({}, "tools"))
-    functions = open_functions(tool_apis.TASK)
+    functions = FunctionList(open_functions(tool_apis.TASK))
     assert style.schemas(functions) == () and style.policy == POLICY
     assert style.request(tool_apis.TASK, functions) == request(tool_apis.TASK, functions)
 
 
-def test_a_native_prompt_is_written_as_that_of_text_calls():
-    task, text = tool_apis.TASK, Agent({}, "tools")
-    native = Agent({}, "tools", settings={"calls": "native"})
-    functions = open_functions(task)
+@pytest.mark.parametrize("described", [True, False])
+@pytest.mark.parametrize("tool", ["", "Tracks parcels."])
+def test_a_native_prompt_is_written_as_that_of_text_calls(described, tool):
+    text, native = Agent({}, "tools"), Agent({}, "tools", settings={"calls": "native"})
+    entries = [entry | {"tool_description": tool} for entry in tool_apis.TASK.inputs["functions"]]
+    task = replace(tool_apis.TASK, inputs={"functions": entries})
+    functions = FunctionList(open_functions(task), described)
     prompts = [
         first_prompt(call_style(agent).policy, call_style(agent).request(task, functions), agent) + "<|user|>\nmore\n"
         for agent in (native, text)
     ]
-    assert prompts[0] != prompts[1] and as_text_calls(prompts[0], task) == prompts[1]
-    assert as_text_calls(prompts[1], task) == prompts[1]
+    assert ("Tracks parcels." in prompts[0]) == (described and bool(tool)), "the tools are in a native prompt, too"
+    assert prompts[0] != prompts[1] and as_text_calls(prompts[0], task, described) == prompts[1]
+    assert as_text_calls(prompts[1], task, described) == prompts[1]
 
 
 # --- replies

@@ -11,11 +11,13 @@ import pytest
 
 from lumos_queue.actions.tools.functions import functions_of
 from lumos_queue.actions.tools.world import ANSWERS, FAULTS, GONE, LASTING, MISSPELT, read_world
+from lumos_queue.actions.tools.task_functions import functions_of_task
 from lumos_queue.benchmarks.registry import is_test, open_benchmark
 from lumos_queue.benchmarks.toolbench.retrieval import Pool
 from lumos_queue.benchmarks.toolworld.catalogue import COLLECTIONS, DESCRIPTIONS, read_description, tools
 from lumos_queue.benchmarks.toolworld.dials import OPTIONS, SEEDS, SIZES, seeds_of
 from lumos_queue.errors import SpecError
+from lumos_queue.prompts.function_list import FunctionList
 from lumos_queue.prompts.tool_agent import open_functions, request
 from lumos_queue.records import Task
 
@@ -48,7 +50,20 @@ def test_a_seed_makes_the_same_bytes_everywhere_and_another_seed_makes_others():
     assert as_bytes(tasks("I2-inst", 50, faults="0.5", traps="0.5", ratio="1.2", context="20000")) == as_bytes(found)
     assert {one.question for one in found}.isdisjoint(one.question for one in tasks("I2-inst", 50, seed="4001"))
     digest = hashlib.sha256(as_bytes(found)).hexdigest()
-    assert digest.startswith("b596be66cdc0dbeb"), "tasks that were made before are others now"
+    assert digest.startswith("6b0eef13e858a6e5"), "tasks that were made before are others now"
+
+
+def test_without_descriptions_the_tasks_are_those_of_earlier_releases():
+    found = tasks("I2-inst", 50, faults="0.5", traps="0.5", ratio="1.2", context="20000", descriptions="no")
+    assert hashlib.sha256(as_bytes(found)).hexdigest().startswith("b596be66cdc0dbeb")
+
+
+def test_every_document_describes_its_tool():
+    for task in tasks("I3-inst", 30, faults="1"):
+        functions = functions_of_task(task).values()
+        assert all(one.tool_description and one.parameters[0].description for one in functions)
+        listed = request(task, FunctionList(tuple(functions)))
+        assert all(f". {one.tool}: {one.tool_description}\n" in listed for one in functions)
 
 
 def test_dials_change_what_goes_wrong_and_not_what_is_asked():
@@ -165,7 +180,7 @@ def test_answers_are_as_long_as_the_ratio_of_the_gold_transcript_asks():
             world, functions = read_world(task.inputs["world"]), {}
             for one in open_functions(task):
                 functions[one.tool, one.api] = one
-            size = len(request(task, open_functions(task)))
+            size = len(request(task, FunctionList(open_functions(task))))
             for call in (one for part in task.gold["parts"] for one in part["calls"]):
                 function = functions[tuple(call["apis"][0])]
                 answer = world.answer(function, {"id": call["argument"]}, 0, False)

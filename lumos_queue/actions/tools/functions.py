@@ -16,6 +16,7 @@ from lumos_queue.util.sanitize import storable, storable_json
 
 MAX_DESCRIPTION = 256  #: characters of the description of an API, and of an argument
 MAX_TOOL_NAME = 80  #: characters of a tool's name in a description
+MAX_TOOL_DESCRIPTION = 512  #: characters of the description of a tool
 MAX_PARAMETERS = 256  #: of one function; the published APIs have at most some dozens
 MAX_DEFAULT = 1_000  #: characters of a default value
 _TYPES = {"NUMBER": "number", "BOOLEAN": "boolean"}
@@ -37,9 +38,13 @@ class Parameter:
     required: bool = False
     choices: tuple[str, ...] = ()  #: the only allowed values; (): any
 
-    def schema(self) -> dict[str, Any]:
-        """Return the argument's entry for the `properties` of an OpenAI function."""
-        schema: dict[str, Any] = {"type": self.type, "description": self.description[:MAX_DESCRIPTION]}
+    def schema(self, is_described: bool = True) -> dict[str, Any]:
+        """Return the argument's entry for the `properties` of an OpenAI function.
+
+        `is_described`: whether the entry has the argument's description; otherwise the description is ''.
+        """
+        description = self.description[:MAX_DESCRIPTION] if is_described else ""
+        schema: dict[str, Any] = {"type": self.type, "description": description}
         if self.default is not None:
             schema["example_value"] = self.default
         if self.choices:
@@ -64,15 +69,19 @@ class Function:
     description: str = ""
     parameters: tuple[Parameter, ...] = ()  #: the required ones first
     template: Any = field(default=None, compare=False)  #: the shape of its answers (synthetic.py); None: not documented
+    tool_description: str = ""  #: on one line
 
-    def schema(self) -> dict[str, Any]:
-        """Return the function's schema in OpenAI's form, and as in ToolBench with a list `optional` of arguments."""
+    def schema(self, is_described: bool = True) -> dict[str, Any]:
+        """Return the function's schema in OpenAI's form, and as in ToolBench with a list `optional` of arguments.
+
+        `is_described`: whether the arguments have their descriptions.
+        """
         return {
             "name": self.name,
             "description": self.description,
             "parameters": {
                 "type": "object",
-                "properties": {parameter.name: parameter.schema() for parameter in self.parameters},
+                "properties": {parameter.name: parameter.schema(is_described) for parameter in self.parameters},
                 "required": [parameter.name for parameter in self.parameters if parameter.required],
                 "optional": [parameter.name for parameter in self.parameters if not parameter.required],
             },
@@ -83,12 +92,24 @@ class Function:
         parameters = {name: value for name, value in self.schema()["parameters"].items() if name != "optional"}
         return FunctionSchema(self.name, self.description, json.dumps(parameters, ensure_ascii=False))
 
-    def describe(self) -> str:
-        """Return the function on one line, for prompts without native functions."""
+    def describe(self, is_described: bool = False) -> str:
+        """Return the function on one line, for prompts without native functions.
+
+        `is_described`: whether a line with the description of each described argument follows, indented by two spaces.
+        """
         arguments = [
             parameter.describe() if parameter.required else f"[{parameter.describe()}]" for parameter in self.parameters
         ]
-        return " ".join(f"{self.name}({'; '.join(arguments)}): {self.description}".split())
+        line = " ".join(f"{self.name}({'; '.join(arguments)}): {self.description}".split())
+        described_parameters = [parameter for parameter in self.parameters if is_described and parameter.description]
+        meanings = [
+            f"  {parameter.name}: {parameter.description[:MAX_DESCRIPTION]}" for parameter in described_parameters
+        ]
+        return "\n".join([line, *meanings])
+
+    def describe_tool(self) -> str:
+        """Return the name of the function's tool and its description on one line; '' without a description."""
+        return f"{' '.join(self.tool[:MAX_TOOL_NAME].split())}: {self.tool_description}" if self.tool_description else ""
 
 
 FINISH = Function(
@@ -119,8 +140,8 @@ def functions_of(entries: Iterable[Any]) -> tuple[Function, ...]:
     """Return the functions of API entries, each API once, in their order. Values of another form are skipped.
 
     An entry has the fields "category_name", "tool_name", "api_name", "api_description", "required_parameters",
-    "optional_parameters" and "template_response". Only "api_name" is required, and other fields are ignored. If an
-    entry has a valid "function_name", the function has this name, because earlier prompts contain it.
+    "optional_parameters", "template_response" and "tool_description". Only "api_name" is required, and other fields are
+    ignored. If an entry has a valid "function_name", the function has this name, because earlier prompts contain it.
     """
     apis = {_identity(entry): entry for entry in reversed([entry for entry in entries if _is_entry(entry)])}
     identities = list(reversed(apis))
@@ -152,7 +173,8 @@ def _identity(entry: Mapping[str, Any]) -> tuple[str, str, str]:
 def _function(name: str, api: tuple[str, str, str], entry: Mapping[str, Any]) -> Function:
     summary = _text(entry, "api_description").strip()[:MAX_DESCRIPTION]
     description = f"A function of the tool '{api[1][:MAX_TOOL_NAME]}'. {summary}".strip()
-    return Function(name, *api, description, _parameters(entry), entry.get("template_response"))
+    tool_description = " ".join(_text(entry, "tool_description").split())[:MAX_TOOL_DESCRIPTION].rstrip()
+    return Function(name, *api, description, _parameters(entry), entry.get("template_response"), tool_description)
 
 
 def _parameters(entry: Mapping[str, Any]) -> tuple[Parameter, ...]:

@@ -143,6 +143,16 @@ def document(api: ApiName) -> Mapping[str, Any]:
     }
 
 
+@cache
+def describe_tool(tool: Tool) -> str:
+    """Return the description of a tool: the things and the attributes that it knows."""
+    category = next(
+        category for categories in COLLECTIONS.values() for category in categories if category.name == tool.category
+    )
+    kinds, attributes = (", ".join(words) for words in (category.kinds, category.attributes))
+    return f"Keeps records in {category.name.lower()}, on each {kinds} with {attributes}."
+
+
 def misspell(entry: Mapping[str, Any], of: str, position: int) -> tuple[dict[str, Any], str]:
     """Return the entry with two letters of its parameter exchanged, which `position` selects, and the right name."""
     right = f"{of}_id"

@@ -27,6 +27,7 @@ OPTIONS = {
     "unsolvable": "share of the parts that cannot be answered, from 0 to 1 (default 0.1)",
     "ratio": f"characters of the gold transcript, as a multiple of `context`, to {MAX_RATIO:g}: answers become longer",
     "context": "with ratio: characters that a model's prompt may have",
+    "descriptions": "yes (default): documents describe their tools, as in ToolBench; no: the tasks of earlier releases",
     "seed": f"seed of the tasks: each split has {SEEDS:,} seeds (default: its first)",
 }
 _RANGE = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
@@ -49,6 +50,7 @@ class Dials:
     unsolvable: float = 0.1
     ratio: float = 0.0  #: 0: the answers of APIs are not longer than their facts
     context: int = 0  #: characters
+    descriptions: bool = True  #: whether documents describe their tools, and `context` counts all descriptions
 
 
 def read_dials(split: str, options: Mapping[str, str]) -> Dials:
@@ -70,6 +72,7 @@ def read_dials(split: str, options: Mapping[str, str]) -> Dials:
         unsolvable=_read_share(options, "unsolvable", 0.1),
         ratio=_read_share(options, "ratio", 0.0, MAX_RATIO),
         context=_read_whole(options, "context", 0, 1, MAX_CONTEXT),
+        descriptions=_read_yes_no(options, "descriptions"),
     )
     if bool(dials.ratio) != bool(dials.context):
         option, partner = ("ratio", "context") if dials.ratio else ("context", "ratio")
@@ -122,6 +125,13 @@ def _read_share(options: Mapping[str, str], name: str, default: float, high: flo
     if not (_SHARE.fullmatch(text) and float(text) <= high):
         raise _option_error(name, text, f"a number from 0 to {high:g}")
     return float(text)
+
+
+def _read_yes_no(options: Mapping[str, str], name: str) -> bool:
+    text = options.get(name, "yes")
+    if text not in ("yes", "no"):
+        raise _option_error(name, text, "yes or no")
+    return text == "yes"
 
 
 def _read_range(options: Mapping[str, str], name: str, high: int) -> Range:

@@ -23,12 +23,14 @@ from lumos_queue.benchmarks.toolworld.catalogue import (
     ApiName,
     Category,
     Tool,
+    describe_tool,
     document,
     misspell,
     tools,
 )
 from lumos_queue.benchmarks.toolworld.dials import SIZES, TRAIN, Dials
 from lumos_queue.errors import SpecError
+from lumos_queue.prompts.function_list import FunctionList
 from lumos_queue.prompts.tool_agent import format_observation, open_functions, request
 from lumos_queue.records import Task
 from lumos_queue.text_calls.three_lines import Reply, write_reply
@@ -100,7 +102,7 @@ def make_task(split: str, dials: Dials, number: int) -> Task:
         "parts": [_gold(*arguments) for arguments in zip(phrases, parts, broken_links, strict=True)],
         "relevant": _relevant(parts),
     }
-    inputs = {"functions": [_entry(*offer) for offer in offers], "world": world}
+    inputs = {"functions": [_entry(*offer, dials) for offer in offers], "world": world}
     task = Task(NAME, "", f"{split}-{dials.seed}-{number + 1}", question, inputs, gold)
     if dials.context:
         world["filler"] = _filler(task, dials)
@@ -208,12 +210,12 @@ def _set_traps(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.R
             facts["locks"] = True
 
 
-def _entry(api: ApiName, facts: dict[str, Any]) -> dict[str, Any]:
+def _entry(api: ApiName, facts: dict[str, Any], dials: Dials) -> dict[str, Any]:
     """Return the API's document. If its fault is a misspelt parameter, add the right name to `facts`."""
-    if facts.get("fault") != MISSPELT:
-        return dict(document(api))
-    entry, facts["parameter"] = misspell(document(api), api.of, api.style)
-    return entry
+    entry: dict[str, Any] = dict(document(api))
+    if facts.get("fault") == MISSPELT:
+        entry, facts["parameter"] = misspell(entry, api.of, api.style)
+    return entry | {"tool_description": describe_tool(api.tool)} if dials.descriptions else entry
 
 
 def _phrase(part: Sequence[_NewLink]) -> str:
@@ -244,7 +246,7 @@ def _filler(task: Task, dials: Dials) -> int:
     The transcript is the request with its functions, the gold calls, and their answers. Raises SpecError if the request
     exceeds the context.
     """
-    prompt = request(task, open_functions(task))
+    prompt = request(task, FunctionList(open_functions(task), dials.descriptions))
     if len(prompt) > dials.context:
         raise SpecError(
             f"--option context={dials.context} is too small for the request of task {task.row}, which has "
