@@ -6,7 +6,8 @@ transcript or to the state, and write the next prompt. They search and go back a
 repeated calls as Sum2Act does.
 
 What they leave out: arguments are not checked against the documents; a reply that is not as asked for ends the run;
-marks of roles in texts are not broken; a state or transcript is never shortened; no digest is made, and nothing can be
+marks of roles in texts are not broken; tools have no
+descriptions; a state or transcript is never shortened; no digest is made, and nothing can be
 resumed. Of the project they have the wording of the prompts, and nothing of it runs.
 """
 
@@ -27,7 +28,7 @@ WIDTH, DEEP, MAX_CALLS = 2, 12, 200  #: of DFSDT: decisions at a node, ToolBench
 STEPS = 30  #: of Sum2Act
 SHOWN, SHOWN_TO_MANAGER = 1024, 2048  #: characters of an answer
 USER, ASSISTANT, END = "<|user|>\n", "\n<|assistant|>\n", "</s>\n"
-_FINISH = FINISH.describe()  # a constant
+_FINISH = FINISH.describe(is_described=True)  # a constant
 _UNKNOWN = '{"error": "no answer to this request is available", "response": ""}', "not_recorded"
 _REPLY = re.compile(r"(?:Thought: (.*)\n)?Action: (\S+)\nAction Input: (.+)", re.DOTALL)
 _OTHERS = re.compile("[^a-z0-9]+")
@@ -59,7 +60,12 @@ class Functions:
             ]
             self._apis[name] = tool, api
             description = f"A function of the tool '{tool}'. {document['api_description']}"
-            self.lines[name] = f"{name}({'; '.join(parameters)}): {description}"
+            meanings = [
+                f"\n  {_plain(parameter['name'])}: {parameter['description']}"
+                for parameter in (*document["required_parameters"], *document["optional_parameters"])
+                if parameter["description"]
+            ]
+            self.lines[name] = f"{name}({'; '.join(parameters)}): {description}{''.join(meanings)}"
 
     def ask_for(self, question: str) -> str:
         return "Functions:\n" + "\n".join((*self.lines.values(), _FINISH)) + f"\n\nRequest: {question}"

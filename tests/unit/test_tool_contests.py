@@ -165,7 +165,7 @@ def test_the_bare_loop_sends_the_same_prompts_to_the_end(name, noise, setting):
     """Also where decisions err, branches are gone back from, given up, and calls are repeated."""
     contest = Contest(WORLD, setting, noise=noise)
     branches = repeated = 0
-    for question in make_questions(WORLD, 5, 60):
+    for question in make_questions(WORLD, 5, 90):
         steps = journal_of(contest, question, name).steps
         asked = [(step.command, step.result) for step in steps if isinstance(step.command, Ask)]
         tools = Tools(WORLD, question, contest.setting, contest.seed)
