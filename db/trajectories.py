@@ -55,6 +55,7 @@ class StoredEpisode:
     main_metric: str = ""  #: the metric of `scores` that it is mainly judged by
     #: The definition of a benchmark from a file (benchmarks/from_file) in the job's request; None: another benchmark.
     definition: Mapping[str, Any] | None = None
+    spec: Mapping[str, Any] = field(default_factory=dict)  #: the request of its job; {}: it is damaged
 
     @property
     def name(self) -> str:
@@ -212,7 +213,7 @@ def load_episodes(connection: Connection, ids: Sequence[int]) -> list[StoredEpis
     endpoints = _endpoints(connection, {row.job for row in rows})
     specs = _specs(connection, {row.job for row in rows})
     steps = load_steps(connection, {row.id: row.attempt for row in rows})
-    computed_fields = {"task", "scores", "verdicts", "endpoints", "at_limit", "steps", "definition"}
+    computed_fields = {"task", "scores", "verdicts", "endpoints", "at_limit", "steps", "definition", "spec"}
     row_fields = StoredEpisode.__dataclass_fields__.keys() - computed_fields
     return [
         StoredEpisode(
@@ -224,6 +225,7 @@ def load_episodes(connection: Connection, ids: Sequence[int]) -> list[StoredEpis
             at_limit=at_limit_of(specs[row.job]),
             steps=tuple(steps[row.id]),
             definition=specs[row.job].get("infer", specs[row.job]).get("definition"),
+            spec=specs[row.job],
         )
         for row in rows
     ]

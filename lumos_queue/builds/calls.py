@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from db.step_records import RecordedStep
 from lumos_queue.commands import ROOT, WITHIN
+from lumos_queue.formulations.descriptions import shows_descriptions_in
 from lumos_queue.prompts.tool_agent import as_text_calls
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Completion, Ending, Execution, Subgoal
 
@@ -37,9 +38,11 @@ def examine_calls(episode: StoredEpisode) -> Annotation | str:
 
 def call_rows(episode: StoredEpisode) -> Iterator[tuple[str, str, str]]:
     """Yield (file, key, JSON text) of each row; the file is ROLE_FORMULATION, the key BENCHMARK/ROW#POSITION."""
+    is_described = shows_descriptions_in(episode.spec)
     for step in answer_path(episode.steps):
         if isinstance(step.result, Completion) and step.result.text.strip():
-            row = {"prompt": as_text_calls(step.prompt, episode.task), "completion": step.result.text.strip()}
+            prompt = as_text_calls(step.prompt, episode.task, is_described)
+            row = {"prompt": prompt, "completion": step.result.text.strip()}
             key = f"{episode.task.benchmark}/{episode.task.row}#{step.position}"
             yield f"{step.role}_{episode.formulation}", key, json.dumps(row, ensure_ascii=False)
 

@@ -126,13 +126,10 @@ class _Run:
         """Return the text about a call for the state manager. For an unknown function it has the list of functions."""
         function = self.functions.get(decision.action)
         is_unknown = function is None and self._version >= REFLECTED
+        request_text = self.listed if is_unknown else f"Request: {self.question}"
         return (
-            f"{self.listed if is_unknown else f'Request: {self.question}'}{label}: {decision.action} {decision.arguments}
-"
-            f"Purpose: {decision.thought}
-{self.listing.describe(function)}
-
-"
+            f"{request_text}{label}: {decision.action} {decision.arguments}\n"
+            f"Purpose: {decision.thought}\n{self.listing.describe(function)}\n\n"
             f"Returned: {_observation(execution, self.settings['observation'])}"
             f"{_REFLECT if execution.status in NOT_MADE else ''}"
         )

@@ -2,12 +2,12 @@
 
 From version 4 of the formulations on, models are shown what ToolBench shows: the description of each argument, and a
 numbered list of the tools with theirs (decision 0057). Earlier versions, and the setting `descriptions=no`, leave these
-out of prompts. Exported answer files have the same texts (`FunctionList.exported`).
+out of prompts. Exported answer files have the same texts (`FunctionList.export`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,8 @@ from lumos_queue.notation import without_roles
 DESCRIPTIONS = "descriptions"  #: the setting that says whether a model is shown the descriptions of tools and arguments
 SHOWN, HIDDEN = "yes", "no"  #: its values
 DESCRIBED_SINCE = 4  #: the version of the formulations from which on descriptions are shown
+MIXED = "mixed"  #: of data that has prompts of both forms
+_FINISH = FINISH.describe()
 _TOOLS = "Tools; their functions are called by their own names:"
 
 
@@ -72,9 +74,13 @@ class FunctionList:
         """Return the schemas for native calls. They have the descriptions of arguments in any case."""
         return tuple(function.native_schema() for function in self.functions)
 
-    def exported(self) -> list[dict[str, Any]]:
+    def export(self) -> list[dict[str, Any]]:
         """Return the schemas for an answer file, with exactly those descriptions that `write` shows."""
         return [_as_written(function).schema(self.is_described) for function in self.functions]
+
+    def export_tools(self) -> str:
+        """Return the list of the tools for the system's message of an answer file; '' if prompts have none."""
+        return without_roles(self.write_tools()).rstrip("\n")
 
 
 def _as_written(function: Function) -> Function:
@@ -85,3 +91,27 @@ def _as_written(function: Function) -> Function:
     return replace(
         function, description=without_roles(" ".join(function.description.split())), parameters=parameters
     )
+
+
+def find_form(prompt: str) -> str:
+    """Return SHOWN if a prompt of text calls shows descriptions, HIDDEN if it leaves them out, and '' if it may be either.
+
+    A prompt without Finish may be either if it shows none: perhaps its functions have no descriptions.
+    """
+    if _FINISH in prompt:
+        return SHOWN if f"{_FINISH}\n  " in prompt else HIDDEN
+    for mark in ("\nFunctions:\n", "\nFunction: "):
+        before, found_mark, rest = prompt.partition(mark)
+        if found_mark and (_has_tools(before) or "\n  " in rest.partition("\n\n")[0]):
+            return SHOWN
+    return ""
+
+
+def join_forms(forms: Collection[str]) -> str:
+    """Return the form of a set of prompts: SHOWN, HIDDEN or MIXED; '' if it may be either."""
+    definite_forms = {form for form in forms if form}
+    return MIXED if len(definite_forms) > 1 else next(iter(definite_forms), "")
+
+
+def _has_tools(text: str) -> bool:
+    return f"\n{_TOOLS}\n" in text or "\nTool: " in text

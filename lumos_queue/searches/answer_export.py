@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from db.connection import Database
 from db.filters import Filter, Term
 from db.jobs import get_job
 from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.compat.toolbench.answer_file import CHAINS, TREE, AnswerFile, with_decisions
 from lumos_queue.compat.toolbench.answer_reading import MAX_PATH
 from lumos_queue.compat.toolbench.messages import Wording
@@ -25,7 +27,8 @@ from lumos_queue.formulations.base import version_of
 from lumos_queue.formulations.dfsdt import MAX_TREE
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.tool_agent import PLANNER, POLICY, ROUTER, open_functions
+from lumos_queue.prompts.function_list import FunctionList
+from lumos_queue.prompts.tool_agent import PLANNER, POLICY, ROUTER, call_style, list_functions
 from lumos_queue.searches.answer_episodes import KEPT, collect_messages
 from lumos_queue.util.paths import require_folders
 
@@ -79,6 +82,7 @@ def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> A
     max_calls = (agent.limits.calls or MAX_TREE) if is_tree else 0
     decisions = decisions_of(episode.formulation, episode.steps, version_of(spec), max_calls)
     texts = collect_messages(decisions) if is_tree else {}
+    functions = list_functions(episode.task, agent, version_of(spec))
     ends = [number for number, decision in enumerate(decisions) if decision.code == ANSWERED]
     give_ups = [number for number, decision in enumerate(decisions) if decision.code == GAVE_UP and is_tree]
     is_search = episode.formulation in SEARCHES
@@ -86,15 +90,24 @@ def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> A
         f"{_name(episode)}_{_method(episode.formulation, agent)}.json",
         TREE if is_tree else CHAINS,
         episode.task.question,
-        [function.schema() for function in open_functions(episode.task)],
+        _export_functions(episode.formulation, agent, functions),
         decisions,
         (ends or give_ups or [None])[0],
-        Wording(_HEADS[episode.formulation], episode.task.question, texts),
+        Wording(f"{_HEADS[episode.formulation]}{functions.export_tools()}", episode.task.question, texts),
         NodeStyle(),
         _arguments(episode.formulation, agent),
         episode.prompt_tokens + episode.completion_tokens,
         discarded_replies=count_replies(episode.steps) - len(decisions) if is_search else 0,
     )
+
+
+def _export_functions(formulation: str, agent: Agent, functions: FunctionList) -> list[dict[str, Any]]:
+    """Return the schemas of the functions, with exactly those descriptions that the agent was shown."""
+    if call_style(agent).native:
+        return [function.schema() for function in functions.functions]
+    if formulation == "rewoo":  # a planner is not shown Finish
+        return [*functions.without_finish().export(), replace(FINISH, description="").schema(is_described=False)]
+    return functions.export()
 
 
 def _arguments(formulation: str, agent: Agent) -> dict[str, Any]:

@@ -18,7 +18,11 @@ from lumos_queue.training.tokenizer import train_tokenizer
 
 VOCABULARY = 2900  #: tokens at most, besides the phrases
 #: The fixed texts in the prompts of tool agents.
-TOOL_AGENT_PHRASES = (*(f"{SYSTEM}{head}" for head in HEADS), FINISH.describe())
+TOOL_AGENT_PHRASES = (
+    *(f"{SYSTEM}{head}" for head in HEADS),
+    FINISH.describe(),
+    FINISH.describe(is_described=True),
+)
 
 
 def phrases(*domains: str) -> tuple[str, ...]:

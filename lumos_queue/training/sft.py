@@ -13,6 +13,7 @@ from lumos_queue.endpoints.model_folder import encodes_prompts
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.prompts.conversations import Conversation, read_conversations
+from lumos_queue.prompts.function_list import DESCRIPTIONS, find_form, join_forms
 from lumos_queue.training.engine.data import DEV, TRAIN, EncodedConversations
 from lumos_queue.training.engine.export import export_fit
 from lumos_queue.training.engine.prepare import encode_all
@@ -23,8 +24,10 @@ from lumos_queue.training.recipes.sft import REQUEST, SCRATCH, Sft, files_of
 from lumos_queue.training.report import pause_reason, window_report
 from lumos_queue.training.scratch import has_templates, learn_tokenizer, symbols
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.regular_file import read_regular_text
 
 TOKENIZER, ENCODED, FIT, EXPORT = "tokenizer", "encoded", "fit", "export"
+DESCRIPTIONS_FILE = "descriptions"  #: in the output folder, of tool agents: whether prompts have descriptions (join_forms)
 
 
 def run_item(recipe: Sft, window: Window) -> WindowResult:
@@ -53,6 +56,8 @@ def prepare(recipe: Sft) -> dict[str, int]:
         tokenizer = learn_tokenizer(texts, symbols(recipe.formulation), has_templates(recipe.formulation))
     tokenizer.save_pretrained(folder / TOKENIZER)
     pairs = bool(recipe.start) and encodes_prompts(from_launch(recipe.start))
+    form = join_forms({find_form(text) for _, row in _conversations(recipe, ".") for text in row.iterate_texts()})
+    (folder / DESCRIPTIONS_FILE).write_text(form)
     counts: Counter[str] = Counter()
     parts = {TRAIN: _conversations(recipe, "."), DEV: _conversations(recipe, "dev")}
     for name, rows in parts.items():
@@ -82,9 +87,16 @@ def export(recipe: Sft) -> WindowResult:
         "formulation": recipe.formulation,
         "module": recipe.module,
     }
+    if form := _read_form(folder / DESCRIPTIONS_FILE):
+        origin[DESCRIPTIONS] = form
     model = export_fit(spec, folder / FIT, steps, folder / EXPORT, origin)
     model = replace(model, name=folder.name, builds=tuple(origin["builds"]))
     return WindowResult({"model": f"local:{model.path}"}, models=(model,))
+
+
+def _read_form(path: Path) -> str:
+    """Return the text of a file; '' if it is missing, as in folders of earlier releases."""
+    return read_regular_text(path) if path.exists() else ""
 
 
 def spec_of(recipe: Sft) -> FitSpec:

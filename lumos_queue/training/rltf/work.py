@@ -6,12 +6,16 @@ import json
 import shutil
 import time
 from dataclasses import asdict
+from typing import Any
 
 import torch
 from transformers.utils import logging
 
 from lumos_queue.endpoints.model_folder import MADE_FROM, digest_of_files, identity, weights
 from lumos_queue.errors import SpecError
+from lumos_queue.formulations.descriptions import shows_descriptions_in
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.prompts.function_list import DESCRIPTIONS, HIDDEN, SHOWN
 from lumos_queue.records import FeedbackStep, TrainedModel, TrainingStep
 from lumos_queue.training.engine.checkpoints import checkpoint_of, flush, remove_old
 from lumos_queue.training.recipes.base import Window, WindowResult
@@ -126,7 +130,9 @@ def export(recipe: Rltf) -> WindowResult:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(checkpoint, target, ignore=shutil.ignore_patterns(ADAPTER, TRAINING, STATE, "seal.json"))
     base = identity(from_launch(recipe.start))["sha256"]
-    origin = {"base": {"name": from_launch(recipe.start).name, "sha256": base}, "step": recipe.steps}
+    origin: dict[str, Any] = {"base": {"name": from_launch(recipe.start).name, "sha256": base}, "step": recipe.steps}
+    if FORMULATIONS.load(recipe.evaluation["formulation"]).functions:
+        origin[DESCRIPTIONS] = SHOWN if shows_descriptions_in(recipe.evaluation) else HIDDEN
     values = {name: field for name, field in recipe.as_json().items() if name in ("roles", "reward", "spec")}
     (target / MADE_FROM).write_text(json.dumps(origin | {"rltf": values}, indent=1) + "\n")
     write_plot(state.history, folder / PLOT)
