@@ -19,11 +19,13 @@ from db.tool_figures import origins
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.formulations.base import Formulation, version_of
+from lumos_queue.formulations.descriptions import shows_descriptions_in
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.formulations.sum2act import REFLECTED
 from lumos_queue.papers.stored_evaluations import StoredEvaluation, is_tool, on_published_rows
 from lumos_queue.papers.tool_results import SUM2ACT, ToolMethod, ToolRow, ToolTable
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.function_list import DESCRIPTIONS, HIDDEN
 
 RUNS, VERDICTS = "toolbench", "tooleval"  #: the benchmarks of evaluations and of judges' jobs
 REAL_MODES = ("strict", "live")  #: values of the option `answers` without invented answers
@@ -53,7 +55,10 @@ class ToolEvaluation:
     def settings(self) -> dict[str, str]:
         """The settings of the formulation as texts by name, including defaults."""
         defaults = {name: setting.default for name, setting in self.formulation.settings.items()}
-        return defaults | dict(self.agent.settings)
+        settings = defaults | dict(self.agent.settings)
+        if DESCRIPTIONS in settings and not shows_descriptions_in(self.stored.infer):  # earlier versions show none
+            settings[DESCRIPTIONS] = HIDDEN
+        return settings
 
     @property
     def tools(self) -> dict[str, str]:

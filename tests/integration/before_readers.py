@@ -1,7 +1,8 @@
 """Jobs of every formulation, their model server, and queries of what they store.
 
-`made_before_readers.py` runs with the code before formulation version 3, `test_before_readers.py` with the current
-code; both import this module. It reads the database by SQL, so that columns may be added.
+`made_before_readers.py` runs with the code before formulation version 3 or 4, `test_before_readers.py` and
+`test_before_descriptions.py` with the current code; all import this module. It reads the database by SQL, so that
+columns may be added.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ CONCURRENCY = 4  #: items that run at once
 CRATES = len(DRESSES)  #: rows of maths
 TASKS = 7  #: of most other benchmarks
 OPENAGI_TASKS = (9, 11, 12, 19)  #: most of them have no picture
+DESCRIBED = "described"  #: documents of functions with descriptions of tools and arguments
 MOST_CALLS = 9  #: of an episode of a tool agent
 REASONING = "The task is short."  #: what a chat server sends beside the text of a reply
 
@@ -62,8 +64,8 @@ def _maths(formulation: str, scheme: str, extra_options: str = "", shift: int | 
     return Case(arguments, Model(shift, formulation in ("one-pass", "direct")), samples=samples)
 
 
-def _tools(formulation: str, scheme: str, shift: int = 0, whole: bool = False) -> Case:
-    return Case(f"{formulation} {scheme}", Model(shift), "", whole)
+def _tools(formulation: str, scheme: str, shift: int = 0, whole: bool = False, documents: str = "plain") -> Case:
+    return Case(f"{formulation} {scheme} {documents}", Model(shift), "", whole)
 
 
 #: Project to job. In the arguments TGI, OPENAI and CHAT are addresses of the model server, HOME is the folder.
@@ -94,6 +96,12 @@ CASES: dict[str, Case] = {
     "tooleval": Case("JOB --votes 2 --role judge=CHAT", Model(8), "judge"),
     "conversion": Case("gsm8k --data HOME/crates.jsonl --split train --teacher CHAT", Model(), "convert"),
 }
+#: Of agents whose functions and tools have descriptions.
+DESCRIBED_CASES: dict[str, Case] = {
+    f"{formulation}, described": _tools(formulation, "chat", shift, documents=DESCRIBED)
+    for shift, formulation in enumerate(("react", "dfsdt", "rewoo", "sum2act", "open-ended"))
+}
+CASES_BY_FILE = {"before_readers": CASES, "before_descriptions": DESCRIBED_CASES}
 
 
 class Server(RecordingEndpoint):
@@ -157,7 +165,7 @@ def write_files(home: Path) -> dict[str, list[str]]:
 
 def submit_library_job(database: Database, settings: Settings, case: Case, server: Server) -> str:
     """Submit a job whose tasks no command can read; returns its id."""
-    name, scheme = case.arguments.split()
+    name, scheme, *documents = case.arguments.split()
     address = getattr(server, scheme)
     if name == "hotpotqa":
         formulation, rows = "iterative", rows_of(open_benchmark(name), mills(name)[:TASKS], "dev")
@@ -174,7 +182,7 @@ def submit_library_job(database: Database, settings: Settings, case: Case, serve
         agent = Agent({"planner": address}, "experts", samplings=FORMULATIONS.load(formulation).samplings)
     else:
         formulation, definition = name, FORMULATIONS.load(name)
-        rows = rows_of(open_benchmark("toolbench"), [_parcel(number) for number in range(TASKS)], "I1-inst")
+        rows = rows_of(open_benchmark("toolbench"), [_parcel(number, DESCRIBED in documents) for number in range(TASKS)], "I1-inst")
         agent = Agent(
             dict.fromkeys(definition.roles, address),
             "tools",
@@ -186,13 +194,22 @@ def submit_library_job(database: Database, settings: Settings, case: Case, serve
     return submit(database, settings, Evaluate(infer), rows, again=True)[0]
 
 
-def _parcel(number: int) -> Task:
+def _parcel(number: int, described: bool) -> Task:
     answers = [
         record(arguments={"parcelid": f"P{number}"}, response={"town": "Ombry"}),
         record("Offices", {"town": "Ombry"}, ["Harbour", "Mill Lane"]),
     ]
-    inputs = {"functions": [LATEST, OFFICES], "answers": answers}
+    functions = [_describe(document) for document in (LATEST, OFFICES)] if described else [LATEST, OFFICES]
+    inputs = {"functions": functions, "answers": answers}
     return Task("toolbench", "", str(number), f"Tell all of parcel P{number}.", inputs, {"relevant": []})
+
+
+def _describe(document: dict[str, Any]) -> dict[str, Any]:
+    lists = {
+        name: [parameter | {"description": f"The {parameter['name']},\nas written"} for parameter in document[name]]
+        for name in ("required_parameters", "optional_parameters")
+    }
+    return {**document, **lists, "tool_description": "Tracks parcels."}
 
 
 def resume_job(job: str) -> None:

@@ -1,5 +1,8 @@
 """Make `before_readers.jsonl.gz`: half-done jobs of every formulation, by the code before formulation version 3.
 
+`before_descriptions.jsonl.gz` has jobs of tool agents by the code before version 4. It is made in the same way at commit
+cf588c9c. The name of the file determines the jobs (CASES_BY_FILE).
+
     git worktree add --detach BEFORE 2c4936d8
     cp tests/recording_endpoint.py BEFORE/tests
     cp tests/integration/{before_readers,before_readers_models,made_before_readers}.py BEFORE/tests/integration
@@ -31,7 +34,7 @@ from db.connection import Database, open_database
 from db.migrate import upgrade
 from lumos_queue.settings import read_settings
 from tests.integration.before_readers import (
-    CASES,
+    CASES_BY_FILE,
     EXPECTED,
     Case,
     Server,
@@ -49,14 +52,15 @@ from tests.integration.made_before import dump
 from tests.integration.stored_database import jobs
 from tests.recording_endpoint import Requests, read_prompt
 
+Cases = dict[str, Case]  #: by project
 FINISHED = 2  #: items of each job that are finished before the kill
 QUIET = 0.6  #: seconds without a change, after which nothing more is recorded
 NOBODY = "redis://127.0.0.1:9/0"  #: a broker that takes no message: nobody works on submitted jobs
 
 
-def submit_all(database: Database, home: Path, server: Server) -> None:
+def submit_all(database: Database, home: Path, server: Server, cases: Cases) -> None:
     files = write_files(home)
-    for project, case in CASES.items():
+    for project, case in cases.items():
         server.begin(case)
         os.environ.update(LUMOS_PROJECT=project, LUMOS_BROKER_URL="" if case.whole else NOBODY)
         if not case.command:
@@ -82,10 +86,10 @@ def submit_all(database: Database, home: Path, server: Server) -> None:
     os.environ.update(LUMOS_PROJECT="default", LUMOS_BROKER_URL="")
 
 
-def run_whole(database: Database, server: Server) -> dict[str, dict[str, Any]]:
+def run_whole(database: Database, server: Server, cases: Cases) -> dict[str, dict[str, Any]]:
     """Do every job uninterrupted; return its episodes and its requests, by project."""
     outcomes = {}
-    for project, case in CASES.items():
+    for project, case in cases.items():
         if not case.whole:
             job = jobs(database)[project]
             server.begin(case)
@@ -132,25 +136,25 @@ def work_and_die(database: Database, job: str, case: Case, server: Server, reque
         raise RuntimeError(f"{case.arguments}: {count_calls(database, job)} of {len(server.requests)} are recorded")
 
 
-def make(home: Path, server: Server) -> str:
+def make(home: Path, server: Server, cases: Cases) -> str:
     os.environ.update(make_environment(home))
     database = open_database(read_settings().database)
     upgrade(database)
-    submit_all(database, home, server)
+    submit_all(database, home, server, cases)
     database.close()
     copy = home.with_name("copy")
     shutil.copytree(home, copy)
 
     os.environ.update(make_environment(copy))
     database = open_database(read_settings().database)
-    outcomes = run_whole(database, server)
+    outcomes = run_whole(database, server, cases)
     database.close()
 
     os.environ.update(make_environment(home))
     database = open_database(read_settings().database)
     for project, outcome in outcomes.items():
         requests = outcome.pop("requests")
-        work_and_die(database, jobs(database)[project], CASES[project], server, requests)
+        work_and_die(database, jobs(database)[project], cases[project], server, requests)
         missing_requests = count_requests(requests) - count_requests(server.requests)
         outcome["missing"] = [json.loads(request) for request in sorted(missing_requests.elements())]
         print(project, len(server.requests), "of", len(requests), file=sys.stderr, flush=True)
@@ -164,7 +168,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Server() as server:
         home = Path(folder).resolve() / "home"
         home.mkdir()
-        lines = make(home, server)
+        lines = make(home, server, CASES_BY_FILE[Path(sys.argv[1]).name.partition(".")[0]])
     with gzip.GzipFile(sys.argv[1], "wb", mtime=0) as file:
         file.write(lines.encode())
 

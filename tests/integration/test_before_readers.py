@@ -18,6 +18,7 @@ from db.connection import Database
 from tests.integration.before_readers import (
     CASES,
     EXPECTED,
+    Case,
     Server,
     count_calls,
     count_requests,
@@ -57,11 +58,11 @@ def database(request, tmp_path, server, monkeypatch) -> Iterator[Database]:
     opened.close()
 
 
-def read_expected(server: Server) -> dict[str, dict[str, Any]]:
+def read_expected(server: Server, made: Path = MADE) -> dict[str, dict[str, Any]]:
     """By project: the episodes of the uninterrupted run, and the requests that were not answered before the kill."""
     return {
         values["project"]: values
-        for table, values in read(MADE, make_port_replacement(server.port))
+        for table, values in read(made, make_port_replacement(server.port))
         if table == EXPECTED
     }
 
@@ -88,10 +89,12 @@ def compare_requests(expected: list[Any], server: Server) -> Iterator[str]:
         yield f"sent, and not expected: {request}"
 
 
-def resume_and_compare(database: Database, server: Server, project: str, expected: dict[str, Any]) -> Iterator[str]:
+def resume_and_compare(
+    database: Database, server: Server, project: str, expected: dict[str, Any], case: Case
+) -> Iterator[str]:
     """Go on with a half-done job to its end, and yield what is not as without a stop."""
     job = jobs(database)[project]
-    server.begin(CASES[project])
+    server.begin(case)
     recorded = count_calls(database, job)
     resume_job(job)
     if (now := state(database, job)) != "done":
@@ -112,7 +115,7 @@ def test_half_done_jobs_end_as_without_a_stop_and_repeat_no_call(database, serve
     problems = [
         f"{project}: {problem[:1500]}"
         for project in GROUPS[group]
-        for problem in resume_and_compare(database, server, project, expected[project])
+        for problem in resume_and_compare(database, server, project, expected[project], CASES[project])
     ]
     assert not problems, "\n\n".join(problems)
 
