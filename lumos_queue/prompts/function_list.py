@@ -88,21 +88,19 @@ def _as_written(function: Function) -> Function:
     parameters = tuple(
         replace(parameter, description=without_roles(parameter.description)) for parameter in function.parameters
     )
-    return replace(
-        function, description=without_roles(" ".join(function.description.split())), parameters=parameters
-    )
+    return replace(function, description=without_roles(" ".join(function.description.split())), parameters=parameters)
 
 
 def find_form(prompt: str) -> str:
-    """Return SHOWN if a prompt of text calls shows descriptions, HIDDEN if it leaves them out, and '' if it may be either.
+    """Return SHOWN if a prompt of text calls shows descriptions, HIDDEN if it leaves them out, '' if it may be either.
 
     A prompt without Finish may be either if it shows none: perhaps its functions have no descriptions.
     """
     if _FINISH in prompt:
         return SHOWN if f"{_FINISH}\n  " in prompt else HIDDEN
     for mark in ("\nFunctions:\n", "\nFunction: "):
-        before, found_mark, rest = prompt.partition(mark)
-        if found_mark and (_has_tools(before) or "\n  " in rest.partition("\n\n")[0]):
+        before, marker, rest = prompt.partition(mark)
+        if marker and (_has_tools(before) or "\n  " in rest.partition("\n\n")[0]):
             return SHOWN
     return ""
 

@@ -116,7 +116,9 @@ class CallStyle:
 
         If functions are sent beside the prompt, only the list of their tools precedes it.
         """
-        return f"{functions.write_tools()}{_REQUEST}{task.question.strip()}" if self.native else request(task, functions)
+        return (
+            f"{functions.write_tools()}{_REQUEST}{task.question.strip()}" if self.native else request(task, functions)
+        )
 
     def schemas(self, functions: FunctionList) -> tuple[FunctionSchema, ...]:
         """Return the schemas of the functions that are sent beside the prompt; () if calls are text."""

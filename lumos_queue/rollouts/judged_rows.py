@@ -27,8 +27,8 @@ from lumos_queue.prompts.judged_run import (
     truncate,
     within_bounds,
 )
-from lumos_queue.records import Ending, Task
 from lumos_queue.prompts.tooleval import describe_functions
+from lumos_queue.records import Ending, Task
 from lumos_queue.rollouts.final_path import Done, final_path
 from lumos_queue.rollouts.judgeable import check_judgeable
 from lumos_queue.submission.store import Rows, read_rows

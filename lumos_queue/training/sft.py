@@ -27,7 +27,7 @@ from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.regular_file import read_regular_text
 
 TOKENIZER, ENCODED, FIT, EXPORT = "tokenizer", "encoded", "fit", "export"
-DESCRIPTIONS_FILE = "descriptions"  #: in the output folder, of tool agents: whether prompts have descriptions (join_forms)
+DESCRIPTIONS_FILE = "descriptions"  #: in the output folder: whether the prompts of tool agents have descriptions
 
 
 def run_item(recipe: Sft, window: Window) -> WindowResult:

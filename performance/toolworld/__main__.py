@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lumos_queue.errors import SpecError
+from lumos_queue.prompts.function_list import HIDDEN, SHOWN
 from performance.toolworld.grid import CONTEXT, Cell, Run, all_cells, work
 
 console = Console(width=150)
@@ -24,6 +25,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Of the policies' errors.")] = 0,
     noise: Annotated[float, typer.Option(min=0, max=1, help="Share of decisions that are errors.")] = 0.1,
     unsolvable: Annotated[float, typer.Option(min=0, max=1, help="Share of parts without an answer.")] = 0.1,
+    descriptions: Annotated[bool, typer.Option(help="Show policies the descriptions of tools and arguments.")] = True,
     cells: Annotated[str, typer.Option(help="Only cells whose label has this text, e.g. '6 links'.")] = "",
     out: Annotated[Path, typer.Option(help="A line for each cell; cells that it has are not worked out again.")] = Path(
         "build/toolworld.jsonl"
@@ -35,7 +37,8 @@ def main(
         raise typer.BadParameter(f"no cell has '{cells}' in its label, as '{all_cells()[0].label}' has '6 links'")
     began = time.monotonic()
     try:
-        lines = work(Run(tasks, seed, noise, unsolvable), selection, out, lambda label: console.print(f"[dim]{label}"))
+        run = Run(tasks, seed, noise, unsolvable, SHOWN if descriptions else HIDDEN)
+        lines = work(run, selection, out, lambda label: console.print(f"[dim]{label}"))
     except SpecError as error:
         console.print(str(error))
         raise typer.Exit(2) from None

@@ -17,6 +17,7 @@ from typing import Any
 from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE, UNSOLVABLE, benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.limits import Limits
+from lumos_queue.prompts.function_list import DESCRIPTIONS, SHOWN
 from lumos_queue.records import Task
 from lumos_queue.scoring.paired_tests import tango_interval
 from lumos_queue.scoring.statistics import wilson
@@ -50,10 +51,10 @@ class Cell:
         dials = f"{self.world}, faults {self.faults:g}, ratio {self.ratio:g}, traps {self.traps:g}"
         return f"{dials}, {self.policy}{', all tools fail' if self.down else ''}"
 
-    def tasks(self, many: int, unsolvable: float) -> list[Task]:
+    def tasks(self, many: int, unsolvable: float, descriptions: str = SHOWN) -> list[Task]:
         """The first tasks of SPLIT with these dials; every cell of a world asks for the same."""
         options = {**WORLDS[self.world], "faults": f"{self.faults:g}", "traps": f"{self.traps:g}"}
-        options["unsolvable"] = f"{unsolvable:g}"
+        options |= {"unsolvable": f"{unsolvable:g}", DESCRIPTIONS: descriptions}
         if self.ratio:
             options |= {"ratio": f"{self.ratio:g}", "context": str(CONTEXT)}
         tasks = [task for task in islice(benchmark.read(None, SPLIT, **options), many) if isinstance(task, Task)]
@@ -86,6 +87,7 @@ class Run:
     seed: int
     noise: float
     unsolvable: float
+    descriptions: str = SHOWN  #: yes or no: whether prompts have the descriptions of tools and arguments
 
     def key(self, cell: Cell) -> dict[str, Any]:
         return asdict(self) | asdict(cell)
@@ -93,11 +95,13 @@ class Run:
 
 def measure(run: Run, cell: Cell) -> dict[str, Any]:
     """A cell's line: rows by limits and method, and the paired differences of verified pass."""
-    tasks, models = cell.tasks(run.tasks, run.unsolvable), cell.models(run.seed, run.noise)
-    context = CONTEXT if cell.ratio else 0
+    tasks, models = cell.tasks(run.tasks, run.unsolvable, run.descriptions), cell.models(run.seed, run.noise)
+    context, settings = CONTEXT if cell.ratio else 0, {DESCRIPTIONS: run.descriptions}
     rows, pairs = [], []
     for kind, limits in LIMITS.items():
-        results_by_method = {name: [play(task, name, models, limits, context) for task in tasks] for name in NAMES}
+        results_by_method = {
+            name: [play(task, name, models, limits, context, settings) for task in tasks] for name in NAMES
+        }
         rows += [{"limits": kind, "method": name} | summary(results) for name, results in results_by_method.items()]
         pairs += [
             {"limits": kind} | difference(first, second, results_by_method[first], results_by_method[second])

@@ -182,7 +182,9 @@ def submit_library_job(database: Database, settings: Settings, case: Case, serve
         agent = Agent({"planner": address}, "experts", samplings=FORMULATIONS.load(formulation).samplings)
     else:
         formulation, definition = name, FORMULATIONS.load(name)
-        rows = rows_of(open_benchmark("toolbench"), [_parcel(number, DESCRIBED in documents) for number in range(TASKS)], "I1-inst")
+        rows = rows_of(
+            open_benchmark("toolbench"), [_parcel(number, DESCRIBED in documents) for number in range(TASKS)], "I1-inst"
+        )
         agent = Agent(
             dict.fromkeys(definition.roles, address),
             "tools",

@@ -1,7 +1,7 @@
 """Make `before_readers.jsonl.gz`: half-done jobs of every formulation, by the code before formulation version 3.
 
-`before_descriptions.jsonl.gz` has jobs of tool agents by the code before version 4. It is made in the same way at commit
-cf588c9c. The name of the file determines the jobs (CASES_BY_FILE).
+`before_descriptions.jsonl.gz` has jobs of tool agents by the code before version 4, and is made in the same way at
+commit cf588c9c. The name of the file determines the jobs (CASES_BY_FILE).
 
     git worktree add --detach BEFORE 2c4936d8
     cp tests/recording_endpoint.py BEFORE/tests

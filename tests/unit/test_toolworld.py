@@ -10,8 +10,8 @@ from itertools import islice
 import pytest
 
 from lumos_queue.actions.tools.functions import functions_of
-from lumos_queue.actions.tools.world import ANSWERS, FAULTS, GONE, LASTING, MISSPELT, read_world
 from lumos_queue.actions.tools.task_functions import functions_of_task
+from lumos_queue.actions.tools.world import ANSWERS, FAULTS, GONE, LASTING, MISSPELT, read_world
 from lumos_queue.benchmarks.registry import is_test, open_benchmark
 from lumos_queue.benchmarks.toolbench.retrieval import Pool
 from lumos_queue.benchmarks.toolworld.catalogue import COLLECTIONS, DESCRIPTIONS, read_description, tools

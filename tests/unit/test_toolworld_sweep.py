@@ -127,7 +127,8 @@ def test_what_all_prompts_of_a_role_have_in_common_is_one_token_each():
     for head in (ROUTER, STATE_MANAGER):
         assert len(tokenizer.tokenize(f"{SYSTEM}{head}")) == 1
     prompt = asked[0].turns[0].content
-    assert prompt.startswith(SYSTEM + ROUTER) and tokenizer.tokenize(prompt).count(FINISH.describe(is_described=True)) == 1
+    assert prompt.startswith(SYSTEM + ROUTER)
+    assert tokenizer.tokenize(prompt).count(FINISH.describe(is_described=True)) == 1
     assert tokenizer.decode(tokenizer(prompt)["input_ids"][1:]) == prompt
 
 

@@ -109,7 +109,9 @@ class Function:
 
     def describe_tool(self) -> str:
         """Return the name of the function's tool and its description on one line; '' without a description."""
-        return f"{' '.join(self.tool[:MAX_TOOL_NAME].split())}: {self.tool_description}" if self.tool_description else ""
+        return (
+            f"{' '.join(self.tool[:MAX_TOOL_NAME].split())}: {self.tool_description}" if self.tool_description else ""
+        )
 
 
 FINISH = Function(
