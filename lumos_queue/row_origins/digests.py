@@ -20,7 +20,7 @@ ROW_DIGESTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "e6a97b36cb7e7173f413d623de7b138ecac7b70ec6c897b756cfc5e6da1aeb1b": (GENERATED, "familiar"),
         "6d6514243eeae6c55640319fbcc308e200a8cff1717e8a9ac175b06c42831a78": (GENERATED, "dev"),
         "f3232e5ecac262df00b173a1d05a14be62e6af6fdd820f28bf844a02fafdfd1d": (GENERATED, "test"),
-        # toolworld
+        # toolworld of earlier releases, and with descriptions=no
         "d45f3587a47d733b0bddde18c7b14c051367271b9aaf728e0e624adf6d771605": (GENERATED, "train"),
         "68f9c406be8732fbddd2025fb9e81dfc421e91c96ae24459854b532919bd9d8b": (GENERATED, "I1-inst"),
         "b4e6eaa1013f62a17e142aa00f61f824797bd4dcb68356a465229f361b105ecf": (GENERATED, "I1-tool"),
@@ -28,6 +28,14 @@ ROW_DIGESTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "96cb40776f96471b59a0c515c992643097964a4cc20de2ac41a8388cebcee0d6": (GENERATED, "I2-inst"),
         "449ae050c3fca2295eae4e5614ff2faf1dccaf061b061ac770adc5c2cea992d2": (GENERATED, "I2-cat"),
         "ef2fdb93ef4f3986622f13d412365952034124135693bd4e9683b82885b1a625": (GENERATED, "I3-inst"),
+        # toolworld, with descriptions of its tools
+        "bf15c7ad6f2810a2d79bb2710e6df4c70b86aec9f93819623e0e6d6b3d7ffeab": (GENERATED, "train"),
+        "38c450e1e125874215ded26fcc21f899af3acec3bb225772297475ca8261ee94": (GENERATED, "I1-inst"),
+        "d3eb62e8758d691ef7cb72ed1f6d15cae7a6f63f25a35f70f554d3b782e00964": (GENERATED, "I1-tool"),
+        "cac21c057fc59b663a81ed87ec6b2ef185528a5311fd9f028085f3deb47c377e": (GENERATED, "I1-cat"),
+        "6d5363edddd1d24f49353ac73b3e8c451604ff85c04ccf9cb56f461ef24a5458": (GENERATED, "I2-inst"),
+        "eb307718c29440f45af71485911d1ecaacea4665c780ed1f7c50805e84598f14": (GENERATED, "I2-cat"),
+        "d5d6c661eb7c60a9dd195fa417d743bf3cea86d39b60de819434c3cc8708ce82": (GENERATED, "I3-inst"),
         # sum2act_visual
         "ad0dfe0080615b74484143725d1fab99daceeb94195dc7f94899ba6f34d9f101": (GENERATED, "test"),
         # openagi
