@@ -60,8 +60,7 @@ def test_about_invalid_arguments_it_is_shown_the_function_and_the_problem():
     (prompt,) = played.prompts("state_manager")
     assert f"Call: {TRACK_NAME} " in prompt and '{"parcel": "P1"}' in prompt and "find the parcel" in prompt
     assert "Says something of Track." in prompt and "parcelid" in prompt and "has no argument 'parcel'" in prompt
-    if LABEL in list_functions(played):
-        assert LABEL in prompt, "what the router sees of an argument"
+    assert LABEL in list_functions(played) and LABEL in prompt, "what the router sees of an argument"
 
 
 def test_about_an_unknown_function_it_is_shown_all_functions():
