@@ -54,10 +54,15 @@ def told(stage: str, port: int) -> dict[str, dict[str, Any]]:
 
 
 def without_additions(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {
-        project: one | {"report": {name: value for name, value in one["report"].items() if name not in ADDED}}
-        for project, one in found.items()
-    }
+    """Leave out what reports name since then: fields, and the protocol of questions (`own`, as it always was)."""
+    return {project: one | {"report": _without_additions(one["report"])} for project, one in found.items()}
+
+
+def _without_additions(report: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in report.items() if name not in ADDED}
+    tools = dict(kept["tools"])
+    assert tools.pop("protocol", "own") == "own"
+    return kept | {"tools": tools}
 
 
 def test_every_report_is_the_one_that_the_code_before_gave(database, server):
