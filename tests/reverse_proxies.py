@@ -1,4 +1,4 @@
-"""Real reverse proxies of a test, with the configuration files of docs/explorer.md."""
+"""Explorers served by `lumos web`, and the reverse proxies of docs/explorer.md in front of them, on this machine."""
 
 from __future__ import annotations
 
@@ -6,118 +6,226 @@ import os
 import re
 import shutil
 import socket
+import ssl
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import httpx2
+import psutil
+
+from db.connection import Database
+from tests.certificates import Authority
+from tests.conftest import ROOT
+from tests.explorers import Client
 from tests.services import free_port, skip_test, wait_until
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "explorer.md"
-NAME = "lumos.example.org"  #: the host name in the files of the page
-BOUND = 30  #: seconds until a proxy answers
+PAGE = ROOT / "docs" / "explorer.md"
+NAME = "localhost"  #: at which browsers reach the explorer
+NGINX_SOURCE = "127.0.0.5"  #: from which nginx connects to the explorer, if another proxy is in front of it
+NOBODY = 65534  #: the user and the group of the proxies, if root runs the tests
 
 
-@dataclass
-class ReverseProxy:
-    """A proxy that is running."""
+@dataclass(frozen=True)
+class Entrance:
+    """The way to an explorer: direct, or through proxies."""
 
-    process: subprocess.Popen[bytes]
-    log: Path
-    port: int
-    http_port: int = field(default_factory=free_port)  #: without TLS
+    url: str
+    explorer: psutil.Process
+    authority: Path | None = None  #: the file of the authority that clients trust; None: without TLS
+    clear_url: str = ""  #: that redirects to `url`; '' if there is none
 
-    def answers(self) -> bool:
-        assert self.process.poll() is None, self.log.read_text(errors="replace")[-2000:]
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+    @contextmanager
+    def connect(self, address: str) -> Iterator[Client]:
+        """Yield a client that connects from a loopback address."""
+        context = ssl.create_default_context(cafile=self.authority)
+        transport = httpx2.HTTPTransport(verify=context, trust_env=False, local_address=address)
+        with Client(self.url, transport) as client:
+            yield client
+
+    def count_connections(self) -> int:
+        """Return the number of connections to the explorer."""
+        connections = self.explorer.net_connections("tcp")
+        return sum(connection.status == psutil.CONN_ESTABLISHED for connection in connections)
 
 
-def read_configuration(start: str) -> str:
-    """Return the code block of the page that begins with `start`."""
-    blocks = re.findall(r"^```\w*\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    (configuration,) = (block for block in blocks if block.startswith(start))
-    return configuration
+def is_listening(port: int) -> bool:
+    """Return whether a server listens at a port of 127.0.0.1."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def replace_texts(text: str, replacements: Mapping[str, str]) -> str:
-    """Replace texts, each of which must occur."""
+class ProxyFolder:
+    """A folder for the files of proxies, and their processes, which run without rights of root."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.certificate, self.key = Authority(folder).issue(f"DNS:{NAME}")
+        self.authority = folder / "authority.pem"
+
+    @contextmanager
+    def run(self, command: list[str], port: int, **environment: str) -> Iterator[None]:
+        """Run a proxy until the end of the context. `port`: where it listens."""
+        log = self.folder / f"{Path(command[0]).name}.log"
+        identity = {}
+        if os.getuid() == 0:
+            identity = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+            for path in (self.folder, *self.folder.iterdir()):
+                os.chown(path, NOBODY, NOBODY)
+        with log.open("wb") as output:
+            variables = {**os.environ, "HOME": str(self.folder), **environment}
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=variables, **identity
+            )
+
+        def is_ready() -> bool:
+            assert process.poll() is None, log.read_text(errors="replace")[-2000:]
+            return is_listening(port)
+
+        try:
+            wait_until(is_ready, f"{command[0]} listens")
+            yield
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def require_programs() -> tuple[str, str]:
+    """Return the paths of nginx and Caddy. Skips the test on a machine without them."""
+    paths = [shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") for name in ("nginx", "caddy")]
+    if None in paths:
+        skip_test("needs nginx and Caddy: apt-get install nginx caddy")
+    return str(paths[0]), str(paths[1])
+
+
+def read_configuration(language: str, replacements: Mapping[str, str]) -> str:
+    """Return the code block of the page in this language, with each text replaced wherever it occurs."""
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     for old, new in replacements.items():
-        assert old in text, f"docs/explorer.md: expected {old!r} in the configuration of the proxy"
+        assert old in text, f"'{old}' is not in the {language} file of {PAGE.name}"
         text = text.replace(old, new)
     return text
 
 
 @contextmanager
-def start_nginx(folder: Path, upstream: str, certificate: tuple[Path, Path]) -> Iterator[ReverseProxy]:
-    """Start nginx with the file of the page. `upstream`: host and port of the explorer."""
-    binary = _find_program("nginx")
-    port, http_port = free_port(), free_port()
-    temporary = "".join(
-        f"{name}_temp_path {folder / name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+def make_folder() -> Iterator[ProxyFolder]:
+    """Yield a folder that users other than root reach, unlike that of pytest."""
+    path = Path(tempfile.mkdtemp(prefix="lumos-proxies-"))
+    try:
+        yield ProxyFolder(path)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def run_nginx(
+    program: str, proxy_folder: ProxyFolder, explorer_port: int, ports: tuple[int, int], more: str = ""
+) -> Iterator[None]:
+    """Run nginx before an explorer. `ports`: of HTTP and HTTPS. `more`: settings for the requests that it forwards."""
+    folder = proxy_folder.folder
+    temporary = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
+    text = read_configuration(
+        "nginx",
+        {
+            "/run/nginx.pid": f"{folder}/nginx.pid",
+            "/var/log/nginx/error.log": f"{folder}/nginx-error.log",
+            "http {": f"http {{ client_body_temp_path {folder}/client_body; {temporary}",
+            "listen 80": f"listen 127.0.0.1:{ports[0]}",
+            "listen 443": f"listen 127.0.0.1:{ports[1]}",
+            "lumos.example.org": NAME,
+            "/etc/lumos/cert.pem": str(proxy_folder.certificate),
+            "/etc/lumos/key.pem": str(proxy_folder.key),
+            "http://127.0.0.1:8642;": f"http://127.0.0.1:{explorer_port}; {more}",
+        },
     )
-    replacements = {
-        "listen 80;": f"listen 127.0.0.1:{http_port};",
-        "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
-        "/etc/lumos/cert.pem": str(certificate[0]),
-        "/etc/lumos/key.pem": str(certificate[1]),
-        "127.0.0.1:8642": upstream,
-        "http {\n": f"http {{\naccess_log off;\n{temporary}",
-    }
-    file = _write_configuration(folder, "nginx.conf", replace_texts(read_configuration("events {}"), replacements))
-    user = "user root; " if os.getuid() == 0 else ""
-    options = ["-p", folder, "-c", file, "-g", f"{user}daemon off; pid {folder / 'nginx.pid'};"]
-    with _run([binary, *options], folder, port, http_port, {}) as proxy:
-        yield proxy
+    file = folder / "nginx.conf"
+    file.write_text(text, encoding="utf-8")
+    command = [program, "-p", str(folder), "-c", str(file), "-e", "stderr", "-g", "daemon off;"]
+    with proxy_folder.run(command, ports[1]):
+        yield
 
 
 @contextmanager
-def start_caddy(folder: Path, upstream: str, certificate: tuple[Path, Path], block: str = "") -> Iterator[ReverseProxy]:
-    """Start Caddy with the file of the page. `block`: further options of `reverse_proxy`."""
-    binary = _find_program("caddy")
-    port = free_port()
-    replacements = {
-        f"{NAME} {{": f"https://{NAME}:{port} {{\n\tbind 127.0.0.1",
-        "/etc/lumos/cert.pem": str(certificate[0]),
-        "/etc/lumos/key.pem": str(certificate[1]),
-        "127.0.0.1:8642": f"{upstream} {{\n{block}\n}}",
-    }
-    text = "{\n\tadmin off\n\tauto_https off\n}\n" + replace_texts(read_configuration(f"{NAME} {{"), replacements)
-    file = _write_configuration(folder, "Caddyfile", text)
-    homes = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
-    with _run([binary, "run", "--config", file, "--adapter", "caddyfile"], folder, port, port, homes) as proxy:
-        yield proxy
+def run_caddy(
+    program: str, proxy_folder: ProxyFolder, target: str, ports: tuple[int, int], more: str = ""
+) -> Iterator[None]:
+    """Run Caddy before the server at `target`. `ports`: of HTTP and HTTPS. `more`: settings of its connections."""
+    text = read_configuration(
+        "caddy",
+        {
+            "admin off": f"admin off\n\tdefault_bind 127.0.0.1\n\thttp_port {ports[0]}\n\thttps_port {ports[1]}",
+            "lumos.example.org": NAME,
+            "/etc/lumos/cert.pem": str(proxy_folder.certificate),
+            "/etc/lumos/key.pem": str(proxy_folder.key),
+            "127.0.0.1:8642": target,
+            "keepalive off": f"{more}\nkeepalive off",
+        },
+    )
+    file = proxy_folder.folder / "Caddyfile"
+    file.write_text(text, encoding="utf-8")
+    command = [program, "run", "--config", str(file), "--adapter", "caddyfile"]
+    with proxy_folder.run(
+        command, ports[1], XDG_DATA_HOME=str(proxy_folder.folder), XDG_CONFIG_HOME=str(proxy_folder.folder)
+    ):
+        yield
 
 
 @contextmanager
-def _run(
-    command: list[str | Path], folder: Path, port: int, http_port: int, environment: Mapping[str, str]
-) -> Iterator[ReverseProxy]:
-    log = folder / "log"
+def run_explorer(database: Database, home: Path, people: Path, port: int, *options: str) -> Iterator[psutil.Process]:
+    """Run `lumos web` with a file of passwords on 127.0.0.1."""
+    command = [sys.executable, "-m", "lumos_queue.cli.main", "web", "--port", str(port), "--passwords", str(people)]
+    variables = {**os.environ, "LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": database.url}
+    log = home / f"web-{port}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=os.environ | environment
+            [*command, *options], stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=variables, cwd=ROOT
         )
-    proxy = ReverseProxy(process, log, port, http_port)
+
+    def is_ready() -> bool:
+        assert process.poll() is None, log.read_text(errors="replace")[-2000:]
+        return is_listening(port)
+
     try:
-        wait_until(proxy.answers, f"{command[0]} answers", BOUND)
-        yield proxy
+        wait_until(is_ready, "lumos web listens", 90)
+        yield psutil.Process(process.pid)
     finally:
         process.terminate()
-        process.wait()
+        process.wait(60)
 
 
-def _find_program(name: str) -> str:
-    path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
-    if path is None:
-        skip_test(f"needs {name}: apt-get install {name}")
-    assert path
-    return path
+@contextmanager
+def open_entrance(way: str, database: Database, home: Path, people: Path) -> Iterator[Entrance]:
+    """Run an explorer, and the proxies of a way to it.
 
-
-def _write_configuration(folder: Path, name: str, text: str) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / name
-    file.write_text(text, encoding="utf-8")
-    return file
+    `way`: 'in clear', 'TLS', 'nginx', 'caddy' or 'caddy, nginx', which are the proxies from the client on.
+    """
+    with ExitStack() as stack:
+        enter = stack.enter_context
+        port = free_port()
+        if way == "in clear":
+            yield Entrance(f"http://{NAME}:{port}", enter(run_explorer(database, home, people, port)))
+            return
+        proxy_folder = enter(make_folder())
+        if way == "TLS":
+            files = ("--certificate", str(proxy_folder.certificate), "--key", str(proxy_folder.key))
+            process = enter(run_explorer(database, home, people, port, *files))
+            yield Entrance(f"https://{NAME}:{port}", process, proxy_folder.authority)
+            return
+        nginx, caddy = require_programs()
+        ports, inner_ports = (free_port(), free_port()), (free_port(), free_port())
+        options = ["--name", f"{NAME}:{ports[1]}", "--proxy", "127.0.0.1"]
+        if way == "nginx":
+            enter(run_nginx(nginx, proxy_folder, port, ports))
+        elif way == "caddy":
+            enter(run_caddy(caddy, proxy_folder, f"127.0.0.1:{port}", ports))
+        else:
+            options += ["--proxy", NGINX_SOURCE]
+            trust = f"tls_trusted_ca_certs {proxy_folder.authority}\ntls_server_name {NAME}"
+            enter(run_nginx(nginx, proxy_folder, port, inner_ports, f"proxy_bind {NGINX_SOURCE};"))
+            enter(run_caddy(caddy, proxy_folder, f"https://127.0.0.1:{inner_ports[1]}", ports, trust))
+        process = enter(run_explorer(database, home, people, port, *options))
+        yield Entrance(f"https://{NAME}:{ports[1]}", process, proxy_folder.authority, f"http://{NAME}:{ports[0]}")

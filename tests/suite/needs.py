@@ -55,8 +55,8 @@ NEEDS = (
         "tests/integration/test_sql_mysql.py and test_sql_accounts.py",
     ),
     Need("pgbouncer", _is_program("pgbouncer", folder="/usr/sbin"), "pgbouncer", "tests/integration/test_pgbouncer.py"),
-    Need("nginx", _is_program("nginx", folder="/usr/sbin"), "nginx", "tests/web/test_reverse_proxies.py"),
-    Need("Caddy", _is_program("caddy"), "caddy", "tests/web/test_reverse_proxies.py"),
+    Need("nginx", _is_program("nginx", folder="/usr/sbin"), "nginx", "tests/web/test_reverse_proxies.py, with nginx"),
+    Need("Caddy", _is_program("caddy"), "caddy", "tests/web/test_reverse_proxies.py, with Caddy"),
     Need("Chromium", Path("/usr/bin/chromium").exists, "chromium", "browser tests in tests/web"),
     Need("openssl", _is_program("openssl"), "openssl", "tests of TLS certificates"),
     Need(

@@ -1,165 +1,163 @@
-"""The explorer behind nginx and Caddy, with the files of docs/explorer.md: clients, cookies and live pages."""
+"""Logins and live pages of `lumos web`, direct and through the reverse proxies of docs/explorer.md, as processes."""
 
 from __future__ import annotations
 
-import os
-import ssl
-import subprocess
-import sys
+import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 from argon2 import PasswordHasher
 
+from db.connection import Database, open_database
+from db.migrate import upgrade
+from lumos_queue.util.connection_limits import Limits
 from lumos_queue.web.access import passwords
 from lumos_queue.web.access.login_limits import MAX_FAILURES
 from lumos_queue.web.access.passwords import add_person
-from tests.certificates import Authority
-from tests.reverse_proxies import NAME, start_caddy, start_nginx
+from tests.explorers import Client
+from tests.reverse_proxies import Entrance, open_entrance
 from tests.scored_jobs import create_scored_job
-from tests.services import free_port, wait_until
+from tests.services import wait_until
 
 PASSWORD = "correct horse"
-SECONDS = 60.0
+DIRECT_WAYS, PROXY_WAYS = ("in clear", "TLS"), ("nginx", "caddy", "caddy, nginx")
 
 
-class ClientTransport(httpx2.HTTPTransport):
-    """Connections from one address of this machine, for the host name of the explorer."""
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        request.extensions = {**request.extensions, "sni_hostname": NAME}
-        return super().handle_request(request)
-
-
-class Site:
-    """An explorer with people and passwords, as a process, and the clients of a test."""
-
-    def __init__(self, folder: Path, database_url: str):
-        self.folder = folder
-        self.authority = Authority(folder / "authority")
-        self.certificate = self.authority.issue(f"DNS:{NAME},IP:127.0.0.1")
-        self.people = folder / "people.txt"
-        add_person(self.people, "anna", "annotator", PASSWORD)
-        self._database_url = database_url
-
-    @contextmanager
-    def serve(self, *options: str | Path) -> Iterator[int]:
-        """Start `lumos web`. Yield its port."""
-        port = free_port()
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("LUMOS_")} | {
-            "LUMOS_HOME": str(self.folder / "home"),
-            "LUMOS_DATABASE_URL": self._database_url,
-        }
-        command = [sys.executable, "-m", "lumos_queue.cli.main", "web", "--port", str(port), "--passwords", self.people]
-        log = self.folder / "web.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen([*command, *options], env=environment, stdout=output, stderr=output)
-
-        def is_started() -> bool:
-            text = log.read_text(errors="replace")
-            assert process.poll() is None, text
-            return "limits:" in text
-
-        try:
-            wait_until(is_started, "the explorer has started", SECONDS)
-            yield port
-        finally:
-            process.terminate()
-            process.wait()
-
-    def client(self, port: int, address: str = "127.0.0.2", **headers: str) -> httpx2.Client:
-        """Return a client at that address of this machine, which connects to the port with TLS."""
-        context = ssl.create_default_context(cafile=str(self.authority.file))
-        transport = ClientTransport(verify=context, local_address=address)
-        names = {"host": NAME, "origin": f"https://{NAME}", **headers}
-        return httpx2.Client(
-            base_url=f"https://127.0.0.1:{port}", headers=names, transport=transport, timeout=SECONDS, trust_env=False
-        )
+@pytest.fixture(scope="module")
+def database(tmp_path_factory) -> Iterator[Database]:
+    job_database = open_database(f"sqlite:///{tmp_path_factory.mktemp('proxies') / 'lumos.db'}")
+    upgrade(job_database)
+    yield job_database
+    job_database.close()
 
 
-@pytest.fixture
-def site(tmp_path, database, monkeypatch) -> Site:
-    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    return Site(tmp_path, database.url)
+@pytest.fixture(scope="module", params=[*DIRECT_WAYS, *PROXY_WAYS])
+def entrance(request, database, tmp_path_factory) -> Iterator[Entrance]:
+    home = tmp_path_factory.mktemp("home")
+    people = home / "people.txt"
+    with pytest.MonkeyPatch.context() as patch:  # a check of these hashes takes little time
+        patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        for name in ("anna", "otto"):
+            add_person(people, name, "operator", PASSWORD)
+    with open_entrance(request.param, database, home, people) as way:
+        yield way
 
 
-@pytest.fixture(params=["nginx", "Caddy", "Caddy before nginx"])
-def port(request, site) -> Iterator[int]:
-    """Start the explorer behind proxies. Yield the port of the outer proxy."""
-    with ExitStack() as stack:
-        explorer_port = stack.enter_context(site.serve("--name", NAME, "--proxy", "127.0.0.1"))
-        upstream = f"127.0.0.1:{explorer_port}"
-        if request.param != "Caddy":
-            proxy = stack.enter_context(start_nginx(site.folder / "nginx", upstream, site.certificate))
-        if request.param == "Caddy before nginx":
-            # The inner proxy's certificate is signed by an authority that only the test trusts.
-            upstream = f"https://127.0.0.1:{proxy.port}"
-            block = f"header_up Host {NAME}\ntransport http {{\ntls_trusted_ca_certs {site.authority.file}\n}}"
-            proxy = stack.enter_context(start_caddy(site.folder / "caddy", upstream, site.certificate, block))
-        elif request.param == "Caddy":
-            proxy = stack.enter_context(start_caddy(site.folder / "caddy", upstream, site.certificate))
-        yield proxy.port
+def log_in(client: Client, name: str, secret: str = PASSWORD, headers: list[tuple[str, str]] | None = None) -> int:
+    """Return the status of the answer. `headers`: further ones."""
+    return client.post("/login", data={"name": name, "secret": secret}, headers=headers).status_code
 
 
-def log_in(client: httpx2.Client, secret: str = PASSWORD, name: str = "anna") -> httpx2.Response:
-    return client.post("/login", data={"name": name, "secret": secret})
+def test_the_cookie_of_a_login_is_secure_if_the_client_uses_tls(entrance):
+    is_secure = entrance.authority is not None
+    with entrance.connect("127.0.0.11") as client:
+        del client.headers["origin"]  # which states the scheme, too
+        headers = {"sec-fetch-site": "same-origin", "x-forwarded-proto": "http" if is_secure else "https"}
+        answer = client.post("/login", data={"name": "anna", "secret": PASSWORD}, headers=headers)
+        assert answer.status_code == 303
+        assert ("secure" in re.split(r"; *", answer.headers["set-cookie"].lower())) is is_secure
+        page = client.get("/jobs")
+        assert "anna, operator" in page.text
+        assert f"style-src {entrance.url}/static/;" in page.headers["content-security-policy"]
 
 
-def test_a_person_logs_in_and_sees_live_pages(site, port, database):
-    job = create_scored_job(database, [[1]], owed=1)
-    client = site.client(port)
-    assert client.get("/jobs").headers["location"].startswith("/login")
-    answer = log_in(client)
-    assert answer.status_code == 303 and "secure" in answer.headers["set-cookie"].lower()
-    assert "anna, annotator" in client.get("/jobs").text
-    with client.stream("GET", f"/jobs/{job}/live") as stream:
-        assert "event: live" in stream.iter_lines()  # the stream does not end: it is not buffered
+@pytest.mark.parametrize("kind", ["as one", "as a list", "in two headers"])
+def test_a_client_cannot_state_another_address_to_log_in_more_often(entrance, kind):
+    number = {"as one": 20, "as a list": 30, "in two headers": 40}[kind]
+    own, other = f"127.0.0.{number}", f"127.0.0.{number + 1}"
+
+    def forge(address: str) -> list[tuple[str, str]]:
+        texts = {
+            "as one": [address],
+            "as a list": [f"{address}, 127.0.0.1, {address}"],
+            "in two headers": ["127.0.0.1", address],
+        }[kind]
+        return [*(("x-forwarded-for", text) for text in texts), ("x-real-ip", address), ("forwarded", f"for={address}")]
+
+    with entrance.connect(own) as client, entrance.connect(other) as other_client:
+        for attempt in range(MAX_FAILURES):
+            assert log_in(client, "anna", "wrong horse", forge(f"203.0.113.{attempt}")) == 403
+        assert log_in(client, "anna", PASSWORD, forge("203.0.113.200")) == 429
+        assert log_in(client, "anna", PASSWORD, forge(other)) == 429
+        assert log_in(other_client, "anna") == 303
 
 
-def test_failures_of_a_client_do_not_lock_out_another(site, port):
-    stranger = site.client(port, "127.0.0.3")
-    for number in range(MAX_FAILURES):  # a forged header does not make another client
-        answer = log_in(site.client(port, "127.0.0.3", **{"x-forwarded-for": f"10.0.0.{number}"}), "wrong horse")
-        assert answer.status_code == 403
-    assert log_in(stranger).status_code == 429
-    for forged in ("127.0.0.2", "10.1.1.1", "127.0.0.1", "nonsense"):
-        assert log_in(site.client(port, "127.0.0.3", **{"x-forwarded-for": forged})).status_code == 429
-    # The forged addresses were not counted either.
-    assert log_in(site.client(port, "127.0.0.2")).status_code == 303
+def test_a_client_cannot_lock_out_the_address_that_it_states(entrance):
+    with entrance.connect("127.0.0.50") as client, entrance.connect("127.0.0.51") as other_client:
+        for _ in range(MAX_FAILURES):
+            assert log_in(client, "anna", "wrong horse", [("x-forwarded-for", "127.0.0.51")]) == 403
+        assert log_in(other_client, "anna") == 303
+        assert log_in(client, "anna") == 429
+        assert log_in(client, "otto") == 303
 
 
-def test_a_forged_scheme_makes_no_insecure_cookie(site, port):
-    answer = log_in(site.client(port, **{"x-forwarded-proto": "http"}))
-    assert answer.status_code == 303 and "secure" in answer.headers["set-cookie"].lower()
+def test_events_of_a_live_page_arrive_while_it_is_open(entrance, database):
+    job = create_scored_job(database, [[1], [0]], owed=1)
+    with entrance.connect("127.0.0.60") as client:
+        assert log_in(client, "otto") == 303
+        with client.stream("GET", f"/jobs/{job}/live") as answer:
+            lines = answer.iter_lines()
+            assert "event: live" in lines
+            assert client.submit(f"/jobs/{job}/state", {"deed": "pause"}).status_code == 303
+            assert any("paused" in line for line in lines)
 
 
-@pytest.mark.parametrize("names", [{"host": "other.example.org"}, {"origin": "https://other.example.org"}])
-def test_another_host_or_origin_is_refused(site, port, names):
-    answer = log_in(site.client(port, **names))
-    assert answer.status_code in (403, 421) or not answer.content  # Caddy answers for other hosts, with nothing
-    assert "set-cookie" not in answer.headers
+def test_a_file_of_labels_reaches_the_explorer_up_to_its_limit(entrance):
+    with entrance.connect("127.0.0.70") as client:
+        assert log_in(client, "otto") == 303
+        limit = Limits().upload_bytes
+        for size, text in ((limit - 2**12, "store it with lumos audit label --from"), (limit + 2**12, "")):
+            answer = client.submit("/annotate/first/labels", files={"file": ("labels.jsonl", b"x" * size)})
+            assert (answer.status_code, text in answer.text) == (400 if text else 413, True)
 
 
-def test_http_is_redirected(site):
-    with (
-        site.serve("--name", NAME, "--proxy", "127.0.0.1") as explorer_port,
-        start_nginx(site.folder / "nginx", f"127.0.0.1:{explorer_port}", site.certificate) as proxy,
-    ):
-        address = f"http://127.0.0.1:{proxy.http_port}/jobs?where=x"
-        answer = httpx2.get(address, headers={"host": NAME}, trust_env=False)
-    assert answer.status_code == 301 and answer.headers["location"] == f"https://{NAME}/jobs?where=x"
+def test_a_body_without_a_login_is_refused(entrance):
+    with entrance.connect("127.0.0.80") as client:
+        answer = client.post("/login", data={"name": "anna", "secret": "x" * 2 * Limits().request_bytes})
+        assert answer.status_code == 413 and ("too large" in answer.text or "at most" in answer.text)
 
 
-def test_without_a_proxy_the_explorer_has_tls_itself_and_believes_no_header(site):
-    options: list[Any] = ["--certificate", site.certificate[0], "--key", site.certificate[1], "--name", NAME]
-    with site.serve(*options) as port:
-        for number in range(MAX_FAILURES):
-            client = site.client(port, "127.0.0.3", **{"x-forwarded-for": f"10.0.0.{number}"})
-            assert log_in(client, "wrong horse").status_code == 403
-        assert log_in(site.client(port, "127.0.0.3", **{"x-forwarded-for": "10.9.9.9"})).status_code == 429
-        answer = log_in(site.client(port, "127.0.0.2", **{"x-forwarded-proto": "http"}))
-        assert answer.status_code == 303 and "secure" in answer.headers["set-cookie"].lower()
+def test_a_body_reaches_the_explorer_in_parts_and_ends_when_the_client_leaves(entrance):
+    class Leave(Exception):
+        pass
+
+    def send_part() -> Iterator[bytes]:
+        yield b'--part\r\nContent-Disposition: form-data; name="file"; filename="labels.jsonl"\r\n\r\nx'
+        wait_until(entrance.count_connections, "the explorer receives a part of the body")
+        raise Leave
+
+    with entrance.connect("127.0.0.81") as client:
+        client.headers["connection"] = "close"
+        assert log_in(client, "otto") == 303
+        wait_until(lambda: entrance.count_connections() == 0, "the login has ended")
+        with pytest.raises(Leave):
+            headers = {"content-type": "multipart/form-data; boundary=part"}
+            client.post("/annotate/first/labels", content=send_part(), headers=headers)
+        wait_until(lambda: entrance.count_connections() == 0, "the upload has ended")
+
+
+def test_a_live_page_ends_in_the_explorer_when_the_client_leaves(entrance, database):
+    job = create_scored_job(database, [[1], [0]], owed=1)
+    with entrance.connect("127.0.0.100") as client:
+        assert log_in(client, "otto") == 303
+        with client.stream("GET", f"/jobs/{job}/live") as answer:
+            lines = answer.iter_lines()  # a generator that is dropped would close the page
+            assert "event: live" in lines
+            assert entrance.count_connections() > 0
+    wait_until(lambda: entrance.count_connections() == 0, "the live page has ended")
+
+
+def test_other_hosts_are_not_served(entrance):
+    with entrance.connect("127.0.0.90") as client:
+        answer = client.get("/login", headers={"host": "lumos.example.com"})
+        assert answer.status_code == 421 or not answer.content
+
+
+@pytest.mark.parametrize("entrance", PROXY_WAYS, indirect=True)
+def test_http_is_redirected_to_https(entrance):
+    answer = httpx2.get(f"{entrance.clear_url}/jobs?where=x", trust_env=False)
+    assert answer.status_code in (301, 308)
+    assert answer.headers["location"].startswith("https://localhost") and answer.headers["location"].endswith(
+        "?where=x"
+    )
