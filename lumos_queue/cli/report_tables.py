@@ -245,6 +245,7 @@ _ROWS = (
     ("answer reader", lambda r: r.get("reader", "")),
     ("score versions", _format_score_versions),
     ("formulation version", lambda r: str(r.get("formulation_version", ""))),
+    ("descriptions of tools", lambda r: r.get("descriptions", "")),
     ("model calls", lambda r: f"{r['calls']:,}" if r["calls"] else ""),
     ("calls as expected", _format_calls),
     ("plan steps", _format_plan_steps),

@@ -28,7 +28,9 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.formulations.base import version_of
+from lumos_queue.formulations.descriptions import shows_descriptions_in
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.prompts.function_list import DESCRIPTIONS, HIDDEN, SHOWN
 from lumos_queue.reports.adopted_figures import apart_from_adopted
 from lumos_queue.reports.agent_requests import describe_requests
 from lumos_queue.reports.baselines import load_or_compute_baselines
@@ -100,7 +102,7 @@ def _make_report(connection: Connection, job: Any) -> Report:
         report["formulation_version"] = version_of(job.spec)
         if requests := describe_requests(infer["agent"], job.formulation):
             report["requests"] = requests
-        report |= describe_reader(job) | reply_endings(connection, job)
+        report |= describe_reader(job) | _describe_prompts(job) | reply_endings(connection, job)
         report |= cost_figures(connection, job)
     report |= _episode_figures(connection, job.id, endings)
     report["problems"] = empty_reply_problems(connection, job) + report["problems"]
@@ -217,6 +219,14 @@ def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int
             dict(zip(("ending", "message", "episodes"), row, strict=True)) for row in messages(connection, job)
         ],
     }
+
+
+def _describe_prompts(job: Any) -> Report:
+    """Return whether a tool agent is shown the descriptions of its tools; {} for other agents."""
+    formulation = FORMULATIONS.find(job.formulation)
+    if formulation is None or DESCRIPTIONS not in formulation.settings:
+        return {}
+    return {DESCRIPTIONS: SHOWN if shows_descriptions_in(job.spec) else HIDDEN}
 
 
 def _list_tools(formulation: str, infer: Report) -> Report:

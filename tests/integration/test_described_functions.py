@@ -11,7 +11,7 @@ import pytest
 
 from db.connection import Database
 from db.filters import Filter, Term
-from db.models import JobRow
+from db.jobs import get_job
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -21,6 +21,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import find_form
 from lumos_queue.prompts.tool_agent import NATIVE_POLICY, NATIVE_ROUTER
 from lumos_queue.records import Completion, Task
+from lumos_queue.reports.report import make_report
 from lumos_queue.searches.answer_export import export_answer_files
 from lumos_queue.training.engine.spec import ModelShape
 from lumos_queue.training.recipes.registry import run_item
@@ -109,6 +110,17 @@ def test_rows_of_native_calls_are_those_of_text_calls(formulation, descriptions,
     assert {find_form(row["prompt"]) for row in next(iter(rows["text"].values()))} == {descriptions}
 
 
+# --- reports
+
+
+@pytest.mark.parametrize("descriptions", TEXT)
+def test_a_report_names_whether_descriptions_were_shown(descriptions, tmp_path):
+    database, job, _ = played(tmp_path, "react", TEXT[descriptions])
+    with database.engine.connect() as connection:
+        row = get_job(connection, job)
+        assert make_report(connection, row)["descriptions"] == descriptions
+
+
 # --- lumos train
 
 
@@ -140,8 +152,8 @@ def evaluation_of(version: int, **settings: str) -> ToolEvaluation:
     formulation = FORMULATIONS.load("sum2act")
     agent = Agent({}, "tools", samplings=formulation.samplings, limits=formulation.limits, settings=settings)
     infer = {"formulation_version": version, "agent": agent.as_json()}
-    job = JobRow(id="a", formulation=formulation.name, split="I1-inst", spec={"infer": infer})
-    return ToolEvaluation(SimpleNamespace(job=job, infer=infer, tools={}), 0)  # pyright: ignore[reportArgumentType]
+    job = SimpleNamespace(id="a", formulation=formulation.name, split="I1-inst", spec={"infer": infer})
+    return ToolEvaluation(SimpleNamespace(job=job, infer=infer, tools={}), 0)
 
 
 @pytest.mark.parametrize(
