@@ -7,10 +7,12 @@ training data: they have no scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
-from lumos_queue.errors import BadRow
+from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import LEVELS, Action, Annotation, Completion, Execution, Outcome, Score, Task
@@ -198,6 +200,26 @@ class Benchmark:
     )
     #: The teacher's prompt: maths, maths_code, qa, web, multimodal or sql; '': rows are converted by rule alone.
     teacher_prompt: str = ""
+    #: The newest version of the rules of `gold`, `rationale` and `reference`. A conversion keeps the version with which
+    #: it began, so rules of earlier versions stay.
+    newest_rules: int = 1
+    _rule_version: int = 0  # 0: the newest
+
+    @property
+    def rule_version(self) -> int:
+        """The version of the rules that this object applies."""
+        return self._rule_version or self.newest_rules
+
+    def at_rules(self, version: int) -> Self:
+        """Return a copy that applies the rules of a version. Raises SpecError for a version that is not known here."""
+        if not 1 <= version <= self.newest_rules:
+            raise SpecError(
+                f"The rules of '{self.name}' have the versions 1 to {self.newest_rules}, not {version}: a later "
+                "release of lumos-queue has begun this conversion. Continue it with that release."
+            )
+        benchmark = copy(self)
+        benchmark._rule_version = version
+        return benchmark
 
     def rationale(self, task: Task) -> str:
         """Return the explanation of the answer, which is sent to the teacher model. Raises NotConvertible."""

@@ -11,6 +11,7 @@ from rich.table import Table
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_tables import format_versions
+from lumos_queue.conversion.rule_version import rule_version_of
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.reports.agent_requests import describe_requests
 from lumos_queue.reports.completeness import stop_reason
@@ -111,6 +112,8 @@ def _describe_request(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     definition = request.get("definition")
     if isinstance(definition, Mapping):
         yield from _describe_own_file(definition)
+    if "most_tokens" in spec:  # a conversion
+        yield "rules", f"version {rule_version_of(spec)}"
     agent = request.get("agent")
     if not isinstance(agent, Mapping):
         return

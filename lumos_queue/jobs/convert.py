@@ -83,6 +83,7 @@ class Convert:
     prompt: str = ""  #: type of the teacher's prompt (conversion/demos); empty: the source's
     vision: str = ""  #: the form of a row's image for the teacher (TAUGHT_BY); empty: rows have none
     rules: int = RULES  #: the version of the formulations whose rules read the teacher's replies
+    rule_version: int = 1  #: the version of the source's rules (Benchmark.at_rules)
     definition: FileDefinition | None = None  #: of a source whose rows are in a person's own file
     published: bool = False  #: whether the person stated that the rows are the published rows
 
@@ -102,6 +103,8 @@ class Convert:
         values["benchmark"] = open_source(self.source).name if former else self.source
         if not self.published:
             del values["published"]
+        if self.rule_version == 1:
+            del values["rule_version"]  # conversions from before other versions have no such key
         if self.definition is None:
             del values["definition"]  # jobs of registered sources have no such key
         else:
@@ -119,8 +122,11 @@ class Convert:
         return cls(**{**fields, "sampling": Sampling(**sampling), "duplicates": tuple(fields["duplicates"])})
 
     def open_source(self) -> Benchmark:
-        """Return the benchmark whose rows are converted. Raises SpecError if this process does not have it."""
-        return open_source(self.source, self.definition)
+        """Return the benchmark whose rows are converted, with the conversion's version of the rules.
+
+        Raises SpecError if this process does not have the benchmark or this version.
+        """
+        return open_source(self.source, self.definition).at_rules(self.rule_version)
 
     def prompt_prefixes(self) -> dict[str, str]:
         if not self.teacher:

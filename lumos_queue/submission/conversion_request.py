@@ -127,6 +127,7 @@ def make_conversion_job(
         tokenizer=str(options.tokenizer.resolve()) if options.tokenizer else "",
         duplicates=find_duplicates(rows.tasks[: options.limit or None]),
         vision=vision,
+        rule_version=source.newest_rules,
         definition=options.definition,
         published=is_stated(options.published, rows, options.data),
     )
