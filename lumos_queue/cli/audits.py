@@ -32,24 +32,40 @@ def draw(
         float, typer.Option(min=0, max=1, help="The share that two people label in the explorer, for example 0.2.")
     ] = 0.0,
     seed: opt.Seed = 0,
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="PROPERTIES",
+            show_default="level,subgoals",
+            help="Of annotations, the properties of strata, beside the benchmark: level, subgoals, rule (version of "
+            "the rules, or teacher), note (verdicts that reject nothing); separated by commas.",
+        ),
+    ] = "",
+    at_least: Annotated[
+        int, typer.Option(min=1, max=100_000, help="The smallest part of the sample from each stratum, or all of it.")
+    ] = 1,
     json: opt.Json = False,
 ) -> None:
     """Draw a sample of accepted annotations, or of runs.
 
-    The sample is stratified by benchmark, number of subgoals, and check level (for runs: score).
+    The sample is stratified by benchmark, number of subgoals, and check level (for runs: score), or by the properties
+    of --by.
     """
     from collections import Counter
 
     from db.audits import sample_audit
     from lumos_queue.cli.audit_tables import print_draw
+    from lumos_queue.scoring.annotation_strata import read_stratum_keys
     from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.submission.filters import read_where
 
+    keys = read_stratum_keys(by)
     with database(read_settings()) as job_database:
         kind = AuditKind.RUNS if runs else AuditKind.ANNOTATIONS
-        samples = sample_audit(job_database, name, read_where(job_database, where), size, seed, kind, twice)
+        query = read_where(job_database, where)
+        samples = sample_audit(job_database, name, query, size, seed, kind, twice, keys=keys, at_least=at_least)
     counts = Counter(sample.stratum for sample in samples)
     weights = {sample.stratum: sample.weight for sample in samples}
     strata = [
@@ -63,6 +79,7 @@ def draw(
         "drawn": len(samples),
         "labelled_twice": sum(sample.labels_wanted > 1 for sample in samples),
         "seed": seed,
+        "by": [] if runs else list(keys),
         "strata": strata,
     }
     output.result(summary, print_draw)

@@ -10,7 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.audit_progress import list_audits, list_labelled_slots, progress_by_person
-from db.audits import count_members, sample_audit, samples_of
+from db.audit_strata import count_members
+from db.audits import sample_audit, samples_of
 from db.changes import Change, find_audit_change
 from db.labels import add_labels, new_labels
 from db.web_actions import PersonAction
