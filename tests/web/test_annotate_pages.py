@@ -38,7 +38,7 @@ def given(database, audit: str = "first") -> list[tuple[int, str, str, str]]:
     with database.engine.connect() as connection:
         places = {one.episode: one.number for one in samples_of(connection, audit)}
         found = newest_of_audit(connection, audit)
-    return sorted((places[episode], who, *said) for (episode, who), said in found.items())
+    return sorted((places[episode], who, *said[:2]) for (episode, who), said in found.items())
 
 
 def form_of(text: str) -> dict[str, str]:

@@ -142,7 +142,7 @@ def _labels_of_audit(database) -> list[tuple[int, str]]:
     with database.engine.connect() as connection:
         places = {sample.episode: sample.number for sample in samples_of(connection, "first")}
         return sorted(
-            (places[episode], value) for (episode, _), (value, _) in newest_of_audit(connection, "first").items()
+            (places[episode], label.value) for (episode, _), label in newest_of_audit(connection, "first").items()
         )
 
 
