@@ -156,7 +156,7 @@ def _print_share(console: Any, words: str, report: dict[str, Any], name: str, ex
 
 
 def _print_stratum_shares(console: Any, strata: list[dict[str, Any]], name: str, title: str) -> None:
-    """Print the share of each stratum with its interval and the number of judged items; nothing without judged items."""
+    """Print the share, interval and number of judged items of each stratum that has judged items."""
     table = _table("stratum", "judged", title, "95 % interval")
     for stratum in strata:
         if share := stratum[name]:
