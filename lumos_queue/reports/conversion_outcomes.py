@@ -1,7 +1,7 @@
 """Count the rows of a conversion by outcome, check level and rule.
 
-A row is *accepted* if no verdict rejects the training row of a module, *waiting* if a verdict `unsure` rejects it, because
-a teacher may still convert it, and otherwise *rejected*.
+A row is *accepted* if no verdict rejects the training row of a module, *waiting* if a verdict `unsure` rejects it,
+because a teacher may still convert it, and otherwise *rejected*.
 """
 
 from __future__ import annotations
