@@ -91,13 +91,13 @@ def _name_rules(connection: Connection) -> dict[str, str]:
 
 
 def _read_notes(connection: Connection, members: Sequence[Condition]) -> dict[int, list[str]]:
-    """Return the names of the verdicts that reject nothing, by episode."""
+    """Return the names of the verdicts on accepted annotations, which reject nothing, by episode."""
     verdict = aliased(VerdictRow)  # the conditions of the filter have subqueries of the same table
     rows = connection.execute(
         select(verdict.episode, verdict.name)
         .join(EpisodeRow, EpisodeRow.id == verdict.episode)
         .join(JobRow, JobRow.id == EpisodeRow.job)
-        .where(*members, ~verdict.rejects)
+        .where(*members)
         .distinct()
     )
     notes: dict[int, list[str]] = {}

@@ -168,6 +168,18 @@ def test_episodes_outside_the_audit_or_with_few_labels_are_left_out(stored, tmp_
     assert manifest["episodes"]["used"] == 55
 
 
+def test_an_episode_outside_the_filter_of_the_audit_is_left_out_even_in_a_precise_stratum(stored, tmp_path):
+    database, _ = stored
+    with database.writer.begin() as connection:
+        others = EpisodeRow.id.in_(episodes_of(database)[95:])
+        connection.execute(update(EpisodeRow).where(others).values(level="executed"))
+    sample_audit(database, "first", parse_where("level=perturbed"), 95, 0, keys=(StratumKey.NOTE,))
+    label_all(database, "first", {})
+    manifest, _ = make_build(database, "one", tmp_path / "one", options_for("first"))
+    assert manifest["episodes"]["used"] == 95
+    assert manifest["episodes"]["left_out"] == {"not in the population of the audit first": 5}
+
+
 def options_for(audit: str) -> BuildOptions:
     return BuildOptions(where="origin=converted", min_precision=0.9, audit=audit)
 
