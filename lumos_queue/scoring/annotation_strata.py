@@ -29,6 +29,11 @@ def name_notes(notes: Iterable[str]) -> str:
     return " + ".join(sorted(set(notes))) or NO_NOTE
 
 
+def rule_version_of(spec: Mapping[str, Any]) -> int:
+    """Return the version of the source's rules of a stored conversion, or 1 if its specification names none."""
+    return spec.get("rule_version", 1)
+
+
 def name_rule(origin: str, spec: object) -> str:
     """Return the name of the rules that made an annotation, for example `rules 2` or `teacher, rules 2`.
 
@@ -38,7 +43,7 @@ def name_rule(origin: str, spec: object) -> str:
     if origin != CONVERTED:
         return origin
     fields: Mapping[str, Any] = spec if isinstance(spec, Mapping) else {}
-    rules = f"rules {fields.get('rule_version', 1)}"
+    rules = f"rules {rule_version_of(fields)}"
     return f"teacher, {rules}" if fields.get("teacher") else rules
 
 
