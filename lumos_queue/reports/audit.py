@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Protocol
 
+from lumos_queue.scoring.annotation_strata import read_stratum_keys
 from lumos_queue.scoring.sampling import AuditKind, decide_verdict
 from lumos_queue.scoring.statistics import Stratum, cohen_kappa, estimate_share, kappa_interval
 
@@ -98,7 +99,7 @@ def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str
         share_name: _share(judged_strata),
         "if_unsure_wrong": _share(strict_strata),
         "covered": sum(stratum.population for stratum in judged_strata if stratum.judged) / whole if whole else 0.0,
-        "by": audit.strata.split(",") if audit.strata else [],
+        "by": [] if of_runs else list(read_stratum_keys(audit.strata)),
         "strata": rows,
         "wrong_kinds": _count_kinds(samples, opinions, labeller),
         "labellers": sorted({who for sample in samples for who in sample.labels}),

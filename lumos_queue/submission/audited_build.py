@@ -35,9 +35,8 @@ def read_audited_strata(database: Database, options: BuildOptions) -> AuditedStr
         query = parse_where(audit.query) & parse_where(options.where)
         keys = read_stratum_keys(audit.strata)
         stratum_by_episode = dict(name_strata(connection, query, AuditKind.ANNOTATIONS, keys))
-    fields = {name: report[name] for name in ("query", "seed", "labellers")}
     return AuditedStrata(
-        {"name": audit.name, "by": [str(key) for key in keys], **fields},
+        {"name": audit.name, **{name: report[name] for name in ("query", "seed", "by", "labellers")}},
         options.min_precision,
         {row["stratum"]: (row["right"] + row["wrong"], row["right"]) for row in report["strata"]},
         stratum_by_episode,

@@ -110,6 +110,8 @@ def test_each_stratum_has_its_precision_and_faults_are_counted_by_kind():
     assert make_audit_report(AUDIT, samples, "bob")["wrong_kinds"] == {"number": 1}
     assert make_audit_report(AUDIT, [slot("a", 10.0, wrong)])["wrong_kinds"] == {"": 1}
     assert report["by"] == ["level", "rule", "note"]
+    default = SimpleNamespace(**vars(AUDIT) | {"strata": ""})
+    assert make_audit_report(default, samples)["by"] == ["level", "subgoals"]
 
 
 def test_a_file_of_labels_names_steps_and_kinds(tmp_path):
