@@ -1,6 +1,7 @@
-"""Reads the links of GSM8K's first 300 test rows that a person labelled, and compares them with the gold programs.
+"""Reads the labels of links in GSM8K's first 300 test rows, and compares them with the gold programs.
 
-`tests/unit/gsm8k_links.jsonl` has a label for each operand that equals an earlier result and has another possible source:
+A reader of question and rationale made the labels, and saw the chosen links. `tests/unit/gsm8k_links.jsonl` has a label
+for each operand that equals an earlier result and may have another source:
 
 - row, line: numbers from 0, of the row in the file and of the line in its rationale.
 - step: the number of the action from 1, by the rules of version 1; result: its value.
@@ -8,8 +9,8 @@
 - equal: the earlier results with this value.
 - chosen, right: the sources of the operands, from left to right. `question` is any number that is not a result.
 - verdict: whether the chosen sources are right. `a + a` is right in either order.
-- group: `literal` (rows where an operand may be a number of the question or a constant, 48 rows), `note` (rows that only
-  the note `ambiguous link` names, because of equal results or of constants in other lines, 27 rows), or `unused`.
+- group: `literal` (48 rows: an operand may be a number of the question or a constant), `note` (27 rows that only the
+  note `ambiguous link` names, because of equal results or of constants in other lines), or `unused`.
 
 A label of the group `unused` is about a result that no later action uses. `right` names the action that needs it.
 """
@@ -42,7 +43,7 @@ Finding = Literal["right", "wrong", "waiting", "changed"]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A person's judgement on the sources of an action's operands. The fields are described above."""
+    """A reader's judgement on the sources of an action's operands. The fields are described above."""
 
     row: int
     step: int

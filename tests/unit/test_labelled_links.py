@@ -1,4 +1,4 @@
-"""Links of GSM8K's test rows that a person labelled. Rules are not tuned on these rows: they only count them."""
+"""The rules that choose links, compared with labels of GSM8K's test rows. Rules are not tuned on these rows."""
 
 from __future__ import annotations
 
