@@ -129,7 +129,7 @@ def label(
         str, typer.Option(help="The wrong step: 2 (a subgoal), 2-1 (its first action) or @9 (by position).")
     ] = "",
     kind: Annotated[
-        str, typer.Option(help="The kind of fault of a wrong one: link, number, sub-question, result or wording.")
+        str, typer.Option(help="The kind of fault of a label wrong: link, number, sub-question, result or wording.")
     ] = "",
     note: Annotated[str, typer.Option(help="The reason, for later readers.")] = "",
     who: As = "",

@@ -39,8 +39,8 @@ def count_outcomes(
     The rule of another row is the verdict that rejects it: the first in the order of VERDICTS if there are several.
     """
     rejections = _names_by_episode(connection, VerdictRow.rejects, *conditions)
-    other = aliased(VerdictRow)
-    is_accepted = ~exists().where(other.episode == EpisodeRow.id, other.rejects)
+    rejection = aliased(VerdictRow)  # the query below joins the same table
+    is_accepted = ~exists().where(rejection.episode == EpisodeRow.id, rejection.rejects)
     notes = _names_by_episode(connection, ~VerdictRow.rejects, is_accepted, EpisodeRow.level != "", *conditions)
     rule = name_rule(job.origin, job.spec)
     noted = Counter((level, name_notes(names)) for level, names in notes)

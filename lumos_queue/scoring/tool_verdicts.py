@@ -77,8 +77,8 @@ class ToolVerdict:
         for index, round_ in enumerate(self.rounds):
             if round_.votes is None and (self.missing or not index < len(own_votes) == len(other_votes)):
                 return None
-            own, other = round_.votes or (index, index)
-            ballots.append((own_votes[own], other_votes[other], round_))
+            own_index, other_index = round_.votes or (index, index)
+            ballots.append((own_votes[own_index], other_votes[other_index], round_))
         return ballots
 
     def as_text(self) -> str:

@@ -83,10 +83,10 @@ class Ours:
 
         A missing run loses. If both runs are missing or have the same answer, the result is 1/2.
         """
-        own, other = verdict.verdict, verdict.opponent
-        assert other is not None
-        if own.is_missing or other.is_missing:
-            return HALF if own.is_missing and other.is_missing else float(other.is_missing)
+        own_run, opponent = verdict.verdict, verdict.opponent
+        assert opponent is not None
+        if own_run.is_missing or opponent.is_missing:
+            return HALF if own_run.is_missing and opponent.is_missing else float(opponent.is_missing)
         if {own_vote.worth, other_vote.worth} == {PASS, FAIL}:
             return own_vote.worth
         return None if verdict.similarity == Similarity.NOTHING else HALF
@@ -175,11 +175,11 @@ class ToolEval:
 
         None if no round was judged. If both are the same, so is the count with any other result of these rounds.
         """
-        own, other = verdict.verdict, verdict.opponent
-        if other is None or not (own.votes and other.votes):
+        own_run, opponent = verdict.verdict, verdict.opponent
+        if opponent is None or not (own_run.votes and opponent.votes):
             return None
-        if own.is_missing or other.is_missing:
-            return (count_coins(int(other.is_missing), int(not other.is_missing), 0),)
+        if own_run.is_missing or opponent.is_missing:
+            return (count_coins(int(opponent.is_missing), int(not opponent.is_missing), 0),)
         if not self._equal_labels(verdict):
             return (count_coins(0, 0, 0),)
         ballots = verdict.list_ballots()

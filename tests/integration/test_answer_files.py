@@ -352,11 +352,11 @@ def test_samples_have_files_of_their_own_and_the_last_reply_is_left_out(tmp_path
     assert export_answer_files(database, job, tmp_path / "out") == 2
     files = {path.name: read_answer_file(path) for path in (tmp_path / "out").iterdir()}
     assert set(files) == {"7_DFS_woFilter_w2.json", "7-1_DFS_woFilter_w2.json"}
-    assert [len(one.decisions) for one in files.values()] == [1, 1], "the reply to the last call is not carried out"
-    assert [one.chosen for one in files.values()] == [None, None]
-    assert [one.content()["answer_generation"]["query_count"] for one in files.values()] == [2, 2], "it counts"
+    assert [len(file.decisions) for file in files.values()] == [1, 1], "the reply to the last call is not carried out"
+    assert [file.chosen for file in files.values()] == [None, None]
+    assert [file.content()["answer_generation"]["query_count"] for file in files.values()] == [2, 2], "it counts"
     assert [
-        one.content()["tree"]["tree"]["children"][0]["children"][0]["children"][0]["pruned"] for one in files.values()
+        file.content()["tree"]["tree"]["children"][0]["children"][0]["children"][0]["pruned"] for file in files.values()
     ] == [False, False], "its path has no end"
 
 

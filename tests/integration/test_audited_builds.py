@@ -284,8 +284,16 @@ def test_the_commands_measure_precision_and_build_by_it(lumos, stored, tmp_path)
     build = lumos("dataset", "build", "one", "--where", f"job={job}", "--min-precision", "0.9", "--audit", "first")
     assert build["episodes"]["used"] == 99 and build["audit"]["name"] == "first"
     assert "strata of first with a precision of at least 90 %" in lumos("dataset", "show", "one", "--text")
-    told = lumos("report", job, "--text")
-    assert told.rstrip().splitlines()[-1].split() == ["accepted", "perturbed", "rules", "1,", "ambiguous", "link", "40"]
+    report_text = lumos("report", job, "--text")
+    assert report_text.rstrip().splitlines()[-1].split() == [
+        "accepted",
+        "perturbed",
+        "rules",
+        "1,",
+        "ambiguous",
+        "link",
+        "40",
+    ]
     for arguments, message in (
         (["audit", "label", "first", "1", "right", "--kind", "link"], "Only the label wrong"),
         (["audit", "label", "first", "1", "wrong", "--step", "77"], "has no subgoal 77"),

@@ -103,6 +103,6 @@ def test_functions_that_run_here_are_shown_in_the_same_way():
             await run_episode(formulation, task, Agent({}, "local_tools"), MemoryJournal(), perform)
         return results
 
-    found, written = asyncio.run(go())
-    assert found.ok and "caf\\u00e9" in found.result and "café" in found.values[0]["full"]
+    execution, written = asyncio.run(go())
+    assert execution.ok and "caf\\u00e9" in execution.result and "café" in execution.values[0]["full"]
     assert written.ok and written.values[0]["artifacts"], "what a call made stays beside the text"

@@ -179,20 +179,20 @@ def test_a_tolerant_run_has_a_remark_and_toolbench_goes_before_it(jobs):
     run = jobs.evaluate("react", "I2-cat", protocol="tolerant")
     assert jobs.report(run)["tools"]["protocol"] == "tolerant"
     tolerant = jobs.judge(run)
-    (found,) = jobs.table("sum2act-pass/ReAct-CoT/I2-cat")
-    assert found["ours"]["job"] == tolerant["job"]
-    assert "other settings: protocol is tolerant, not toolbench" in found["status"]
+    (row,) = jobs.table("sum2act-pass/ReAct-CoT/I2-cat")
+    assert row["ours"]["job"] == tolerant["job"]
+    assert "other settings: protocol is tolerant, not toolbench" in row["status"]
     report = jobs.judge(jobs.evaluate("react", "I2-cat"))
     jobs.judge(jobs.evaluate("react", "I2-cat", "--seed", "3", protocol="tolerant"))
-    (found,) = jobs.table("sum2act-pass/ReAct-CoT/I2-cat")
-    assert found["ours"]["job"] == report["job"] and "protocol" not in found["status"]
+    (row,) = jobs.table("sum2act-pass/ReAct-CoT/I2-cat")
+    assert row["ours"]["job"] == report["job"] and "protocol" not in row["status"]
 
 
 def test_a_sum2act_run_of_an_earlier_version_has_a_remark(jobs):
     job = jobs.evaluate("sum2act", "I2-cat")
     jobs.judge(job)
-    (found,) = jobs.table("sum2act-pass/Sum2Act/I2-cat")
-    assert "formulation_version" not in found["status"]
+    (row,) = jobs.table("sum2act-pass/Sum2Act/I2-cat")
+    assert "formulation_version" not in row["status"]
     database = open_database(read_settings().database)
     with database.engine.begin() as connection:
         (spec,) = connection.execute(text("SELECT spec FROM job WHERE id = :job"), {"job": job}).one()
@@ -200,8 +200,8 @@ def test_a_sum2act_run_of_an_earlier_version_has_a_remark(jobs):
         spec["infer"]["formulation_version"] = 3
         connection.execute(text("UPDATE job SET spec = :spec WHERE id = :job"), {"spec": json.dumps(spec), "job": job})
     database.close()
-    (found,) = jobs.table("sum2act-pass/Sum2Act/I2-cat")
-    assert "formulation_version is 3, not 4 or more" in found["status"]
+    (row,) = jobs.table("sum2act-pass/Sum2Act/I2-cat")
+    assert "formulation_version is 3, not 4 or more" in row["status"]
 
 
 def test_what_departs_is_said(jobs):

@@ -1,8 +1,8 @@
 """Determine the replies of ToolBench's chains, whose nodes do not show where a reply ends.
 
-A thought before an action is either a reply of its own or a part of the reply that calls the function. The messages of
+A thought before an action is either a separate reply or a part of the reply that calls the function. The messages of
 the chain that answers (`train_messages`) show which; of the other chains only the number of replies is known
-(`query_count`). If fewer thoughts than possible are replies of their own there, they are the first ones: the nodes,
+(`query_count`). If fewer thoughts than possible are separate replies there, the first thoughts are taken: the nodes,
 which are what a file contains, are the same for every choice.
 """
 
@@ -20,7 +20,7 @@ Chain = Sequence[Mapping[str, Any]]
 def find_lone_thoughts(
     chains: Sequence[Chain], messages: Sequence[Mapping[str, Any]], count: int, max_depth: int = 0
 ) -> list[set[int]]:
-    """Return for each chain the indexes of thoughts that are replies of their own although an action follows.
+    """Return for each chain the indexes of thoughts that are separate replies although an action follows.
 
     `messages`: those of the chain that answers, or none. `count`: the replies of all chains. `max_depth`: the nodes of
     a chain after which no reply was requested; 0 for no limit. If nodes are numbered, the numbers show it, and the sets
