@@ -19,14 +19,13 @@ from db.reading import get_trajectory
 from db.reservations import reserve_next, store_label, take_back_label
 from db.step_locations import StepLocator
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.cli import output
-from lumos_queue.cli.main import app
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.trajectory import labels_as_json
 from lumos_queue.scoring.annotation_strata import StratumKey, read_stratum_keys
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.submission.build_request import make_build
+from tests.audit_commands import make_runner
 from tests.integration.databases import Originals, convert_wordmath
 from tests.scored_jobs import create_scored_job
 
@@ -57,21 +56,7 @@ sqlite_only = pytest.mark.parametrize("stored", ["sqlite"], indirect=True)
 @pytest.fixture
 def lumos(stored, tmp_path, monkeypatch, capsys):
     """Run one of the commands; returns its JSON, or its text with `--text`."""
-    database, _ = stored
-    monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
-    monkeypatch.setenv("LUMOS_DATABASE_URL", database.url.replace("+psycopg", ""))
-    monkeypatch.setenv("LUMOS_USER", "ann")
-    monkeypatch.setenv("COLUMNS", "150")
-
-    def run(*arguments: str):
-        is_text = "--text" in arguments
-        options = [argument for argument in arguments if argument != "--text"]
-        monkeypatch.setattr(output, "as_json", not is_text)
-        app(args=[*options, *([] if is_text else ["--json"])], standalone_mode=False)
-        text = capsys.readouterr().out
-        return text if is_text else json.loads(text)
-
-    return run
+    return make_runner(stored[0], tmp_path, monkeypatch, capsys)
 
 
 def episodes_of(database) -> list[int]:

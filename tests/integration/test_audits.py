@@ -15,11 +15,10 @@ from db.jobs import remove
 from db.labels import NewLabel, add_labels
 from db.migrate import downgrade, upgrade
 from db.models import Audit, AuditSample, EpisodeRow, Label, VerdictRow
-from lumos_queue.cli import output
-from lumos_queue.cli.main import app
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.reports.audit import make_audit_report
 from lumos_queue.scoring.statistics import wilson
+from tests.audit_commands import make_runner
 from tests.integration.databases import Originals, convert_wordmath
 from tests.scored_jobs import create_scored_job
 
@@ -45,21 +44,7 @@ sqlite_only = pytest.mark.parametrize("stored", ["sqlite"], indirect=True)
 @pytest.fixture
 def lumos(stored, tmp_path, monkeypatch, capsys):
     """Run one of the commands; returns its JSON, or its text with `--text`."""
-    database, _ = stored
-    monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
-    monkeypatch.setenv("LUMOS_DATABASE_URL", database.url.replace("+psycopg", ""))
-    monkeypatch.setenv("LUMOS_USER", "ann")
-    monkeypatch.setenv("COLUMNS", "150")
-
-    def run(*arguments: str):
-        text = "--text" in arguments
-        given = [one for one in arguments if one != "--text"]
-        monkeypatch.setattr(output, "as_json", not text)
-        app(args=[*given, *([] if text else ["--json"])], standalone_mode=False)
-        out = capsys.readouterr().out
-        return out if text else json.loads(out)
-
-    return run
+    return make_runner(stored[0], tmp_path, monkeypatch, capsys)
 
 
 def count(database, table) -> int:

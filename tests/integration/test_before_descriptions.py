@@ -14,9 +14,9 @@ import pytest
 from db.connection import Database
 from db.jobs import get_job
 from lumos_queue.formulations.base import version_of
-from tests.integration.before_readers import DESCRIBED_CASES, EXPECTED, Server, make_environment
-from tests.integration.stored_database import bring_up_to_date, jobs, make_port_replacement, open_old, read
-from tests.integration.test_before_readers import read_expected, resume_and_compare
+from tests.integration.before_readers import DESCRIBED_CASES, Server
+from tests.integration.stored_database import jobs
+from tests.integration.test_before_readers import open_with_settings, read_expected, resume_and_compare
 
 MADE = Path(__file__).with_name("before_descriptions.jsonl.gz")
 REVISION = "0022"  #: of the database in the file
@@ -30,14 +30,9 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path, server, monkeypatch) -> Iterator[Database]:
-    """The old database, opened by the code of today, with the settings that the command line needs for it."""
-    lines = [line for line in read(MADE, make_port_replacement(server.port)) if line[0] != EXPECTED]
-    opened = open_old(request, tmp_path, REVISION, lines)
-    bring_up_to_date(opened)
-    for name, value in make_environment(tmp_path, opened.url).items():
-        monkeypatch.setenv(name, value)
-    yield opened
-    opened.close()
+    """The old database, opened by the code of today."""
+    with open_with_settings(request, tmp_path, server, monkeypatch, MADE, REVISION) as opened:
+        yield opened
 
 
 def test_half_done_jobs_of_version_3_resume_with_their_prompts(database, server):

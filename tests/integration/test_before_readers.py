@@ -8,6 +8,7 @@ repeated, and every episode ends as in an uninterrupted run. made_before_readers
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,20 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path, server, monkeypatch) -> Iterator[Database]:
-    """The old database, opened by the code of today, with the settings that the command line needs for it."""
-    lines = [line for line in read(MADE, make_port_replacement(server.port)) if line[0] != EXPECTED]
-    opened = open_old(request, tmp_path, REVISION, lines)
+    """The old database, opened by the code of today."""
+    with open_with_settings(request, tmp_path, server, monkeypatch, MADE, REVISION) as opened:
+        yield opened
+
+
+@contextmanager
+def open_with_settings(
+    request: Any, folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch, made: Path, revision: str
+) -> Iterator[Database]:
+    """Open the old database in the file `made`, and set what the command line needs for it."""
+    lines = [line for line in read(made, make_port_replacement(server.port)) if line[0] != EXPECTED]
+    opened = open_old(request, folder, revision, lines)
     bring_up_to_date(opened)
-    for name, value in make_environment(tmp_path, opened.url).items():
+    for name, value in make_environment(folder, opened.url).items():
         monkeypatch.setenv(name, value)
     yield opened
     opened.close()
