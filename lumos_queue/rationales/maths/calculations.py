@@ -161,6 +161,13 @@ def strip_formula(text: str) -> str:
     return text.rstrip()
 
 
+def find_formula(before: str) -> tuple[str, str]:
+    """Return the formula at the end of the text before a result, and the text before that formula; '' for none."""
+    text = _strip_equals(before[-MAX_CHARACTERS_BEFORE * 2 :])
+    match = FORMULA.search(text) or FIGURES.search(text)
+    return (match[0], text[: match.start()]) if match else ("", text)
+
+
 def _strip_equals(text: str) -> str:
     """Return the text without an equals sign at its end, or `= $`."""
     return _LAST_EQUALS.sub("", text.rstrip().removesuffix("$").rstrip())
