@@ -6,7 +6,7 @@ A reading is a source for each operand. Readings with more unused results than a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -29,12 +29,13 @@ from lumos_queue.rationales.maths.link_evidence import (
     names_number,
     weigh_sources,
 )
-from lumos_queue.rationales.maths.mentions import content_stems
+from lumos_queue.rationales.maths.mentions import PERCENT
 from lumos_queue.rationales.maths.operands import Operand, list_operands, read_result_unit, result_words
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 
 MAX_READINGS = 4096
 MIN_MARGIN = 2  #: by which the evidence of a reading must exceed that of each other reading
+REPEATED = 3  #: weight of a result that a sum or a product has twice
 _CLOSE = 2  #: difference below which a source of an operand is not excluded
 
 
@@ -69,10 +70,13 @@ def choose_reading(question: str, lines: Sequence[SolutionLine]) -> EvidentReadi
         for calculation in line.calculations:
             operands = list_operands(calculation)
             unit, words = read_result_unit(calculation), result_words(calculation)
+            term_unit = unit or _term_unit(operands, values, results)
             row = []
             for position, operand in enumerate(operands):
                 sources = list(_sources(operands, position, question, line.text, stated_numbers, constants, values, results))
-                weights = weigh_sources(operand, sources, unit, line.text, words)
+                weights = weigh_sources(
+                    operand, sources, term_unit if operand.is_term else unit, line.text, words, _partner_unit(operands, position, values, results)
+                )
                 best = max(weight.weight for weight in weights)
                 if best > 0:
                     weights = [weight for weight in weights if best - weight.weight <= _CLOSE]
@@ -81,13 +85,23 @@ def choose_reading(question: str, lines: Sequence[SolutionLine]) -> EvidentReadi
                     choices.append(_Choice(len(values), position, operand.value, tuple(weights)))
             table.append(row)
             values.append(calculation.value)
-            results.append(Source(len(values), unit, words))
+            results.append(Source(len(values), unit, words, is_copy=isinstance(calculation.expression, Number), is_percent=_is_percent(unit, operands)))
     return _choose([calculation.expression for calculation in calculations], table, choices)
 
 
 def _sources(operands: Sequence[Operand], position: int, question: str, line: str, stated_numbers, constants, values, results) -> Iterator[Source]:
     operand = operands[position]
     matches = [results[number] for number, value in enumerate(values) if value == operand.value]
+    if not operand.is_term and operand.value.denominator > 1:
+        matches += [
+            replace(results[number], is_hundredfold=True)
+            for number, value in enumerate(values)
+            if value == operand.value * 100 and results[number].is_percent
+        ]
+    copies = [source for source in matches if source.is_copy]
+    if copies:
+        yield copies[-1]  # it is the same number
+        return
     if not matches or is_fixed_literal(operands, position, question, line):
         yield Source()
         return
@@ -95,16 +109,47 @@ def _sources(operands: Sequence[Operand], position: int, question: str, line: st
     mentions = [mention for mention in mention_table(question) if mention.value == operand.value]
     is_factor = not operand.is_term
     if mentions:
-        if operand.is_term and all(mention.is_percent for mention in mentions) and not any(
+        if all(mention.is_percent for mention in mentions) and not any(
             abs(other.value) in (1, 100) for other in operands if other is not operand
         ):
             return
         for mention in mentions:
-            yield Source(0, mention.unit, mention.words)
+            if "dozen" in question[mention.start : mention.end].lower():
+                continue  # `5 dozen` is the result of 5 * 12
+            yield Source(0, mention.unit, mention.words, is_mention=not mention.is_percent)
     elif operand.value in stated_numbers:
         yield Source()
     if is_factor and (operand.value in constants or names_number(question, operand.value)):
         yield Source(is_constant=True)
+
+
+def _is_percent(unit: frozenset[str], operands: Sequence[Operand]) -> bool:
+    """Return whether a result is a percentage: its unit is per cent, or it is `100 - 40`."""
+    return PERCENT in unit or (operands[0].value == 100 and all(operand.is_term for operand in operands))
+
+
+def _term_unit(operands: Sequence[Operand], values, results) -> frozenset[str]:
+    """Return a unit of the terms of a sum; empty if it is unknown."""
+    for operand in operands:
+        units = [results[number].unit for number, value in enumerate(values) if value == operand.value]
+        unit = operand.unit or (units[0] if len(units) == 1 else frozenset())
+        if operand.is_term and unit:
+            return unit
+    return frozenset()
+
+
+def _partner_unit(operands: Sequence[Operand], position: int, values, results) -> frozenset[str]:
+    """Return the unit of the number that is multiplied with an operand; empty if it is unknown."""
+    if position and operands[position].sign == "*":
+        partner = operands[position - 1]
+    elif position + 1 < len(operands) and operands[position + 1].sign == "*":
+        partner = operands[position + 1]
+    else:
+        return frozenset()
+    if partner.value == 1:
+        return frozenset()  # often the 1 of `1/4`
+    units = [results[number].unit for number, value in enumerate(values) if value == partner.value]
+    return partner.unit or (units[0] if len(units) == 1 else frozenset())
 
 
 def _choose(expressions: list[Expression], table: list[list[list[Weight]]], choices: list[_Choice]) -> EvidentReading:
@@ -117,13 +162,15 @@ def _choose(expressions: list[Expression], table: list[list[list[Weight]]], choi
             if count > MAX_READINGS:
                 return EvidentReading(tuple(expressions), doubts=("links: too many readings",))
     flat = [options for row in ways for options in row]
+    flat_values = [leaf.value for expression in expressions for leaf in leaves(expression)]  # type: ignore[union-attr]
     readings: dict[tuple[str, ...], tuple[int, int, tuple[Expression, ...], tuple[Weight, ...]]] = {}
     for combination in product(*flat):
         linked = tuple(_link(expressions, combination))
         if any(_uses_twice(expression) for expression in linked):
             continue
         unused = _count_unused(linked)
-        weight = sum(option.weight for option in combination)
+        weight = sum(option.weight for option in combination) - REPEATED * sum(map(_count_repeated, linked))
+        weight -= _count_unused_mentions(combination, flat, flat_values)
         key = tuple(_canonical(expression) for expression in linked)
         if key not in readings or readings[key][1] < weight:
             readings[key] = unused, weight, linked, combination
@@ -133,10 +180,11 @@ def _choose(expressions: list[Expression], table: list[list[list[Weight]]], choi
     ranking = sorted((reading for reading in readings.values() if reading[0] == fewest), key=lambda reading: -reading[1])
     best = ranking[0]
     doubts, evidence = [], []
-    flat_values = [leaf.value for expression in expressions for leaf in leaves(expression)]
     if fewest:
         doubts.append(f"unused: {_show_unused(best[2])}")
     for value, option, options in zip(flat_values, best[3], flat, strict=True):
+        if option.is_contradicted:
+            doubts.append(f"links: {value} is hardly {_show_source(option)}")
         if len(options) > 1:
             evidence.append(f"{value} is {_show_source(option)}")
     if len(ranking) > 1:
@@ -162,7 +210,10 @@ def _link(expressions: Sequence[Expression], combination: Sequence[Weight]) -> I
 
     def replacement(value: Fraction) -> Expression:
         source = next(options).source
-        return StepResult(source.result) if source.result else Number(value)
+        if not source.result:
+            return Number(value)
+        result = StepResult(source.result)
+        return Operation("/", result, Number(Fraction(100))) if source.is_hundredfold else result
 
     for expression in expressions:
         yield replace_numbers(expression, replacement)
@@ -172,8 +223,29 @@ def _uses_twice(expression: Expression) -> bool:
     """Return whether a result is divided by itself or subtracted from itself."""
     if not isinstance(expression, Operation):
         return False
-    numbers = [leaf.number for leaf in leaves(expression) if isinstance(leaf, StepResult)]
-    return len(numbers) > len(set(numbers)) and expression.sign in "-/" or _uses_twice(expression.left) or _uses_twice(expression.right)
+    left, right = expression.left, expression.right
+    if expression.sign in "-/" and isinstance(right, StepResult) and right in (left, *_last_parts(left)):
+        return True
+    return _uses_twice(left) or _uses_twice(right)
+
+
+def _last_parts(expression: Expression) -> Iterator[Expression]:
+    """Yield the operands of a chain of sums, or of products."""
+    if isinstance(expression, Operation):
+        signs = "+-" if expression.sign in "+-" else "*/"
+        for part in (expression.left, expression.right):
+            if isinstance(part, Operation) and part.sign in signs:
+                yield from _last_parts(part)
+            else:
+                yield part
+
+
+def _count_repeated(expression: Expression) -> int:
+    """Return how many operands of sums and products are a result that another operand is, too."""
+    if not isinstance(expression, Operation):
+        return 0
+    numbers = [part.number for part in _flatten(expression, expression.sign) if isinstance(part, StepResult)]
+    return len(numbers) - len(set(numbers))
 
 
 def _canonical(expression: Expression) -> str:
@@ -197,6 +269,15 @@ def _flatten(expression: Expression, sign: str) -> Iterator[Expression]:
 def _count_unused(expressions: Sequence[Expression]) -> int:
     used_numbers = {leaf.number for expression in expressions for leaf in leaves(expression) if isinstance(leaf, StepResult)}
     return sum(number not in used_numbers for number in range(1, len(expressions)))
+
+
+def _count_unused_mentions(combination: Sequence[Weight], flat: Sequence[Sequence[Weight]], values: Sequence[Fraction]) -> int:
+    """Return how many numbers of the question that a result equals are not used as numbers of the question."""
+    mentioned = {
+        value for value, options in zip(values, flat, strict=True) if any(option.source.is_mention for option in options)
+    }
+    used = {value for value, option in zip(values, combination, strict=True) if not option.source.result}
+    return len(mentioned - used)
 
 
 def _show_unused(expressions: Sequence[Expression]) -> str:

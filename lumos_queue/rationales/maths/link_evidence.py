@@ -41,7 +41,10 @@ class Source:
     unit: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
     is_constant: bool = False
-    is_percent: bool = False  #: whether the question has the number only as a percentage
+    is_mention: bool = False  #: whether it is a number of the question's text that is no percentage
+    is_percent: bool = False  #: whether a result is a percentage
+    is_hundredfold: bool = False  #: whether the operand is a hundredth of the result: 0.6 for 60 per cent
+    is_copy: bool = False  #: whether the result's calculation is a number alone, `First hour: 13`
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Weight:
     source: Source
     weight: int
     reasons: tuple[str, ...] = ()
+    is_contradicted: bool = False  #: whether units of money, per cent and things cannot be equal
 
 
 @lru_cache(maxsize=64)
@@ -67,28 +71,17 @@ def names_number(text: str, value: Fraction) -> bool:
 
 def is_fixed_literal(operands: Sequence[Operand], index: int, question: str, line: str) -> bool:
     """Return whether an operand is part of a fraction or a percentage that is written out: `3/4`, `20/100`, `1/n`."""
-    pairs = []
-    if index and operands[index].sign == "/":
-        pairs.append((operands[index - 1], operands[index]))
-    if index + 1 < len(operands) and operands[index + 1].sign == "/":
-        pairs.append((operands[index], operands[index + 1]))
-    if any(_is_fraction(over, under, question, line) for over, under in pairs):
-        return True
-    neighbours = [operands[position] for position in (index - 1, index + 1) if 0 <= position < len(operands)]
-    hundredth = Fraction(1, 100)
-    return any(
-        hundredth in (operands[index].value, neighbour.value)
-        and _is_percentage(operands[index].value if neighbour.value == hundredth else neighbour.value, question, line)
-        for neighbour in neighbours
-        if "*" in (operands[index].sign, neighbour.sign)
-    )
+    operand = operands[index]
+    for position in (index, index + 1):
+        if 0 < position < len(operands) and operands[position].is_divisor:
+            if _is_fraction(operands[position - 1], operands[position], question, line):
+                return True
+    return is_percentage(operands, index, question, line)
 
 
 def _is_fraction(over: Operand, under: Operand, question: str, line: str) -> bool:
     if over.value.denominator > 1 or under.value.denominator > 1:
         return False
-    if under.value == 100:
-        return _is_percentage(over.value, question, line)
     if re.search(rf"(?<![\d/.]){over.value} ?/ ?{under.value}(?![\d/])", question):
         return True
     if over.value >= under.value:
@@ -96,25 +89,55 @@ def _is_fraction(over: Operand, under: Operand, question: str, line: str) -> boo
     return names_number(question, under.value) or (over.value == 1 and f"1/{under.value}" in line.replace(" ", ""))
 
 
-def _is_percentage(value: Fraction, question: str, line: str) -> bool:
-    return any(mention.value == value and mention.is_percent for mention in (*mention_table(question), *find_mentions(line)))
+def is_percentage(operands: Sequence[Operand], index: int, question: str, line: str) -> bool:
+    """Return whether an operand is the 20 or the 100 of `20 / 100`, or of `20 * .01`, for the text `20%`."""
+    pair = _find_percentage(operands, question, line)
+    return pair is not None and index in pair
 
 
-def weigh_sources(operand: Operand, sources: Sequence[Source], result_unit: frozenset[str], line: str, line_words: frozenset[str]) -> list[Weight]:
-    """Return the weights of an operand's sources."""
+def _find_percentage(operands: Sequence[Operand], question: str, line: str) -> tuple[int, int] | None:
+    """Return the positions of a percentage and of the 100 or .01 that belongs to it."""
+    for position, operand in enumerate(operands):
+        if operand.is_term or not _is_hundredth(operand):
+            continue
+        positions = [position - 1, position + 1, *range(position - 2, -1, -1), *range(position + 2, len(operands))]
+        for partner in positions:
+            if 0 <= partner < len(operands) and not operands[partner].is_term:
+                if _is_stated_percentage(operands[partner].value, question, line):
+                    return partner, position
+    return None
+
+
+def _is_hundredth(operand: Operand) -> bool:
+    return operand.value == Fraction(1, 100) or (operand.value == 100 and operand.is_divisor)
+
+
+def _is_stated_percentage(value: Fraction, question: str, line: str) -> bool:
+    mentions = (*mention_table(question), *find_mentions(line))
+    return any(mention.value == value and mention.is_percent for mention in mentions)
+
+
+def weigh_sources(operand: Operand, sources: Sequence[Source], result_unit: frozenset[str], line: str, line_words: frozenset[str], partner_unit: frozenset[str]) -> list[Weight]:
+    """Return the weights of an operand's sources. `partner_unit`: of the number with which it is multiplied."""
     common = frozenset.intersection(*(source.words for source in sources)) if sources else frozenset()
-    return [_weigh(operand, replace(source, words=source.words - common), result_unit, line, line_words) for source in sources]
+    return [_weigh(operand, replace(source, words=source.words - common), result_unit, line, line_words, partner_unit) for source in sources]
 
 
-def _weigh(operand: Operand, source: Source, result_unit: frozenset[str], line: str, line_words: frozenset[str]) -> Weight:
-    weight, reasons = 0, []
-    if source.is_constant and names_number(line, operand.value):
-        return Weight(source, 2, ("word",))
+def _weigh(operand: Operand, source: Source, result_unit: frozenset[str], line: str, line_words: frozenset[str], partner_unit: frozenset[str]) -> Weight:
+    if source.is_constant and (operand.is_divisor or names_number(line, operand.value)):
+        return Weight(source, 3, ("word",))
+    weight, reasons, is_contradicted = 0, [], False
+    if MONEY in source.unit & partner_unit:
+        weight += CONTRADICTION
+        reasons.append("two amounts of money")
+        is_contradicted = True
     if operand.unit & source.unit:
         weight += 1 if MONEY in operand.unit else 3
         reasons.append(f"unit {_show(operand.unit & source.unit)}")
     elif is_disjoint(operand.unit, source.unit):
-        weight += CONTRADICTION
+        is_sign = bool({MONEY, PERCENT} & (operand.unit | source.unit))
+        weight += CONTRADICTION if is_sign else -2
+        is_contradicted = is_contradicted or is_sign
         reasons.append(f"no unit {_show(operand.unit)}")
     if operand.is_term and result_unit:
         if result_unit & source.unit:
@@ -124,11 +147,14 @@ def _weigh(operand: Operand, source: Source, result_unit: frozenset[str], line: 
             is_sign = {MONEY, PERCENT} & (result_unit | source.unit)
             weight += CONTRADICTION if is_sign else -1
             reasons.append(f"result's unit {_show(result_unit)} differs")
+    elif not operand.is_divisor and result_unit & source.unit and not result_unit & partner_unit:
+        weight += 1
+        reasons.append(f"result's unit {_show(result_unit & source.unit)}")
     words = (operand.words | line_words) & source.words - source.unit
     if words:
         weight += min(len(words), MAX_WORDS)
         reasons.append(f"words {_show(words)}")
-    return Weight(source, weight, tuple(reasons))
+    return Weight(source, CONTRADICTION if is_contradicted else weight, tuple(reasons), is_contradicted)
 
 
 def _show(words: frozenset[str]) -> str:
