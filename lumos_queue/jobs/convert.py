@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.actions.base import StatelessActions
-from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.base import Benchmark, RuleReview
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.registry import find_registered_name, open_source
 from lumos_queue.conversion.check import AnnotationCheck
@@ -185,7 +185,9 @@ class Convert:
         if run.outcome.ending == Ending.LIMIT:  # the teacher's context is full: there is no further annotation
             check.verdicts += make_verdicts("refused", run.outcome.message)
         check.verdicts += duplicate_verdicts
-        check.note_links(None if self.teacher else source.count_ambiguous(task))
+        review = RuleReview() if self.teacher else source.review(task)
+        check.note_doubts(review.doubts)
+        check.note_links(None if self.teacher else source.count_ambiguous(task), review.evidence)
         level = check.compute_level()
         if level == Level.EXECUTED and self.perturbations:
             actions = [action for step in check.steps for action in step.actions]

@@ -6,7 +6,7 @@ A reading is a source for each operand. Readings with more unused results than a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 
@@ -30,6 +30,7 @@ from lumos_queue.rationales.maths.link_evidence import (
     weigh_sources,
 )
 from lumos_queue.rationales.maths.mentions import PERCENT
+from lumos_queue.rationales.maths.number_sources import has_source
 from lumos_queue.rationales.maths.operands import Operand, list_operands, read_result_unit, result_words
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 
@@ -48,20 +49,23 @@ class EvidentReading:
     doubts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """An operand with several sources."""
+@dataclass(slots=True)
+class ChosenLinks:
+    """Gives the linked expressions of a reading to a builder that asks for them in order, as `links.Linker` does."""
 
-    calculation: int
-    position: int
-    value: Fraction
-    weights: tuple[Weight, ...]
+    expressions: Iterator[Expression]
+    results: list[Fraction] = field(default_factory=list)
+
+    def link(self, expression: Expression, words: str = "") -> Expression:
+        """Return the next expression of the reading, whose numbers are those of `expression`."""
+        return next(self.expressions)
 
 
 def choose_reading(question: str, lines: Sequence[SolutionLine]) -> EvidentReading:
     """Return the reading with evidence, or the best reading with doubts."""
     calculations = [calculation for line in lines for calculation in line.calculations]
-    choices, table = [], []
+    table: list[list[list[Weight]]] = []
+    sourced: list[bool] = []  #: of each operand: whether it has a source if it is no result
     results: list[Source] = []
     values: list[Fraction] = []
     stated_numbers = question_numbers(question).numbers
@@ -81,12 +85,11 @@ def choose_reading(question: str, lines: Sequence[SolutionLine]) -> EvidentReadi
                 if best > 0:
                     weights = [weight for weight in weights if best - weight.weight <= _CLOSE]
                 row.append(weights)
-                if len(weights) > 1:
-                    choices.append(_Choice(len(values), position, operand.value, tuple(weights)))
+                sourced.append(has_source(operands, position, question, line.text))
             table.append(row)
             values.append(calculation.value)
             results.append(Source(len(values), unit, words, is_copy=isinstance(calculation.expression, Number), is_percent=_is_percent(unit, operands)))
-    return _choose([calculation.expression for calculation in calculations], table, choices)
+    return _choose([calculation.expression for calculation in calculations], table, sourced)
 
 
 def _sources(operands: Sequence[Operand], position: int, question: str, line: str, stated_numbers, constants, values, results) -> Iterator[Source]:
@@ -152,7 +155,7 @@ def _partner_unit(operands: Sequence[Operand], position: int, values, results) -
     return partner.unit or (units[0] if len(units) == 1 else frozenset())
 
 
-def _choose(expressions: list[Expression], table: list[list[list[Weight]]], choices: list[_Choice]) -> EvidentReading:
+def _choose(expressions: list[Expression], table: list[list[list[Weight]]], sourced: Sequence[bool]) -> EvidentReading:
     # Sources that are literals are one way of reading: only the best of them counts.
     ways = [[_merge(weights) for weights in row] for row in table]
     count = 1
@@ -182,7 +185,9 @@ def _choose(expressions: list[Expression], table: list[list[list[Weight]]], choi
     doubts, evidence = [], []
     if fewest:
         doubts.append(f"unused: {_show_unused(best[2])}")
-    for value, option, options in zip(flat_values, best[3], flat, strict=True):
+    for value, option, options, has_literal in zip(flat_values, best[3], flat, sourced, strict=True):
+        if not option.source.result and not has_literal:
+            doubts.append(f"number: {value} is neither in the question nor a constant that the line names")
         if option.is_contradicted:
             doubts.append(f"links: {value} is hardly {_show_source(option)}")
         if len(options) > 1:

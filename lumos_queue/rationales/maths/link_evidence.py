@@ -114,7 +114,7 @@ def _is_hundredth(operand: Operand) -> bool:
 
 def _is_stated_percentage(value: Fraction, question: str, line: str) -> bool:
     mentions = (*mention_table(question), *find_mentions(line))
-    return any(mention.value == value and mention.is_percent for mention in mentions)
+    return any(mention.is_percent and abs(100 - mention.value) in (abs(100 - value), value) for mention in mentions)
 
 
 def weigh_sources(operand: Operand, sources: Sequence[Source], result_unit: frozenset[str], line: str, line_words: frozenset[str], partner_unit: frozenset[str]) -> list[Weight]:
