@@ -150,7 +150,7 @@ def _partner_unit(operands: Sequence[Operand], position: int, values, results) -
     else:
         return frozenset()
     if partner.value == 1:
-        return frozenset()  # often the 1 of `1/4`
+        return partner.unit  # it is often the 1 of `1/4`, and no result
     units = [results[number].unit for number, value in enumerate(values) if value == partner.value]
     return partner.unit or (units[0] if len(units) == 1 else frozenset())
 

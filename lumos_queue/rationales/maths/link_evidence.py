@@ -132,8 +132,11 @@ def _weigh(operand: Operand, source: Source, result_unit: frozenset[str], line: 
         reasons.append("two amounts of money")
         is_contradicted = True
     if operand.unit & source.unit:
-        weight += 1 if MONEY in operand.unit else 3
+        weight += 3 if operand.unit <= source.unit and MONEY not in operand.unit else 1
         reasons.append(f"unit {_show(operand.unit & source.unit)}")
+    elif operand.unit and operand.unit <= source.words:
+        weight += 2
+        reasons.append(f"words {_show(operand.unit)}")
     elif is_disjoint(operand.unit, source.unit):
         is_sign = bool({MONEY, PERCENT} & (operand.unit | source.unit))
         weight += CONTRADICTION if is_sign else -2
@@ -150,9 +153,9 @@ def _weigh(operand: Operand, source: Source, result_unit: frozenset[str], line: 
     elif not operand.is_divisor and result_unit & source.unit and not result_unit & partner_unit:
         weight += 1
         reasons.append(f"result's unit {_show(result_unit & source.unit)}")
-    words = (operand.words | line_words) & source.words - source.unit
+    words = (operand.words | line_words) & source.words - source.unit - operand.unit
     if words:
-        weight += min(len(words), MAX_WORDS)
+        weight += min(len(words), MAX_WORDS if words & operand.words else 1)
         reasons.append(f"words {_show(words)}")
     return Weight(source, CONTRADICTION if is_contradicted else weight, tuple(reasons), is_contradicted)
 
