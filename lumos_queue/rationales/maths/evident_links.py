@@ -218,7 +218,7 @@ def _link(expressions: Sequence[Expression], combination: Sequence[Weight]) -> I
         if not source.result:
             return Number(value)
         result = StepResult(source.result)
-        return Operation("/", result, Number(Fraction(100))) if source.is_hundredfold else result
+        return Operation("*", result, Number(Fraction(1, 100))) if source.is_hundredfold else result
 
     for expression in expressions:
         yield replace_numbers(expression, replacement)
