@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from db.conditions import Condition
+from db.audit_strata import strata_of
 from db.connection import Database, now
 from db.damage import find_value_damage
-from db.filter_sql import conditions, newest_score
-from db.filters import Filter, Term
-from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label, SubgoalRow
+from db.filter_sql import newest_score
+from db.filters import Filter
+from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label
 from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError
-from lumos_queue.records import Ending
-from lumos_queue.scoring.sampling import AuditKind, SampledEpisode, sample_strata, side_of, stratum_of, stratum_of_run
+from lumos_queue.scoring.annotation_strata import DEFAULT_KEYS, StratumKey
+from lumos_queue.scoring.sampling import AuditKind, SampledEpisode, sample_strata, side_of
 from lumos_queue.util.sanitize import storable
 
 MAX_NAME = 80  #: of an audit's name
-#: An audit of annotations measures the acceptance check: it samples annotations that the check accepted for both
-#: modules. An annotation that is rejected for one module keeps the level that it reached for the other.
-ACCEPTED = Filter((Term("level", ">=", "format"), Term("verdict", "=", "accepted")))
-RUNS = ("evaluate", "infer")  #: kinds of jobs whose episodes are runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,48 +36,7 @@ class AuditSlot:
     labels: dict[str, str]  #: labeller to label
     score: float | None = None  #: by the main metric; a judge's grade counts as 1 or 0, by its side of the middle
     labels_left: int = 1  #: labels that it still needs
-
-
-def strata_of(connection: Connection, query: Filter, kind: AuditKind = AuditKind.ANNOTATIONS) -> dict[str, list[int]]:
-    """Return the ids of the episodes that meet the filter and can be sampled, by stratum."""
-    subgoals = (
-        select(func.count())
-        .where(SubgoalRow.episode == EpisodeRow.id, SubgoalRow.attempt == EpisodeRow.attempt)
-        .scalar_subquery()
-    )
-    judgement: Any = newest_score(connection) if kind == AuditKind.RUNS else EpisodeRow.level
-    name: Callable[[str, Any, int], str] = stratum_of_run if kind == AuditKind.RUNS else stratum_of
-    rows = connection.execute(
-        select(EpisodeRow.id, JobRow.benchmark, judgement, subgoals, JobRow.main_metric)
-        .join(JobRow, JobRow.id == EpisodeRow.job)
-        .where(*_members(connection, query, kind))
-        .order_by(EpisodeRow.id)
-        .execution_options(yield_per=1000)
-    )
-    strata: dict[str, list[int]] = {}
-    for episode, benchmark, value, count, metric in rows:
-        side: Any = side_of(value, metric) if kind == AuditKind.RUNS else value
-        strata.setdefault(name(benchmark, side, count), []).append(episode)
-    return strata
-
-
-def count_members(connection: Connection, query: Filter, kind: AuditKind, limit: int) -> int:
-    """Return the size of an audit's population, or `limit` + 1 if it is larger than `limit`."""
-    members = (
-        select(EpisodeRow.id)
-        .join(JobRow, JobRow.id == EpisodeRow.job)
-        .where(*_members(connection, query, kind))
-        .limit(limit + 1)
-        .subquery()
-    )
-    return connection.execute(select(func.count()).select_from(members)).scalar_one()
-
-
-def _members(connection: Connection, query: Filter, kind: AuditKind) -> list[Condition]:
-    """Return the conditions for accepted annotations, or for runs that no failure of infrastructure ended."""
-    if kind == AuditKind.ANNOTATIONS:
-        return conditions(connection, query & ACCEPTED)
-    return [*conditions(connection, query), JobRow.kind.in_(RUNS), EpisodeRow.ending != Ending.INFRA_ERROR]
+    kinds: dict[str, str] = field(default_factory=dict)  #: labeller to the kind of fault, if the label names it
 
 
 def sample_audit(
@@ -93,28 +48,35 @@ def sample_audit(
     kind: AuditKind = AuditKind.ANNOTATIONS,
     twice: float = 0.0,
     action: PersonAction | None = None,
+    keys: Sequence[StratumKey] = DEFAULT_KEYS,
+    at_least: int = 1,
 ) -> list[SampledEpisode]:
     """Draw a sample of the episodes that meet the filter, and store it under a new name.
 
-    `twice`: the share of the sample that two people label. `action` is recorded with the audit.
+    `twice`: the share of the sample that two people label. `action` is recorded with the audit. `keys`: the properties
+    that name the strata of annotations, beside the benchmark. `at_least`: the members of each stratum.
 
-    Raises SpecError when the name is used already or not valid, when no episode meets the filter, when `size` is less
-    than the number of strata, or when `twice` is not a share.
+    Raises SpecError when the name is used already or not valid, when no episode meets the filter, when `size` is too
+    small for the strata, when `twice` is not a share, or when an audit of runs has other `keys` than the default.
     """
     check_name(name)
+    if kind == AuditKind.RUNS and tuple(keys) != DEFAULT_KEYS:
+        raise SpecError("Runs are stratified by score and number of subgoals: leave out --by, or --runs.")
     with database.engine.connect() as connection:
         _refuse_taken(connection, name)
-        strata = strata_of(connection, query, kind)
+        strata = strata_of(connection, query, kind, keys)
     population = sum(map(len, strata.values()))
     if not population:
         raise _no_match_error(query, kind)
-    sample = sample_strata(strata, size, seed, twice)
+    sample = sample_strata(strata, size, seed, twice, at_least)
     audit = {"name": name, "query": str(query), "seed": seed, "population": population, "kind": kind, "twice": twice}
+    audit["strata"] = "" if tuple(keys) == DEFAULT_KEYS else ",".join(keys)
     try:
         with database.writer.begin() as connection:
             connection.execute(insert(Audit).values(**audit, created_at=now()))
             if action:
                 detail = f"{len(sample):,} of {kind} where '{query}', seed {seed}, {twice:g} of them twice"
+                detail += f", by {audit['strata']}" if audit["strata"] else ""
                 action.record(connection, detail)
             connection.execute(
                 insert(AuditSample),
@@ -183,13 +145,15 @@ def get_audit(connection: Connection, name: str) -> Any:
 def samples_of(connection: Connection, audit: str) -> list[AuditSlot]:
     """Return the places of an audit in order. Labels that people gave outside this audit do not count."""
     labels: dict[int, dict[str, str]] = {}
-    query = select(Label.episode, Label.labeller, Label.value).where(
+    kinds: dict[int, dict[str, str]] = {}
+    query = select(Label.episode, Label.labeller, Label.value, Label.wrong_kind).where(
         Label.episode.in_(select(AuditSample.episode).where(AuditSample.audit == audit)),
         Label.audit == audit,
         Label.position.is_(None),
     )
-    for episode, labeller, value in connection.execute(query.order_by(Label.id)):
+    for episode, labeller, value, kind in connection.execute(query.order_by(Label.id)):
         labels.setdefault(episode, {})[labeller] = value
+        kinds.setdefault(episode, {})[labeller] = kind
     rows = connection.execute(
         select(
             AuditSample.__table__, Item.job, Item.ordinal, newest_score(connection).label("score"), JobRow.main_metric
@@ -210,6 +174,7 @@ def samples_of(connection: Connection, audit: str) -> list[AuditSlot]:
             labels.get(row.episode, {}),
             side_of(row.score, row.main_metric),
             row.labels_left,
+            {labeller: kind for labeller, kind in kinds.get(row.episode, {}).items() if kind},
         )
         for row in rows
     ]

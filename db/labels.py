@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, case, insert, select
 
@@ -25,6 +25,9 @@ VALUES = ("right", "wrong", "unsure")
 RATINGS = tuple(map(str, range(1, 11)))
 #: The number of a rating. A cast would fail on PostgreSQL for other labels.
 RATING: ColumnElement[int | None] = case({rating: int(rating) for rating in RATINGS}, value=Label.value)
+#: What is wrong in an annotation: an operand is not the value that the row means, a number is in neither question nor
+#: row, a subgoal describes another step, a result is wrong, or a text cannot be understood.
+KINDS = ("link", "number", "sub-question", "result", "wording")
 MAX_NAME = 200  #: of a labeller's name
 _PLACE = re.compile(
     r"(?P<subgoal>[0-9]{1,6})(?:-(?P<action>[0-9]{1,6}))?|@(?P<position>[0-9]{1,9})(?:\.(?P<branch>[0-9]{1,9}))?"
@@ -42,6 +45,19 @@ class NewLabel:
     position: int | None = None
     branch: int | None = None
     audit: str | None = None
+    wrong_position: int | None = None  #: the wrong step, for a label `wrong` of the whole episode
+    wrong_branch: int | None = None
+    wrong_kind: str = ""  #: one of KINDS, for a label `wrong`; '' if the person names none
+
+
+class NewestLabel(NamedTuple):
+    """A person's newest label of an episode in an audit, with the wrong step and the kind of fault that it names."""
+
+    value: str
+    note: str
+    wrong_position: int | None = None
+    wrong_branch: int | None = None
+    wrong_kind: str = ""
 
 
 def add_labels(
@@ -49,9 +65,11 @@ def add_labels(
 ) -> None:
     """Store all labels, or none. `action` and its detail are recorded with the labels, if there are any.
 
-    Raises SpecError for an unknown value and for an invalid name of a labeller.
+    Raises SpecError for an unknown value or kind, for an invalid name of a labeller, and for a step or kind of a label
+    that is not `wrong`.
     """
     for label in labels:
+        check_fault(label.value, label.wrong_kind, label.wrong_position is not None)
         check(label.value, label.labeller, VALUES if label.position is not None or label.audit else (*VALUES, *RATINGS))
     if not labels:
         return
@@ -85,25 +103,28 @@ def labels_of(connection: Connection, episode: int) -> list[Any]:
     return sorted(newest.values(), key=lambda row: (row.position is not None, row.position, row.branch, row.id))
 
 
-def newest_of_audit(connection: Connection, audit: str) -> dict[tuple[int, str], tuple[str, str]]:
-    """Return (value, note) of each person's newest label of each episode in the audit, by (episode, person)."""
+def newest_of_audit(connection: Connection, audit: str) -> dict[tuple[int, str], NewestLabel]:
+    """Return each person's newest label of each episode in the audit, by (episode, person)."""
+    columns = (getattr(Label, name) for name in NewestLabel._fields)
     rows = connection.execute(
-        select(Label.episode, Label.labeller, Label.value, Label.note)
+        select(Label.episode, Label.labeller, *columns)
         .where(Label.audit == audit, Label.position.is_(None))
         .order_by(Label.id)
     )
-    return {(episode, labeller): (value, note) for episode, labeller, value, note in rows}
+    return {(episode, labeller): NewestLabel(*label) for episode, labeller, *label in rows}
 
 
 def new_labels(connection: Connection, labels: Sequence[NewLabel]) -> list[NewLabel]:
     """Return the labels that differ from the person's newest label in the audit, as a file may be imported twice."""
-    newest_labels: dict[str, dict[tuple[int, str], tuple[str, str]]] = {}
+    newest_labels: dict[str, dict[tuple[int, str], NewestLabel]] = {}
     additions = []
     for label in labels:
         audit = label.audit or ""
         if audit not in newest_labels:
             newest_labels[audit] = newest_of_audit(connection, audit)
-        opinion = label.value, storable(label.note)[0]
+        opinion = NewestLabel(
+            label.value, storable(label.note)[0], label.wrong_position, label.wrong_branch, label.wrong_kind
+        )
         who = label.episode, storable(label.labeller)[0]
         if newest_labels[audit].get(who) != opinion:
             newest_labels[audit][who] = opinion
@@ -131,6 +152,14 @@ def check(value: str, labeller: str, values: Sequence[str] = VALUES) -> None:
         raise unknown("label", value, values)
     if not labeller.strip() or len(labeller) > MAX_NAME:
         raise SpecError(f"'{labeller[:40]}' is not the name of a labeller: expected 1 to {MAX_NAME} characters.")
+
+
+def check_fault(value: str, kind: str, has_step: bool) -> None:
+    """Raise SpecError for an unknown kind of fault, and for a kind or a step of a label that is not `wrong`."""
+    if kind and kind not in KINDS:
+        raise unknown("kind of fault", kind[:40], KINDS)
+    if (kind or has_step) and value != "wrong":
+        raise SpecError(f"Only the label wrong names a step or a kind of fault: the label is '{value[:40]}'.")
 
 
 def locate_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
@@ -178,6 +207,15 @@ def name_of_step(steps: Sequence[RecordedStep], position: int, branch: int) -> s
         if (step.position, step.branch) == (position, branch):
             return f"{subgoal}-{action}" if action else str(subgoal)
     return f"@{position}.{branch}" if branch else f"@{position}"
+
+
+def name_steps(steps: Sequence[RecordedStep]) -> list[tuple[str, Subgoal | Action]]:
+    """Return (name, step) of each subgoal and action of the annotation, in order."""
+    return [
+        (name_of_step(steps, step.position, step.branch), step.detail)
+        for step in select_annotated_steps(steps)
+        if isinstance(step.detail, Subgoal | Action)
+    ]
 
 
 def _last(steps: Sequence[RecordedStep]) -> int:

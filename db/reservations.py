@@ -16,10 +16,11 @@ from sqlalchemy import Connection, delete, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from db.connection import Database, now
-from db.labels import NewLabel, check, insert_labels
+from db.labels import NewLabel, check, check_fault, insert_labels
 from db.models import AuditSample, EpisodeRow, JobRow, Label, Reservation
 from db.remaining_labels import count_labels_left, lock_audit
 from db.states import HIDDEN
+from db.step_locations import StepLocator
 from db.time_conditions import is_due
 from db.web_actions import note_action
 from lumos_queue.util.sanitize import storable
@@ -56,15 +57,26 @@ def reserve_next(database: Database, audit: str, person: str) -> Turn:
 
 
 def store_label(
-    database: Database, audit: str, person: str, number: int, token: str, value: str, note: str = ""
+    database: Database,
+    audit: str,
+    person: str,
+    number: int,
+    token: str,
+    value: str,
+    note: str = "",
+    step: str = "",
+    kind: str = "",
 ) -> Turn:
     """Label the place that was reserved with this token, and reserve the next place.
 
+    `step` and `kind`: the wrong step, as `locate_step` reads it, and the kind of fault; '' if the person names none.
     If the reservation has ended, nothing is stored, and `problem` of the returned Turn has the reason. Raises SpecError
-    for an unknown label and for an invalid name of the person.
+    for an unknown label, step or kind, for an invalid name of the person, and for a step or kind of a label that is not
+    `wrong`.
     """
     check(value, person)
-    return _take_turn(database, audit, person, number, token, _LabelInput(value, note))
+    check_fault(value, kind, bool(step))
+    return _take_turn(database, audit, person, number, token, _LabelInput(value, note, step, kind))
 
 
 def skip_place(database: Database, audit: str, person: str, number: int, token: str) -> Turn:
@@ -107,6 +119,8 @@ def take_back_label(database: Database, audit: str, person: str) -> Turn:
 class _LabelInput:
     value: str
     note: str
+    step: str
+    kind: str
 
 
 def _take_turn(database: Database, audit: str, person: str, number: int, token: str, label: _LabelInput | None) -> Turn:
@@ -139,7 +153,9 @@ def _store(connection: Connection, audit: str, person: str, number: int, token: 
         note_action(connection, person, "skip", audit, f"place {number}")
         return Turn(_reserve_free(connection, audit, person), number, row.episode)
     value, note = label.value, label.note
-    insert_labels(connection, [NewLabel(row.episode, value, person, note, audit=audit)])
+    position, branch = StepLocator(connection).locate(row.episode, label.step) if label.step else (None, None)
+    fault = {"wrong_position": position, "wrong_branch": branch, "wrong_kind": label.kind}
+    insert_labels(connection, [NewLabel(row.episode, value, person, note, audit=audit, **fault)])
     count_labels_left(connection, audit, [row.episode])
     connection.execute(delete(Reservation).where(*of_reservation))
     note_action(connection, person, "label", audit, f"place {number}: {value}" + (", with a note" if note else ""))

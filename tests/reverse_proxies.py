@@ -123,9 +123,9 @@ def make_folder() -> Iterator[ProxyFolder]:
 
 @contextmanager
 def run_nginx(
-    program: str, proxy_folder: ProxyFolder, explorer_port: int, ports: tuple[int, int], more: str = ""
+    program: str, proxy_folder: ProxyFolder, target: str, ports: tuple[int, int], more: str = ""
 ) -> Iterator[None]:
-    """Run nginx before an explorer. `ports`: of HTTP and HTTPS. `more`: settings for the requests that it forwards."""
+    """Run nginx before the server at `target`. `ports`: of HTTP and HTTPS. `more`: settings of its connections."""
     folder = proxy_folder.folder
     temporary = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
     text = read_configuration(
@@ -139,7 +139,7 @@ def run_nginx(
             "lumos.example.org": NAME,
             "/etc/lumos/cert.pem": str(proxy_folder.certificate),
             "/etc/lumos/key.pem": str(proxy_folder.key),
-            "http://127.0.0.1:8642;": f"http://127.0.0.1:{explorer_port}; {more}",
+            "http://127.0.0.1:8642;": f"{target}; {more}",
         },
     )
     file = folder / "nginx.conf"
@@ -151,9 +151,18 @@ def run_nginx(
 
 @contextmanager
 def run_caddy(
-    program: str, proxy_folder: ProxyFolder, target: str, ports: tuple[int, int], more: str = ""
+    program: str,
+    proxy_folder: ProxyFolder,
+    target: str,
+    ports: tuple[int, int],
+    *,
+    forwarding: str = "",
+    more: str = "",
 ) -> Iterator[None]:
-    """Run Caddy before the server at `target`. `ports`: of HTTP and HTTPS. `more`: settings of its connections."""
+    """Run Caddy before the server at `target`. `ports`: of HTTP and HTTPS.
+
+    `forwarding`: settings of `reverse_proxy`. `more`: settings of its connections.
+    """
     text = read_configuration(
         "caddy",
         {
@@ -162,7 +171,7 @@ def run_caddy(
             "/etc/lumos/cert.pem": str(proxy_folder.certificate),
             "/etc/lumos/key.pem": str(proxy_folder.key),
             "127.0.0.1:8642": target,
-            "keepalive off": f"{more}\nkeepalive off",
+            "transport http {": f"{forwarding}\ntransport http {{\n{more}",
         },
     )
     file = proxy_folder.folder / "Caddyfile"
@@ -201,7 +210,7 @@ def run_explorer(database: Database, home: Path, people: Path, port: int, *optio
 def open_entrance(way: str, database: Database, home: Path, people: Path) -> Iterator[Entrance]:
     """Run an explorer, and the proxies of a way to it.
 
-    `way`: 'in clear', 'TLS', 'nginx', 'caddy' or 'caddy, nginx', which are the proxies from the client on.
+    `way`: 'in clear', 'TLS', or the proxies from the client on: 'nginx', 'caddy', 'caddy, nginx' or 'nginx, caddy'.
     """
     with ExitStack() as stack:
         enter = stack.enter_context
@@ -219,13 +228,20 @@ def open_entrance(way: str, database: Database, home: Path, people: Path) -> Ite
         ports, inner_ports = (free_port(), free_port()), (free_port(), free_port())
         options = ["--name", f"{NAME}:{ports[1]}", "--proxy", "127.0.0.1"]
         if way == "nginx":
-            enter(run_nginx(nginx, proxy_folder, port, ports))
+            enter(run_nginx(nginx, proxy_folder, f"http://127.0.0.1:{port}", ports))
         elif way == "caddy":
             enter(run_caddy(caddy, proxy_folder, f"127.0.0.1:{port}", ports))
-        else:
+        elif way == "caddy, nginx":
             options += ["--proxy", NGINX_SOURCE]
             trust = f"tls_trusted_ca_certs {proxy_folder.authority}\ntls_server_name {NAME}"
-            enter(run_nginx(nginx, proxy_folder, port, inner_ports, f"proxy_bind {NGINX_SOURCE};"))
-            enter(run_caddy(caddy, proxy_folder, f"https://127.0.0.1:{inner_ports[1]}", ports, trust))
+            source = f"proxy_bind {NGINX_SOURCE};"
+            enter(run_nginx(nginx, proxy_folder, f"http://127.0.0.1:{port}", inner_ports, source))
+            enter(run_caddy(caddy, proxy_folder, f"https://127.0.0.1:{inner_ports[1]}", ports, more=trust))
+        else:
+            options += ["--proxy", NGINX_SOURCE]
+            name = f"proxy_bind {NGINX_SOURCE}; proxy_ssl_server_name on; proxy_ssl_name {NAME};"
+            trust = f"trusted_proxies {NGINX_SOURCE}"
+            enter(run_caddy(caddy, proxy_folder, f"127.0.0.1:{port}", inner_ports, forwarding=trust))
+            enter(run_nginx(nginx, proxy_folder, f"https://127.0.0.1:{inner_ports[1]}", ports, name))
         process = enter(run_explorer(database, home, people, port, *options))
         yield Entrance(f"https://{NAME}:{ports[1]}", process, proxy_folder.authority, f"http://{NAME}:{ports[0]}")

@@ -351,7 +351,7 @@ class CeleryWorker:
         self.process.wait()
 
 
-def wait_until(happens, description: str, seconds: float = 30.0, every: float = 0.05):
+def wait_until(happens, description: str, seconds: float = 120.0, every: float = 0.05):
     """Wait until `happens()` is true and return its value; fail the test when that takes too long."""
     until = time.monotonic() + seconds
     while not (value := happens()):

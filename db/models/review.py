@@ -19,6 +19,8 @@ class Audit(Base, table=True):
     created_at: Mapped[float] = instant(nullable=False)
     kind: Mapped[str] = Field(default="annotations")  # an AuditKind
     twice: Mapped[float] = Field(default=0.0)  # share of its places that two people label
+    #: Names of the properties that name its strata beside the benchmark, separated by commas; '': those of its kind.
+    strata: Mapped[str] = Field(default="")
 
 
 class Scoring(Base, table=True):
@@ -86,6 +88,9 @@ class Label(Base, table=True):
     labeller: Mapped[str]
     audit: Mapped[str | None] = Field(default=None)
     labelled_at: Mapped[float] = instant(nullable=False)
+    wrong_position: Mapped[int | None] = Field(default=None)  # the wrong step, in a label of the whole episode
+    wrong_branch: Mapped[int | None] = Field(default=None)
+    wrong_kind: Mapped[str] = Field(default="")  # link, number, sub-question, result, wording; '': not named
 
 
 class WebAction(Base, table=True):

@@ -155,6 +155,8 @@ def _prepare(
                 return
             manifest = _manifest(name, digest, json_options, tally, database, files)
             manifest["contamination"] = splits.report(*_benchmarks_and_domains(database)) | facts.report()
+            if facts.audited:
+                manifest["audit"] = facts.audited.as_json()
             if own_rows := count_own_rows(database, facts.files):
                 manifest["own_files"] = own_rows
             (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -261,16 +263,20 @@ def _manifest(
     licences: dict[str, dict[str, int]] = {}
     levels: Counter[str] = Counter()
     origins: Counter[str] = Counter()
+    rules: dict[str, dict[str, int]] = {}
     groups = database.read(
-        "SELECT one.licence, one.benchmark, one.level, one.origin, count(*) FROM kept "
+        "SELECT one.licence, one.benchmark, one.level, one.origin, one.rule, count(*) FROM kept "
         "JOIN candidate one ON one.id = kept.candidate JOIN line ON line.candidate = one.id "
-        "GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
+        "GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"
     )
-    for licence, benchmark, level, origin, rows in groups:
+    for licence, benchmark, level, origin, rule, rows in groups:
         counts = licences.setdefault(licence or UNKNOWN, {})
         counts[benchmark] = counts.get(benchmark, 0) + rows
         levels[level] += rows
         origins[origin] += rows
+        if rule:
+            rule_rows = rules.setdefault(benchmark, {})
+            rule_rows[rule] = rule_rows.get(rule, 0) + rows
     exclusions = tally.left_out + Counter(database.exclusions())
     verdicts: dict[str, dict[str, int]] = {"planner": {}, "grounder": {}, "noted": {}}
     for (module, verdict, rejects), count in sorted(tally.verdicts.items()):
@@ -292,6 +298,7 @@ def _manifest(
         "verdicts": verdicts,
         "levels": dict(levels),
         "origins": dict(origins),
+        "rules": rules,
         "licences": licences,
         "not_verified": sorted(name for name in tally.unverified if _has_rows(name, licences, unknown=True)),
         "stated_published": sorted(

@@ -27,6 +27,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.notation import strip_label, write_actions
 from lumos_queue.records import LEVELS, MODULES, Annotation, Completion, FinishReason, Level
+from lumos_queue.scoring.annotation_strata import name_rule
 from lumos_queue.scoring.limit import is_judged
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class BuildCandidate:
             "content": hash_of(content),
             "strict": strictness(episode.licence),
             "given": " ".join(self.find_prefilled_roles()),
+            "rule": "" if episode.origin in RUNS else name_rule(episode.origin, episode.spec),
             "gold": episode.task.inputs.get("from", {}).get("gold", ""),
         }
 
@@ -132,9 +134,9 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     if reason := task_exclusion(episode, rules) or failure_reason(episode) or label_exclusion(episode, rules):
         return reason
     if episode.formulation in TOOL_AGENTS:
-        return _examine_tool_agent(episode, rules)
+        return _audit_exclusion(episode, rules) or _examine_tool_agent(episode, rules)
     if episode.formulation in SOLVERS and episode.origin in RUNS:
-        return _examine_solver(episode, rules)
+        return _audit_exclusion(episode, rules) or _examine_solver(episode, rules)
     options = rules.options
     rejections = {verdict.module: verdict.name for verdict in episode.verdicts if verdict.rejects}
     modules = tuple(module for module in MODULES if module not in rejections)
@@ -147,6 +149,8 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
         level = LEVELS[-1]  # episodes below this level fail the checks below
     if options.level and rank(level) < rank(options.level):
         return f"checked less than {options.level}"
+    if reason := _audit_exclusion(episode, rules):
+        return reason
     answer = episode.answer or ""
     annotation = (annotation_of_runs if episode.formulation == SYNTHESIS else annotation_of)(episode.steps, answer)
     loose = one_pass_annotation_of(episode.steps, answer) if annotation is None else None
@@ -202,6 +206,11 @@ def _examine_solver(episode: StoredEpisode, rules: Rules) -> BuildCandidate | st
     if has_marks_of_turns(reply):
         return "its reply has marks of turns"
     return BuildCandidate(episode, domain, Annotation((), episode.answer or ""), "", MODULES, Level.FORMAT, reply)
+
+
+def _audit_exclusion(episode: StoredEpisode, rules: Rules) -> str:
+    """Return the reason if the build requires a precision that no audit has measured for the episode, otherwise ''."""
+    return rules.facts.audited.exclusion(episode.id) if rules.facts.audited else ""
 
 
 def _lacks_results(domain: str, annotation: Annotation) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from lumos_queue.builds import summary
 from lumos_queue.builds.licences import name_rows
 from lumos_queue.builds.own_files import describe_own_files
+from lumos_queue.util.display import percent
 
 _SPLITS = {"train": "train", "dev": "validation"}
 _FORMAT_TEXT = {
@@ -56,6 +57,14 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
         lines += ["", *(f"- {text}" for text in own_files)]
     lines += ["", "| how a row was checked | rows |", "|---|--:|"]
     lines += [f"| {level} | {rows:,} |" for level, rows in summary.levels(manifest)]
+    if rules := manifest.get("rules"):
+        lines += ["", "| benchmark | rules that made the annotations | rows |", "|---|---|--:|"]
+        lines += [
+            f"| {_cell(benchmark)} | {_cell(rule)} | {rows:,} |"
+            for benchmark, counts in rules.items()
+            for rule, rows in counts.items()
+        ]
+    lines += _describe_audit(manifest)
     lines += ["", f"Made from {episodes['used']:,} of {episodes['read']:,} episodes", ""]
     lines += [f"- where `{options['where'] or 'any'}`"]
     lines += [f"- left out {count:,}: {why}" for why, count in summary.exclusions(manifest)]
@@ -69,6 +78,23 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
         f"Digest `{manifest['digest']}`, code {manifest['code_version']}, {manifest['created_at']}.",
         "`manifest.json` has every option and count, `lineage.jsonl` the episode of each row.",
     ]
+
+
+def _describe_audit(manifest: Mapping[str, Any]) -> list[str]:
+    """Return lines about the audit by which strata were kept or left out; none without an audit."""
+    if not (audit := manifest.get("audit")):
+        return []
+    sample = f"a sample that was drawn with seed {audit['seed']} where `{audit['query'] or 'any'}`"
+    lines = ["", f"Only {_cell(summary.describe_audit(manifest))}. People labelled {sample}.", ""]
+    lines += ["| stratum | episodes | labels | precision | 95 % interval | |", "|---|--:|--:|--:|--:|---|"]
+    for stratum in audit["strata"]:
+        share = interval = ""
+        if stratum["precision"] is not None:
+            share, (low, high) = percent(stratum["precision"], 1), (percent(bound, 1) for bound in stratum["ci95"])
+            interval = f"{low} to {high}"
+        cells = [_cell(stratum["stratum"]), f"{stratum['episodes']:,}", f"{stratum['judged']:,}", share, interval]
+        lines.append(f"| {' | '.join(cells)} | {'kept' if stratum['retained'] else 'left out'} |")
+    return lines
 
 
 def _cell(text: str) -> str:

@@ -14,6 +14,7 @@ from db.labels import VALUES
 from db.models import Dataset, EpisodeRow, JobRow, Label, TaskRow
 from db.trajectories import reading
 from lumos_queue.benchmarks.registry import is_test
+from lumos_queue.builds.audited_strata import AuditedStrata
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
 from lumos_queue.builds.unverified_rows import find_unverified
 
@@ -32,14 +33,15 @@ class DatabaseFacts:
     stated_datasets: frozenset[str] = frozenset()  #: datasets whose rows a person stated to be the published ones
     #: The sha256 of the file that a dataset's rows were read from, by the dataset's digest, where it is known.
     files: Mapping[str, str] = field(default_factory=dict)
+    audited: AuditedStrata | None = None  #: None: the build requires no measured precision
 
     def report(self) -> dict[str, Any]:
         """Return the part of a manifest about the stored test splits."""
         return {"stored here": {"rows": len(self.tests), "unreadable": 0} if self.tests_read else NOT_CHECKED}
 
 
-def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts:
-    """Read the facts. If not `tests`, the tasks of test splits are not read.
+def read_database_facts(database: Database, tests: bool = True, audited: AuditedStrata | None = None) -> DatabaseFacts:
+    """Read the facts, and add `audited` to them. If not `tests`, the tasks of test splits are not read.
 
     Each test task, corrected episode and wrong episode takes an entry of eight bytes in memory.
     """
@@ -51,6 +53,7 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
             _wrong_episodes(connection),
             *find_unverified(connection),
             _files_of_datasets(connection),
+            audited,
         )
 
 

@@ -35,6 +35,8 @@ class BuildOptions:
     allow_contaminated: bool = False  #: whether to accept tasks whose text is in a test split
     reexecute: bool = False  #: run the actions again and exclude episodes with other results
     perturbed: bool = False  #: exclude solutions that fail with other numbers in the question
+    min_precision: float = 0.0  #: keep only strata of `audit` with at least this precision; 0: any episode
+    audit: str = ""  #: name of the audit of annotations that measured the precision
 
     def __post_init__(self) -> None:
         """Check the options. Raises SpecError naming the first invalid option."""
@@ -57,11 +59,14 @@ class BuildOptions:
             )
         if self.format == "trl-preference" and self.formulations != ("iterative",):
             raise SpecError("Preference pairs are made of iterative episodes: leave --formulations out.")
-        selection_options = (self.per_task, self.level, self.mix, self.rows, self.near, self.reexecute, self.perturbed)
+        selection_options = (
+            *(self.per_task, self.level, self.mix, self.rows, self.near),
+            *(self.reexecute, self.perturbed, self.audit),
+        )
         if self.format == "trl-preference" and any(selection_options):
             raise SpecError(
                 "Preference pairs are made of all tries at a task: leave out --per-task, --level, --mix, "
-                "--rows, --near-duplicates, --reexecute and --perturbed."
+                "--rows, --near-duplicates, --reexecute, --perturbed and --min-precision."
             )
         if (self.per_task > 0) != (self.select != "all"):
             raise SpecError(
@@ -70,6 +75,10 @@ class BuildOptions:
         for name, value in (("--near-duplicates", self.near), ("--dev-share", self.dev_share)):
             if not 0 <= value <= 1:
                 raise SpecError(f"{name} is {value}: expected a number from 0 to 1.")
+        if not 0 <= self.min_precision <= 1:
+            raise SpecError(f"--min-precision is {self.min_precision}: expected a number above 0 and at most 1.")
+        if (self.min_precision > 0) != bool(self.audit):
+            raise SpecError("--min-precision NUMBER and --audit NAME need each other: give both, or neither.")
         if self.dev_share == 1:
             raise SpecError("--dev-share is 1, which leaves no row to train on: expected a number below 1.")
 
@@ -77,6 +86,8 @@ class BuildOptions:
         values = asdict(self)
         if not self.rows:  # earlier builds, made without this option, keep their digest
             del values["rows"]
+        if not self.audit:
+            del values["min_precision"], values["audit"]
         return values
 
 

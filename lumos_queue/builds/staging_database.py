@@ -18,7 +18,7 @@ CREATE TABLE candidate (
     origin TEXT, licence TEXT, strict INTEGER, given TEXT, gold TEXT, content TEXT, level TEXT, checked INTEGER,
     score REAL, subgoals INTEGER, finished_at REAL, parent INTEGER,
     good INTEGER, completeness INTEGER, task TEXT, source TEXT, solution TEXT, text TEXT,
-    part TEXT DEFAULT 'train', why TEXT
+    rule TEXT, part TEXT DEFAULT 'train', why TEXT
 );
 CREATE INDEX candidate_task ON candidate(benchmark, task);
 CREATE INDEX candidate_text ON candidate(text);

@@ -33,6 +33,7 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{options['per_task']:,} of a task, {options['select']} first" if options["per_task"] else "all",
         ),
         ("check level", f"at least {options['level']}" if options["level"] else ""),
+        ("audit", describe_audit(manifest)),
         ("mix", ", ".join(f"{name} {percent(share, 0)}" for name, share in options["mix"].items())),
         ("near-duplicates", f"left out from a similarity of {options['near']:g}" if options["near"] else ""),
         ("dev share", f"{percent(options['dev_share'], 0)} of the source tasks" if options["dev_share"] else "none"),
@@ -42,9 +43,33 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("licences", licences(manifest)),
         ("own files", "; ".join(describe_own_files(manifest))),
         ("origins", ", ".join(f"{name} {rows:,} rows" for name, rows in manifest.get("origins", {}).items())),
+        ("rules", "; ".join(f"{name}: {text}" for name, text in describe_rules(manifest))),
         ("made", f"{manifest['created_at']}, code {manifest['code_version']}"),
     ]
     return [(name, text) for name, text in pairs if text]
+
+
+def describe_audit(manifest: Mapping[str, Any]) -> str:
+    """Return a text about the audit whose precision the build requires; '' if it requires none."""
+    if not (audit := manifest.get("audit")):
+        return ""
+    retained = [stratum for stratum in audit["strata"] if stratum["retained"]]
+    text = (
+        f"strata of {audit['name']} with a precision of at least {100 * audit['min_precision']:g} % and "
+        f"{audit['min_labels']} labels or more: {len(retained)} of {len(audit['strata'])} strata"
+    )
+    if audit["precision"] is None:
+        return text
+    low, high = (percent(bound, 1) for bound in audit["ci95"])
+    return f"{text}, together {percent(audit['precision'], 1)} [95 %: {low} to {high}]"
+
+
+def describe_rules(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (benchmark, rows by the rules that made the annotations), without rows of runs."""
+    return [
+        (name, ", ".join(f"{rule} {rows:,} rows" for rule, rows in counts.items()))
+        for name, counts in manifest.get("rules", {}).items()
+    ]
 
 
 def test_sets(manifest: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from db.labels import KINDS
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.trajectory import print_trajectory
@@ -47,7 +48,8 @@ def print_next(task: dict[str, Any]) -> None:
     print_trajectory(task["episode"], False)
     output.show(
         f"place {task['place']}; {task['left']} of {task['of']} left to label. Label it with: "
-        f"lumos audit label {task['audit']} {task['place']} right|wrong|unsure"
+        f"lumos audit label {task['audit']} {task['place']} right|wrong|unsure (wrong: --step 2-1 --kind "
+        f"{'|'.join(KINDS)})"
     )
 
 
@@ -71,6 +73,7 @@ def print_report(report: dict[str, Any]) -> None:
         )
         table.add_row(escape(stratum["stratum"]), *(f"{count:,}" for count in counts))
     of_runs = report["kind"] == AuditKind.RUNS
+    share_key = "share_right" if of_runs else "precision"
     description = "runs, drawn from {:,}" if of_runs else "annotations, drawn from {:,} that were accepted"
     console.print(
         f"audit {report['audit']}: {report['drawn']:,} {description.format(report['population'])}",
@@ -82,7 +85,7 @@ def print_report(report: dict[str, Any]) -> None:
     if not report["drawn"]:
         return
     console.print(table)
-    share_key = "share_right" if of_runs else "precision"
+    _print_stratum_shares(console, report["strata"], share_key, "share right" if of_runs else "precision")
     words = "runs that are right" if of_runs else "accepted annotations that are right"
     _print_share(console, words, report, share_key, ("unsure", "disputed"))
     _print_share(console, "unsure and disputed counted as wrong", report, "if_unsure_wrong", ())
@@ -95,6 +98,9 @@ def print_report(report: dict[str, Any]) -> None:
             markup=False,
             soft_wrap=True,
         )
+    if kinds := report["wrong_kinds"]:
+        text = ", ".join(f"{kind or 'not named'} {count:,}" for kind, count in kinds.items())
+        console.print(f"wrong {report['kind']} by kind of fault: {text}", markup=False, soft_wrap=True)
     if metric := report.get("metric"):
         low, high = metric["ci95"]
         console.print(
@@ -147,6 +153,18 @@ def _print_share(console: Any, words: str, report: dict[str, Any], name: str, ex
         markup=False,
         soft_wrap=True,
     )
+
+
+def _print_stratum_shares(console: Any, strata: list[dict[str, Any]], name: str, title: str) -> None:
+    """Print the share, interval and number of judged items of each stratum that has judged items."""
+    table = _table("stratum", "judged", title, "95 % interval")
+    for stratum in strata:
+        if share := stratum[name]:
+            low, high = share["ci95"]
+            interval = f"{_percent(low)} to {_percent(high)}"
+            table.add_row(escape(stratum["stratum"]), f"{share['judged']:,}", _percent(share["share"]), interval)
+    if table.row_count:
+        console.print(table)
 
 
 def _table(*columns: str) -> Any:

@@ -12,8 +12,8 @@ from lumos_queue.cli import output
 
 _FILE = (
     "Labels from a file: JSON lines, or .csv with a header. Columns: place (or episode: JOB-NUMBER), label, and "
-    "optionally note and as (the labeller). Or the JSON that Label Studio or Argilla exports. A label that the person "
-    "gave already is not stored again."
+    "optionally step, kind, note and as (the labeller). Or the JSON that Label Studio or Argilla exports. A label that "
+    "the person gave already is not stored again."
 )
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The audit's name.")]
 As = Annotated[str, typer.Option("--as", help="The labeller; default: LUMOS_USER, or user@host.")]
@@ -32,24 +32,40 @@ def draw(
         float, typer.Option(min=0, max=1, help="The share that two people label in the explorer, for example 0.2.")
     ] = 0.0,
     seed: opt.Seed = 0,
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="PROPERTIES",
+            show_default="level,subgoals",
+            help="Of annotations, the properties of strata, beside the benchmark: level, subgoals, rule (version of "
+            "the rules, or teacher), note (verdicts that reject nothing); separated by commas.",
+        ),
+    ] = "",
+    at_least: Annotated[
+        int, typer.Option(min=1, max=100_000, help="The smallest part of the sample from each stratum, or all of it.")
+    ] = 1,
     json: opt.Json = False,
 ) -> None:
     """Draw a sample of accepted annotations, or of runs.
 
-    The sample is stratified by benchmark, number of subgoals, and check level (for runs: score).
+    The sample is stratified by benchmark, number of subgoals, and check level (for runs: score), or by the properties
+    of --by.
     """
     from collections import Counter
 
     from db.audits import sample_audit
     from lumos_queue.cli.audit_tables import print_draw
+    from lumos_queue.scoring.annotation_strata import read_stratum_keys
     from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.submission.filters import read_where
 
+    keys = read_stratum_keys(by)
     with database(read_settings()) as job_database:
         kind = AuditKind.RUNS if runs else AuditKind.ANNOTATIONS
-        samples = sample_audit(job_database, name, read_where(job_database, where), size, seed, kind, twice)
+        query = read_where(job_database, where)
+        samples = sample_audit(job_database, name, query, size, seed, kind, twice, keys=keys, at_least=at_least)
     counts = Counter(sample.stratum for sample in samples)
     weights = {sample.stratum: sample.weight for sample in samples}
     strata = [
@@ -63,6 +79,7 @@ def draw(
         "drawn": len(samples),
         "labelled_twice": sum(sample.labels_wanted > 1 for sample in samples),
         "seed": seed,
+        "by": [] if runs else list(keys),
         "strata": strata,
     }
     output.result(summary, print_draw)
@@ -108,6 +125,12 @@ def label(
     name: Name,
     place: Annotated[int, typer.Argument(min=0, max=opt.MAX_INTEGER, help="As lumos audit next shows it.")] = 0,
     value: Annotated[str, typer.Argument(metavar="LABEL", help="right, wrong or unsure.")] = "",
+    step: Annotated[
+        str, typer.Option(help="The wrong step: 2 (a subgoal), 2-1 (its first action) or @9 (by position).")
+    ] = "",
+    kind: Annotated[
+        str, typer.Option(help="The kind of fault of a wrong one: link, number, sub-question, result or wording.")
+    ] = "",
     note: Annotated[str, typer.Option(help="The reason, for later readers.")] = "",
     who: As = "",
     file: Annotated[Path | None, typer.Option("--from", help=_FILE)] = None,
@@ -115,10 +138,12 @@ def label(
 ) -> None:
     """Label the annotation or run at a place of the sample.
 
-    The labels are right, wrong and unsure; a person's newest label counts.
+    The labels are right, wrong and unsure; a person's newest label counts. A label wrong can name the first wrong step
+    and the kind of fault.
     """
     from db.audits import get_audit, samples_of
-    from db.labels import NewLabel, add_labels, check, new_labels
+    from db.labels import NewLabel, add_labels, check, check_fault, new_labels
+    from db.step_locations import StepLocator
     from lumos_queue.cli.audit_tables import print_progress
     from lumos_queue.errors import SpecError
     from lumos_queue.review.label_files import places_text, read_labels
@@ -132,21 +157,27 @@ def label(
         raise SpecError(
             "Give a place and a label (right, wrong or unsure), or a file of labels: lumos audit label NAME --from FILE"
         )
+    if file and (step or kind or note):
+        raise SpecError("--step, --kind and --note belong to a place: the rows of a file have fields of these names.")
     accept_pipe(file)
     if not file:
         check(value, who)
+        check_fault(value, kind, bool(step))
     with database(settings) as job_database:
         with job_database.engine.connect() as connection:
             samples = samples_of(connection, get_audit(connection, name).name)
-        if file:
-            submitted_labels = read_labels(file, name, samples, who)
-        else:
-            episodes = {sample.number: sample.episode for sample in samples}
-            if place not in episodes:
-                raise SpecError(f"The audit '{name}' has no place {place}: its places are {places_text(samples)}.")
-            submitted_labels = [NewLabel(episodes[place], value, who, note, audit=name)]
-        with job_database.engine.connect() as connection:
-            labels = new_labels(connection, submitted_labels) if file else submitted_labels
+            locator = StepLocator(connection)
+            if file:
+                submitted_labels = read_labels(file, name, samples, who, locator.locate)
+                labels = new_labels(connection, submitted_labels)
+            else:
+                episodes = {sample.number: sample.episode for sample in samples}
+                if place not in episodes:
+                    raise SpecError(f"The audit '{name}' has no place {place}: its places are {places_text(samples)}.")
+                episode = episodes[place]
+                position, branch = locator.locate(episode, step) if step else (None, None)
+                fault = {"wrong_position": position, "wrong_branch": branch, "wrong_kind": kind}
+                submitted_labels = labels = [NewLabel(episode, value, who, note, audit=name, **fault)]
         add_labels(job_database, labels)
         with job_database.engine.connect() as connection:
             samples = samples_of(connection, name)

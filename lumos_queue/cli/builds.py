@@ -62,6 +62,16 @@ def dataset_build(
     allow_contaminated: AllowContaminated = False,
     reexecute: Reexecute = False,
     perturbed: Perturbed = False,
+    min_precision: Annotated[
+        float,
+        typer.Option(
+            help="Only annotations of strata with at least this precision by the labels of --audit, and with 30 labels "
+            "or more; 0: any."
+        ),
+    ] = 0.0,
+    audit: Annotated[
+        str, typer.Option(metavar="NAME", help="The audit of annotations for --min-precision (lumos audit).")
+    ] = "",
     out: Annotated[Path | None, typer.Option(help="Folder of the build; default: builds/NAME in LUMOS_HOME.")] = None,
     json: opt.Json = False,
 ) -> None:
@@ -93,6 +103,8 @@ def dataset_build(
             allow_contaminated=allow_contaminated,
             reexecute=reexecute,
             perturbed=perturbed,
+            min_precision=min_precision,
+            audit=audit,
         )
         manifest, new = make_build(job_database, name, out or target, options)
     if manifest["warning"] and output.as_json:

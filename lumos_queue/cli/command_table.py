@@ -43,7 +43,7 @@ DATA = Group(
 DATASET = Group(
     "Make training sets from stored episodes.",
     {
-        "build": Command("builds:dataset_build", "dataset build first --where 'benchmark=gsm8k level>=executed'"),
+        "build": Command("builds:dataset_build", "dataset build first --where 'benchmark=gsm8k level>=perturbed'"),
         "list": Command("builds:dataset_list", "dataset list"),
         "show": Command("builds:dataset_show", "dataset show first"),
         "diff": Command("builds:dataset_diff", "dataset diff first second"),

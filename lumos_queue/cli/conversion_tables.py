@@ -40,6 +40,8 @@ def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
     _print_levels(console, reports)
     for text in dict.fromkeys(text for report in reports for text in report["remarks"]):
         console.print(escape(text), soft_wrap=True)
+    for report in reports:
+        _print_outcomes(console, report)
 
 
 def _print_levels(console: Any, reports: list[dict[str, Any]]) -> None:
@@ -52,6 +54,18 @@ def _print_levels(console: Any, reports: list[dict[str, Any]]) -> None:
             shares = (f"{100 * counts[name]:.1f} %" for name in ("of_rows_in", "of_accepted"))
             table.add_row(escape(report["source"]), level, f"{counts['rows']:,}", *shares)
     console.print(table)
+
+
+def _print_outcomes(console: Any, report: dict[str, Any]) -> None:
+    """Print the rows by outcome, check level and rule, so that the conversion ends with what it accepted."""
+    totals = ", ".join(f"{rows:,} {outcome}" for outcome, rows in report["outcome_totals"].items())
+    title = f"rows of {report['source']} ({report['job']}): {totals}"
+    table = _table(escape(title), ("outcome", "check level", "rule", "rows"))
+    for group in report["outcomes"]:
+        rule = f"{group['rule']}, {group['note']}" if group["note"] else group["rule"]
+        table.add_row(group["outcome"], group["level"] or "none", escape(rule), f"{group['rows']:,}")
+    if report["outcomes"]:
+        console.print(table)
 
 
 def _print_filters(console: Any, report: dict[str, Any]) -> None:
@@ -67,7 +81,7 @@ def _print_filters(console: Any, report: dict[str, Any]) -> None:
 def _table(title: str, columns: tuple[str, ...]) -> Table:
     table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD)
     for name in columns:
-        text = name in ("source", "filter", "at least")
+        text = name in ("source", "filter", "at least", "outcome", "check level", "rule")
         table.add_column(name, no_wrap=not text, justify="left" if text else "right", overflow="fold")
     return table
 

@@ -11,11 +11,11 @@ from rich.table import Table
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_tables import format_versions
-from lumos_queue.conversion.rule_version import rule_version_of
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.reports.agent_requests import describe_requests
 from lumos_queue.reports.completeness import stop_reason
 from lumos_queue.reports.task_choice import remark_on_choice
+from lumos_queue.scoring.annotation_strata import rule_version_of
 from lumos_queue.util.plugins import Plugin
 
 _DIGEST = re.compile(r"[0-9a-f]{40,}")

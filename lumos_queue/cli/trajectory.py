@@ -77,6 +77,10 @@ def print_trajectory(trajectory: dict[str, Any], prompts: bool) -> None:
     for label in trajectory.get("labels", ()):
         subject = f"step {label['step']} is " if label["step"] else ""
         note = f": {label['note']}" if label["note"] else ""
+        fault = ", ".join(
+            filter(None, [f"step {label['wrong_step']}" if label["wrong_step"] else "", label["wrong_kind"]])
+        )
+        note = f" ({fault}){note}" if fault else note
         judgement = (
             f"rates it {label['label']} of 10" if label["label"].isdecimal() else f"says: {subject}{label['label']}"
         )

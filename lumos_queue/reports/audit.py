@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Protocol
 
+from lumos_queue.scoring.annotation_strata import read_stratum_keys
 from lumos_queue.scoring.sampling import AuditKind, decide_verdict
 from lumos_queue.scoring.statistics import Stratum, cohen_kappa, estimate_share, kappa_interval
 
@@ -36,6 +37,9 @@ class AuditSummary(Protocol):
     @property
     def score(self) -> float | None: ...
 
+    @property
+    def kinds(self) -> Mapping[str, str]: ...
+
 
 def opinion(labels: Mapping[str, str]) -> str:
     """Return the joint label of an item, whose `labels` are by labeller.
@@ -54,10 +58,11 @@ def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str
 
     `precision` (`share_right` for runs) is the share of right samples among the samples that people judge right or
     wrong; a sample has the weight of the members of the population that it represents (statistics.estimate_share).
-    `if_unsure_wrong` counts unsure and disputed samples as wrong. `gone` is a lower bound of the number of samples that
-    were removed with their jobs: the gaps in the numbers, because the size of the sample is not stored. `removed` is
-    about the number of members of the population that these samples represented. `metric`, for runs, is the agreement
-    of the main metric with people.
+    Each stratum has the share of its own samples, with Wilson's interval. `wrong_kinds` counts the wrong samples by the
+    kind of fault that a labeller names; '' has those without a kind. `if_unsure_wrong` counts unsure and disputed
+    samples as wrong. `gone` is a lower bound of the number of samples that were removed with their jobs: the gaps in
+    the numbers, because the size of the sample is not stored. `removed` is about the number of members of the
+    population that these samples represented. `metric`, for runs, is the agreement of the main metric with people.
     """
     label_sets = [{who: label for who, label in sample.labels.items() if labeller in ("", who)} for sample in samples]
     opinions = [opinion(labels) for labels in label_sets]
@@ -66,16 +71,19 @@ def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str
     for sample, verdict in zip(samples, opinions, strict=True):
         strata.setdefault(sample.stratum, Counter())[verdict] += 1
         population[sample.stratum] = population.get(sample.stratum, 0.0) + sample.weight
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"stratum": name, "population": round(population[name]), "drawn": counts.total()}
         | {verdict: counts[verdict] for verdict in COUNTED}
         for name, counts in sorted(strata.items())
     ]
     judged_strata = [Stratum(row["population"], row["right"] + row["wrong"], row["right"]) for row in rows]
+    of_runs = audit.kind == AuditKind.RUNS
+    share_name = "share_right" if of_runs else "precision"
+    for row, stratum in zip(rows, judged_strata, strict=True):
+        row[share_name] = _share([stratum])
     strict_strata = [Stratum(row["population"], row["drawn"] - row["unlabelled"], row["right"]) for row in rows]
     whole = sum(row["population"] for row in rows)
     removed_count = audit.population - whole
-    of_runs = audit.kind == AuditKind.RUNS
     return {
         "audit": audit.name,
         "kind": audit.kind,
@@ -88,14 +96,25 @@ def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str
         "removed": removed_count,
         "labeller": labeller or None,
         **{verdict: opinions.count(verdict) for verdict in COUNTED},
-        "share_right" if of_runs else "precision": _share(judged_strata),
+        share_name: _share(judged_strata),
         "if_unsure_wrong": _share(strict_strata),
         "covered": sum(stratum.population for stratum in judged_strata if stratum.judged) / whole if whole else 0.0,
+        "by": [] if of_runs else list(read_stratum_keys(audit.strata)),
         "strata": rows,
+        "wrong_kinds": _count_kinds(samples, opinions, labeller),
         "labellers": sorted({who for sample in samples for who in sample.labels}),
         "agreement": _agreements(samples),
         **({"metric": _metric_agreement(samples, opinions)} if of_runs else {}),
     }
+
+
+def _count_kinds(samples: Sequence[AuditSummary], opinions: Sequence[str], labeller: str) -> dict[str, int]:
+    """Count the wrong samples by kind of fault, the most frequent first; a sample can have several kinds."""
+    counts: Counter[str] = Counter()
+    for sample, verdict in zip(samples, opinions, strict=True):
+        if verdict == "wrong":
+            counts.update({kind for who, kind in sample.kinds.items() if labeller in ("", who)} or {""})
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _metric_agreement(samples: Sequence[AuditSummary], opinions: Sequence[str]) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from db.models import CompletionRow, EpisodeRow, Item, SubgoalRow, TaskRow, Verd
 from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.rationales.reasons import REASONS
 from lumos_queue.records import LEVELS, MODULES, TEACHER
+from lumos_queue.reports.conversion_outcomes import count_outcomes, total_outcomes
 from lumos_queue.reports.cost import cost_figures
 from lumos_queue.reports.remarks import remarks
 from lumos_queue.reports.wall_time import wall_seconds
@@ -39,6 +40,8 @@ def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
         "verdicts": verdicts,
         "average_turns": _average_turns(connection, job.id),
         "remarks": remarks(job.spec, judged_rows, verdicts),
+        "outcomes": (outcomes := count_outcomes(connection, job, _is_judged(job.id), levels)),
+        "outcome_totals": total_outcomes(outcomes),
     }
     if job.spec.get("teacher"):
         report |= cost_figures(connection, job)

@@ -85,6 +85,10 @@ def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
             "audit": row.audit,
             "at": row.labelled_at,
             "step": None if row.position is None else name_of_step(trajectory.steps, row.position, row.branch),
+            "wrong_step": None
+            if row.wrong_position is None
+            else name_of_step(trajectory.steps, row.wrong_position, row.wrong_branch),
+            "wrong_kind": row.wrong_kind,
         }
         for row in trajectory.labels
     ]

@@ -7,11 +7,14 @@ A file is a list of records. These fields are written and read:
     metadata.audit, .place, .episode   the place; only metadata.episode is read, or id if it is missing
     metadata.labellers        `USER_ID NAME` for each labeller, because Argilla identifies users by account id
     responses.label[]         {"value": right, wrong or unsure, "user_id"}; drafts and discarded responses are ignored
+    responses.step[]          {"value": the wrong step, such as 2-1, "user_id"}
+    responses.kind[]          {"value": link, number, sub-question, result or wording, "user_id"}
     responses.note[]          {"value": text, "user_id"}
     suggestions.label         {"value", "score", "agent"}: written only, if a place has all its labels
 
-The dataset has text fields question, steps, answer, gold and benchmark, a label question `label` and a text question
-`note`, and allows extra metadata.
+The dataset has text fields question, steps, answer, gold and benchmark, a label question `label`, the optional label
+question `kind` and text questions `step` and `note`, and allows extra metadata. Step and kind belong to a label
+`wrong`.
 """
 
 from __future__ import annotations
@@ -30,8 +33,9 @@ def write_record(slot: ExportedSlot) -> dict[str, Any]:
     responses: dict[str, list[dict[str, str]]] = {}
     for label in slot.labels:
         responses.setdefault("label", []).append({"value": label.value, "user_id": users[label.labeller]})
-        if label.note:
-            responses.setdefault("note", []).append({"value": label.note, "user_id": users[label.labeller]})
+        for question, value in (("step", label.step), ("kind", label.kind), ("note", label.note)):
+            if value:
+                responses.setdefault(question, []).append({"value": value, "user_id": users[label.labeller]})
     suggestion = {"value": slot.suggestion, "score": None, "agent": slot.metric}
     return {
         "id": slot.episode,
@@ -60,10 +64,11 @@ def read_record(number: int, row: Mapping[str, Any], audit: str) -> Iterator[dic
     if metadata.get("audit", audit) != audit:
         raise BadRow(number, "metadata.audit", f"'{str(metadata['audit'])[:40]}' is another audit than '{audit}'")
     names = _names(metadata)
-    notes = {user: value for user, value in _answers(number, responses, "note")}
+    details = {question: dict(_answers(number, responses, question)) for question in ("step", "kind", "note")}
     for user, value in _answers(number, responses, "label"):
         who = {"as": names.get(user, f"argilla user {user}")} if user else {}
-        yield {"episode": metadata.get("episode", row.get("id")), "label": value, "note": notes.get(user, "")} | who
+        answers = {question: by_user.get(user, "") for question, by_user in details.items()}
+        yield {"episode": metadata.get("episode", row.get("id")), "label": value} | answers | who
 
 
 def _names(metadata: Mapping[str, Any]) -> dict[str, str]:

@@ -18,6 +18,8 @@ class SlotLabel:
     labeller: str
     value: str
     note: str
+    step: str = ""  #: the wrong step, as `lumos label` names it; '' if the label names none
+    kind: str = ""  #: the kind of fault; '' if the label names none
 
 
 @dataclass(frozen=True, slots=True)

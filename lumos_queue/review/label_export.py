@@ -13,7 +13,8 @@ from sqlalchemy.exc import NoResultFound
 from db.audits import AuditSlot
 from db.connection import Database
 from db.episode_names import trajectory_of
-from db.labels import newest_of_audit
+from db.labels import NewestLabel, name_of_step, newest_of_audit
+from db.step_records import RecordedStep
 from db.trajectories import reading
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.trajectory import trajectory_as_json
@@ -53,16 +54,20 @@ def stream_labels(database: Database, audit: str, samples: Sequence[AuditSlot], 
     yield "\n]\n" if separator == ",\n" else "[\n\n]\n"
 
 
-def _read_labels(connection: Connection, audit: str) -> dict[int, list[SlotLabel]]:
-    """The newest label of each person, by episode."""
-    labels: dict[int, list[SlotLabel]] = {}
-    for (episode, labeller), (value, note) in newest_of_audit(connection, audit).items():
-        labels.setdefault(episode, []).append(SlotLabel(labeller, value, note))
+def _read_labels(connection: Connection, audit: str) -> dict[int, list[tuple[str, NewestLabel]]]:
+    """Return (labeller, newest label) of each person, by episode."""
+    labels: dict[int, list[tuple[str, NewestLabel]]] = {}
+    for (episode, labeller), label in newest_of_audit(connection, audit).items():
+        labels.setdefault(episode, []).append((labeller, label))
     return labels
 
 
 def _write_slot(
-    connection: Connection, audit: str, sample: AuditSlot, labels: Mapping[int, Sequence[SlotLabel]], form: str
+    connection: Connection,
+    audit: str,
+    sample: AuditSlot,
+    labels: Mapping[int, Sequence[tuple[str, NewestLabel]]],
+    form: str,
 ) -> str:
     trajectory = trajectory_of(connection, sample.episode)
     slot = ExportedSlot(
@@ -70,8 +75,16 @@ def _write_slot(
         place=sample.number,
         episode=sample.name,
         texts=texts_of(trajectory_as_json(trajectory)),
-        labels=labels.get(sample.episode, []),
+        labels=[
+            SlotLabel(labeller, label.value, label.note, _name_step(trajectory.steps, label), label.wrong_kind)
+            for labeller, label in labels.get(sample.episode, [])
+        ],
         suggestion="" if sample.labels_left else decide_verdict(sample.score),
         metric=trajectory.job.main_metric,
     )
     return json.dumps(FORMATS[form](slot), ensure_ascii=False)
+
+
+def _name_step(steps: Sequence[RecordedStep], label: NewestLabel) -> str:
+    position, branch = label.wrong_position, label.wrong_branch
+    return "" if position is None else name_of_step(steps, position, branch or 0)

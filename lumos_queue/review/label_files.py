@@ -1,34 +1,37 @@
 """Read labels of an audit from a file: JSON lines, CSV with a header, or an export of Label Studio or Argilla.
 
-    {"place": 3, "label": "right", "note": "the text says 4 boxes", "as": "ann"}
+    {"place": 3, "label": "wrong", "step": "2-1", "kind": "number", "note": "the text says 4 boxes", "as": "ann"}
     place,label,note
 
 Each row names a place of the audit by its number (`place`) or by its episode (`episode`). The note and the labeller
-(`as`) are optional. A JSON list has tasks of Label Studio (review.label_studio) or records of Argilla (review.argilla),
-which differ in their fields.
+(`as`) are optional, and so are the step and the kind of fault of a label `wrong`. A JSON list has tasks of Label Studio
+(review.label_studio) or records of Argilla (review.argilla), which differ in their fields.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from db.audits import AuditSlot
-from db.labels import MAX_NAME, VALUES, NewLabel
+from db.labels import MAX_NAME, VALUES, NewLabel, check_fault
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.review import argilla, label_studio
 from lumos_queue.util.regular_file import read_regular
 from lumos_queue.util.untrusted_json import read_json
 
-FIELDS = ("place", "episode", "label", "note", "as")
+FIELDS = ("place", "episode", "label", "step", "kind", "note", "as")
+#: Returns (position, branch) of the step that a text names in the episode with that key. Raises SpecError.
+Locate = Callable[[int, str], tuple[int, int]]
 MAX_BYTES = 64_000_000
 MAX_PARTS = 1_000_000  #: lines, lists and objects of a file
 
 
-def read_labels(path: Path, audit: str, samples: Sequence[AuditSlot], labeller: str) -> list[NewLabel]:
-    """Read the labels of a file. `labeller` counts as the labeller of rows that name none.
+def read_labels(path: Path, audit: str, samples: Sequence[AuditSlot], labeller: str, locate: Locate) -> list[NewLabel]:
+    """Read the labels of a file. `labeller` counts as the labeller of rows that name none; `locate` finds their steps.
 
     Raises SpecError if the file cannot be read, and BadRow, which names the row and the field, for an invalid row.
     """
@@ -36,10 +39,12 @@ def read_labels(path: Path, audit: str, samples: Sequence[AuditSlot], labeller: 
         data = read_regular(path, limit=MAX_BYTES)
     except OSError as error:
         raise SpecError(f"Cannot read '{path}': {error.strerror}.") from None
-    return parse_labels(data, str(path), audit, samples, labeller)
+    return parse_labels(data, str(path), audit, samples, labeller, locate)
 
 
-def parse_labels(data: bytes, name: str, audit: str, samples: Sequence[AuditSlot], labeller: str) -> list[NewLabel]:
+def parse_labels(
+    data: bytes, name: str, audit: str, samples: Sequence[AuditSlot], labeller: str, locate: Locate
+) -> list[NewLabel]:
     """Read labels from the content of the file `name`. Raises SpecError and BadRow as `read_labels`."""
     try:
         text = data.decode("utf-8-sig")
@@ -49,7 +54,11 @@ def parse_labels(data: bytes, name: str, audit: str, samples: Sequence[AuditSlot
         raise SpecError(f"'{name}' has more than {MAX_PARTS:,} lines, lists or objects: it is not a file of labels.")
     by_place = {sample.number: sample for sample in samples}
     by_name = {sample.name: sample for sample in samples}
-    return [_label(number, row, audit, by_place, by_name, labeller) for number, row in _rows(text, name, audit)]
+    labels = []
+    for number, row in _rows(text, name, audit):
+        label = _label(number, row, audit, by_place, by_name, labeller)
+        labels.append(_with_fault(number, row, label, locate))
+    return labels
 
 
 def places_text(samples: Sequence[AuditSlot]) -> str:
@@ -128,7 +137,7 @@ def _label(
     by_name: dict[str, AuditSlot],
     who: str,
 ) -> NewLabel:
-    for name in ("label", "note", "as", "episode"):
+    for name in ("label", "step", "kind", "note", "as", "episode"):
         if name in row and not isinstance(row[name], str):
             raise BadRow(number, name, f"'{str(row[name])[:40]}' is not text")
     if row.get("label") not in VALUES:
@@ -148,6 +157,20 @@ def _label(
         if sample is None:
             raise BadRow(number, "episode", f"'{row['episode'][:40]}' is not in the audit '{audit}'")
     return NewLabel(sample.episode, row["label"], who, row.get("note", ""), audit=audit)
+
+
+def _with_fault(number: int, row: dict[str, Any], label: NewLabel, locate: Locate) -> NewLabel:
+    """Return the label with the wrong step and the kind of fault that the row names. Raises BadRow."""
+    step, kind = row.get("step", "").strip(), row.get("kind", "")
+    try:
+        check_fault(label.value, kind, bool(step))
+    except SpecError as error:
+        raise BadRow(number, "kind" if kind else "step", str(error)) from None
+    try:
+        position, branch = locate(label.episode, step[:100]) if step else (None, None)
+    except SpecError as error:
+        raise BadRow(number, "step", str(error)) from None
+    return replace(label, wrong_position=position, wrong_branch=branch, wrong_kind=kind)
 
 
 def _parse_place(value: Any) -> int:

@@ -5,13 +5,15 @@ A file is a list of tasks. These fields are written and read:
     data.episode, data.place, data.audit     the place; `data` also has the texts for the labeller
     annotations[]                            one for each labeller; those with was_cancelled are ignored
     annotations[].result[]                   from_name `label`, type `choices`: value.choices, one text
+                                             from_name `step`, type `textarea`: the wrong step, such as 2-1
+                                             from_name `kind`, type `choices`: the kind of fault, one text
                                              from_name `note`, type `textarea`: value.text, a list of lines
                                              from_name `labeller`, type `textarea`: the name, if it is not the account
     annotations[].completed_by               read only: an account's email, or its number
     predictions[]                            written only: the metric's suggestion, if a place has all its labels
 
 completed_by is not written, because Label Studio refuses unknown accounts. CONFIG is the interface of a project for
-such files.
+such files. Step and kind belong to a label `wrong`.
 """
 
 from __future__ import annotations
@@ -31,6 +33,12 @@ CONFIG = """\
   <Choices name="label" toName="question" choice="single" required="true">
     <Choice value="right"/><Choice value="wrong"/><Choice value="unsure"/>
   </Choices>
+  <Choices name="kind" toName="question" choice="single" visibleWhen="choice-selected" whenTagName="label"
+           whenChoiceValue="wrong">
+    <Choice value="link"/><Choice value="number"/><Choice value="sub-question"/><Choice value="result"/>
+    <Choice value="wording"/>
+  </Choices>
+  <TextArea name="step" toName="question"/>
   <TextArea name="note" toName="question"/>
   <TextArea name="labeller" toName="question"/>
 </View>
@@ -43,6 +51,10 @@ def write_task(slot: ExportedSlot) -> dict[str, Any]:
     annotations = []
     for label in slot.labels:
         result = [_result("label", "choices", [label.value]), _result("labeller", "textarea", [label.labeller])]
+        if label.step:
+            result.append(_result("step", "textarea", [label.step]))
+        if label.kind:
+            result.append(_result("kind", "choices", [label.kind]))
         if label.note:
             result.append(_result("note", "textarea", label.note.split("\n")))
         annotations.append({"result": result, "was_cancelled": False, "ground_truth": False})
@@ -74,8 +86,12 @@ def read_task(number: int, row: Mapping[str, Any], audit: str) -> Iterator[dict[
             continue
         if len(choices) > 1:
             raise BadRow(number, "annotations.result", f"has {len(choices)} choices for 'label': expected one")
+        kinds = _values(number, result, "kind", "choices")
+        if len(kinds) > 1:
+            raise BadRow(number, "annotations.result", f"has {len(kinds)} choices for 'kind': expected one")
+        fault = {"step": " ".join(_values(number, result, "step", "text")), "kind": "".join(kinds)}
         note = "\n".join(_values(number, result, "note", "text"))
-        yield where | {"label": choices[0], "note": note} | _who(number, annotation, result)
+        yield where | {"label": choices[0], "note": note} | fault | _who(number, annotation, result)
 
 
 def _who(number: int, annotation: Mapping[str, Any], result: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from lumos_queue.builds.database_facts import DatabaseFacts, read_database_facts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.progress import Tell, ignore_progress
+from lumos_queue.submission.audited_build import read_audited_strata
 from lumos_queue.submission.file_options import FileOptions
 from lumos_queue.submission.file_request import QUESTIONS, resolve_file
 from lumos_queue.submission.filters import read_where
@@ -61,7 +62,8 @@ class _BuildInputs(NamedTuple):
 
 
 def _read_inputs(database: Database, options: BuildOptions) -> _BuildInputs:
-    facts = read_database_facts(database, tests=not options.allow_test)
+    audited = read_audited_strata(database, options)
+    facts = read_database_facts(database, tests=not options.allow_test, audited=audited)
     episodes = stream_episodes(database, parse_where(options.where))
     return _BuildInputs(episodes, KnownBenchmarks(user_modules(database), _open_own_file), facts)
 

@@ -243,8 +243,11 @@ def test_a_report_says_what_each_share_leaves_out_and_fits_100_columns(stored, l
     assert lines["unsure and disputed counted as wrong"].endswith("of 4 annotations; left out: 6 not labelled")
     strata = lumos("audit", "report", "first")["strata"]
     rows = [line for line in told.splitlines() if line.lstrip().startswith("wordmath · ")]
-    assert len(rows) == len(strata)
-    assert all(any(one["stratum"] in row and len(row.split()) > 10 for row in rows) for one in strata)
+    judged = [one for one in strata if one["precision"]]
+    assert len(rows) == len(strata) + len(judged)
+    counts = rows[: len(strata)]
+    assert all(any(one["stratum"] in row and len(row.split()) > 10 for row in counts) for one in strata)
+    assert all(any(one["stratum"] in row and " % " in row for row in rows[len(strata) :]) for one in judged)
 
 
 def test_the_commands_draw_show_label_and_report(lumos, stored, tmp_path):

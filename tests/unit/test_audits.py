@@ -14,7 +14,9 @@ from lumos_queue.review.label_files import read_labels
 from lumos_queue.scoring.sampling import allocate, sample_strata, stratum_of, stratum_of_run
 from lumos_queue.scoring.statistics import wilson
 
-AUDIT = SimpleNamespace(name="first", query="level>=format", seed=0, population=100, kind="annotations", twice=0.0)
+AUDIT = SimpleNamespace(
+    name="first", query="level>=format", seed=0, population=100, kind="annotations", twice=0.0, strata=""
+)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +119,7 @@ def test_a_proportional_audit_reports_the_plain_share_and_counts_the_rest():
             "unsure": 1,
             "disputed": 1,
             "unlabelled": 1,
+            "precision": report["precision"],
         }
     ]
     assert (report["removed"], report["covered"]) == (0, 1)
@@ -183,6 +186,14 @@ def test_agreement_is_over_the_items_that_both_labelled():
     assert "both said 'right' of every item" in same["undefined"]
 
 
+def locate(episode: int, text: str) -> tuple[int, int]:
+    """Of an episode with the steps 1, 1-1 and 2 at the positions 0, 1 and 2."""
+    positions = {"1": 0, "1-1": 1, "2": 2}
+    if text not in positions:
+        raise SpecError(f"The episode {episode} has no step {text}.")
+    return positions[text], 0
+
+
 PLACES = [AuditSlot(1, 11, "job-0", "s", 1.0, {}), AuditSlot(2, 22, "job-7", "s", 1.0, {})]
 
 
@@ -192,8 +203,8 @@ def test_labels_come_from_json_lines_and_from_csv(tmp_path):
     lines.write_text("\ufeff" + "\n\n".join(map(json.dumps, rows)) + "\n")
     table = tmp_path / "labels.csv"
     table.write_text('place,episode,label,note,as\n1,,right,,\n,job-7,wrong,"é, so",bob\n')
-    found = read_labels(lines, "first", PLACES, "ann")
-    assert found == read_labels(table, "first", PLACES, "ann")
+    found = read_labels(lines, "first", PLACES, "ann", locate)
+    assert found == read_labels(table, "first", PLACES, "ann", locate)
     assert [(one.episode, one.value, one.labeller, one.note) for one in found] == [
         (11, "right", "ann", ""),
         (22, "wrong", "bob", "é, so"),
@@ -223,7 +234,7 @@ def test_a_bad_row_of_labels_is_named(tmp_path, second, told):
     file = tmp_path / "labels.jsonl"
     file.write_text(f'{{"place": 1, "label": "right"}}\n{second}\n')
     with pytest.raises(BadRow) as error:
-        read_labels(file, "first", PLACES, "ann")
+        read_labels(file, "first", PLACES, "ann", locate)
     assert told in str(error.value)
 
 
@@ -240,16 +251,16 @@ def test_a_bad_table_of_labels_is_named(tmp_path, text, told):
     file = tmp_path / "labels.csv"
     file.write_text(text)
     with pytest.raises(SpecError) as error:
-        read_labels(file, "first", PLACES, "ann")
+        read_labels(file, "first", PLACES, "ann", locate)
     assert told in str(error.value)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(SpecError, match="Cannot read"):
-        read_labels(tmp_path / "none.jsonl", "first", PLACES, "ann")
+        read_labels(tmp_path / "none.jsonl", "first", PLACES, "ann", locate)
     (tmp_path / "latin.jsonl").write_bytes(b'{"note": "\xe9"}')
     with pytest.raises(SpecError, match="is not UTF-8 at byte 10"):
-        read_labels(tmp_path / "latin.jsonl", "first", PLACES, "ann")
+        read_labels(tmp_path / "latin.jsonl", "first", PLACES, "ann", locate)
 
 
 def test_a_share_of_the_places_is_drawn_to_be_labelled_twice_by_the_seed():
@@ -284,7 +295,7 @@ def test_strata_of_runs(score, subgoals, name):
 
 def test_an_audit_of_runs_reports_how_far_the_metric_agrees_with_people():
     """In the large stratum it agrees on 3 of 4, in the small one on 0 of 1: 0.9 * 0.75 = 0.675. It says right of 3."""
-    runs = SimpleNamespace(name="first", query="", seed=0, population=100, kind="runs", twice=0.0)
+    runs = SimpleNamespace(name="first", query="", seed=0, population=100, kind="runs", twice=0.0, strata="")
 
     def run(label: str, score: float | None, stratum: str = "large", weight: float = 18.0) -> AuditSlot:
         return AuditSlot(0, 0, "", stratum, weight, {"ann": label} if label else {}, score)
@@ -304,10 +315,10 @@ def test_an_audit_of_runs_reports_how_far_the_metric_agrees_with_people():
 def test_a_list_in_one_file_is_of_another_program_and_lines_are_as_before(tmp_path):
     file = tmp_path / "labels.json"
     file.write_text(json.dumps([{"data": {"place": 1}, "annotations": []}]))
-    assert read_labels(file, "first", PLACES, "ann") == []
+    assert read_labels(file, "first", PLACES, "ann", locate) == []
     file.write_text('[{"place": 1, "label": "right"}]')
     with pytest.raises(BadRow, match="row 1: is neither a task of Label Studio"):
-        read_labels(file, "first", PLACES, "ann")
+        read_labels(file, "first", PLACES, "ann", locate)
     file.write_text("[1]\n[2]\n")
     with pytest.raises(BadRow, match="row 1: is not a JSON object"):
-        read_labels(file, "first", PLACES, "ann")
+        read_labels(file, "first", PLACES, "ann", locate)

@@ -175,7 +175,7 @@ def _read_xml(text: str) -> None:
 
 
 def _read_labels(text: str, name: str = "labels.json") -> None:
-    parse_labels(text.encode(), name, "audit", [], "ann")
+    parse_labels(text.encode(), name, "audit", [], "ann", lambda _episode, _step: (0, 0))
 
 
 def _read_rows(text: str) -> None:

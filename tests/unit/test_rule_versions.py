@@ -6,10 +6,10 @@ import pytest
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_source
-from lumos_queue.conversion.rule_version import rule_version_of
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Annotation, Task
+from lumos_queue.scoring.annotation_strata import rule_version_of
 
 REQUEST = Convert("wordmath", "ab" * 32, "dev")
 

@@ -16,6 +16,7 @@ from db.web_actions import list_actions
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.web.access.users import Role
 from tests.scored_jobs import create_scored_job
+from tests.web.conversions import convert_rows
 
 NAME = "two words & <script>document.title='run'<b>%2e?#"
 HOSTILE = "<script>document.title='run'</script>\u202e \x1b[31m"
@@ -38,7 +39,7 @@ def given(database, audit: str = "first") -> list[tuple[int, str, str, str]]:
     with database.engine.connect() as connection:
         places = {one.episode: one.number for one in samples_of(connection, audit)}
         found = newest_of_audit(connection, audit)
-    return sorted((places[episode], who, *said) for (episode, who), said in found.items())
+    return sorted((places[episode], who, *said[:2]) for (episode, who), said in found.items())
 
 
 def form_of(text: str) -> dict[str, str]:
@@ -63,6 +64,42 @@ def test_labelling_works_without_scripts_and_says_the_metric_only_afterwards(man
     assert "You have labelled place 1 already." in client.get(f"/annotate/{audit}").text
     assert client.submit(f"/annotate/{audit}/undo").status_code == 303
     assert "Place 1: the label &#39;unsure&#39; is taken back." in client.get(f"/annotate/{audit}").text
+    assert given(database) == []
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+def test_a_wrong_annotation_is_labelled_with_its_step_and_kind(explorer, database, tmp_path):
+    opened, _ = convert_rows(tmp_path, 3, url=database.url.replace("+psycopg", ""))
+    opened.close()
+    sample_audit(database, "first", parse_where(""), 3, 0)
+    client = explorer.client()
+    page = client.get("/annotate/first").text
+    steps = re.findall(r'<option value="([^"]+)">', page)
+    assert steps[:2] == ["1", "1-1"] and "Calculator(" in page
+    assert re.findall(r'name="kind" value="([^"]*)" data-key="(\d)"', page) == [
+        *[("", "0"), ("link", "4"), ("number", "5"), ("sub-question", "6"), ("result", "7"), ("wording", "8")]
+    ]
+    form = form_of(page)
+    for fault, message in (
+        ({"value": "right", "kind": "link"}, "Only the label wrong names"),
+        ({"value": "unsure", "step": "1"}, "Only the label wrong names"),
+        ({"value": "wrong", "kind": HOSTILE[:90]}, "No kind of fault called"),
+        ({"value": "wrong", "step": "9-9"}, "The episode has no subgoal 9"),
+        ({"value": "wrong", "step": "<b>"}, "names no step"),
+    ):
+        answer = client.submit("/annotate/first/label", form | fault)
+        assert answer.status_code == 400 and message in answer.text and "<b>" not in answer.text, fault
+    assert given(database) == []
+    client.submit("/annotate/first/label", form | {"value": "wrong", "step": "1-1", "kind": "sub-question"})
+    assert "Place 1: wrong (step 1-1, sub-question)" in client.get("/annotate/first").text
+    with database.engine.connect() as connection:
+        (label,) = newest_of_audit(connection, "first").values()
+        name = samples_of(connection, "first")[0].name
+    assert (label.value, label.wrong_position, label.wrong_kind) == ("wrong", 1, "sub-question")
+    assert "wrong</span> (step 1-1, sub-question)" in client.get("/annotate/first/labels").text
+    assert "sub-question 1" in client.get("/annotate/first/report").text
+    assert "(wrong step 1-1) (sub-question)" in client.get(f"/episodes/{name}").text
+    client.submit("/annotate/first/undo")
     assert given(database) == []
 
 

@@ -142,7 +142,7 @@ def _labels_of_audit(database) -> list[tuple[int, str]]:
     with database.engine.connect() as connection:
         places = {sample.episode: sample.number for sample in samples_of(connection, "first")}
         return sorted(
-            (places[episode], value) for (episode, _), (value, _) in newest_of_audit(connection, "first").items()
+            (places[episode], label.value) for (episode, _), label in newest_of_audit(connection, "first").items()
         )
 
 
@@ -196,6 +196,53 @@ def converted(tmp_path):
     database, job = convert_rows(tmp_path, 6)
     with serve_explorer(database, home=tmp_path) as explorer:
         yield explorer, job
+    database.close()
+
+
+def test_the_wrong_step_and_the_kind_of_fault_are_named_by_keyboard_alone(converted, page):
+    explorer, _ = converted
+    sample_audit(explorer.site.database, "first", parse_where(""), 3, 0)
+    page.goto(explorer.login_url)
+    page.goto(f"{explorer.url}/annotate/first")
+    page.get_by_role("heading", name="Place 1").wait_for()
+    page.keyboard.press("5")
+    page.keyboard.press("t")
+    page.keyboard.type("1-1")
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    page.get_by_role("heading", name="Place 2").wait_for()
+    assert page.locator("#stored").inner_text().startswith("Place 1: wrong (step 1-1, number)")
+    page.keyboard.press("4")
+    page.keyboard.press("0")
+    page.keyboard.press("1")
+    page.get_by_role("heading", name="Place 3").wait_for()
+    page.keyboard.press("8")
+    page.keyboard.press("2")
+    page.get_by_role("heading", name="Nothing is left for you").wait_for()
+    with explorer.site.database.engine.connect() as connection:
+        places = {sample.episode: sample.number for sample in samples_of(connection, "first")}
+        labels = newest_of_audit(connection, "first")
+    kinds = {places[episode]: (label.value, label.wrong_kind) for (episode, _), label in labels.items()}
+    assert kinds == {1: ("wrong", "number"), 2: ("right", ""), 3: ("wrong", "wording")}
+
+
+def test_a_right_annotation_with_a_kind_of_fault_is_refused_and_nothing_is_lost(tmp_path, chromium):
+    database, _ = convert_rows(tmp_path, 6)
+    sample_audit(database, "first", parse_where(""), 3, 0)
+    context = chromium.new_context()  # not `page`: the refusal is told on its console
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    with serve_explorer(database, home=tmp_path) as explorer:
+        page.goto(explorer.login_url)
+        page.goto(f"{explorer.url}/annotate/first")
+        page.get_by_role("heading", name="Place 1").wait_for()
+        page.keyboard.press("8")
+        page.keyboard.press("1")
+        page.get_by_role("alert").get_by_text("Only the label wrong names a step or a kind of fault").wait_for()
+        page.keyboard.press("2")
+        page.get_by_role("heading", name="Place 2").wait_for()
+    assert [value for _, value in _labels_of_audit(database)] == ["wrong"]
+    context.close()
     database.close()
 
 

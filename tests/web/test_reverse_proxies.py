@@ -21,7 +21,7 @@ from tests.scored_jobs import create_scored_job
 from tests.services import wait_until
 
 PASSWORD = "correct horse"
-DIRECT_WAYS, PROXY_WAYS = ("in clear", "TLS"), ("nginx", "caddy", "caddy, nginx")
+DIRECT_WAYS, PROXY_WAYS = ("in clear", "TLS"), ("nginx", "caddy", "caddy, nginx", "nginx, caddy")
 
 
 @pytest.fixture(scope="module")

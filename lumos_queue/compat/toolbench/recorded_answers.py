@@ -1,13 +1,12 @@
 """Read the answers to calls of a recorded search as entries for `task.inputs["answers"]` (actions/tools/records.py).
 
 An observation is the JSON text of an envelope with an error and a response, cut off at some length. The response of a
-cut envelope is read up to the cut and its length stays, so that it is later cut at the same position.
+cut envelope is read up to the cut and closed there, so that it is later cut at the same position.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,12 +14,12 @@ from lumos_queue.actions.tools.answers import CUT
 from lumos_queue.actions.tools.arguments import read_object
 from lumos_queue.actions.tools.function_names import FINISH_NAME
 from lumos_queue.actions.tools.functions import Function
+from lumos_queue.compat.toolbench.cut_json import complete_json
 from lumos_queue.compat.toolbench.messages import UNKNOWN_FUNCTION
 from lumos_queue.compat.toolbench.trees import RecordedDecision
 from lumos_queue.errors import ActionError
 
-_BEGIN = re.compile(r'\{"error": "((?:[^"\\]|\\.)*)", "response": "', re.DOTALL)
-_HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
+_BEGIN = '{"error": "'  #: of an envelope
 
 
 def answers_of(decisions: Iterable[RecordedDecision], functions: Sequence[Function]) -> list[dict[str, Any]]:
@@ -54,14 +53,16 @@ def read_observation(text: str) -> tuple[str, Any]:
 
 
 def _read_cut(text: str) -> tuple[str, Any]:
-    match = _BEGIN.match(text)
-    if match is None or not text.endswith(CUT):
+    """Return the error and the response of an envelope that was cut; any other text is a response without error."""
+    if not text.startswith(_BEGIN) or not text.endswith(CUT):
         return "", text
-    rest = text[match.end() : -len(CUT)]
-    half = _HALF_ESCAPE.search(rest)
-    if half and not (len(rest[: half.start()]) - len(rest[: half.start()].rstrip("\\"))) % 2:
-        rest = rest[: half.start()]
     try:
-        return json.loads(f'"{match[1]}"'), json.loads(f'"{rest}"', strict=False)
+        envelope = json.loads(complete_json(text[: -len(CUT)]), strict=False)
     except (ValueError, RecursionError):
         return "", text
+    error = envelope.pop("error")
+    name, response = envelope.popitem() if envelope else ("", None)
+    is_cut_name = response is None and "response".startswith(name)
+    if not isinstance(error, str) or envelope or not (name == "response" or is_cut_name):
+        return "", text
+    return error, response if name == "response" else ""

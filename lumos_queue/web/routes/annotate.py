@@ -11,13 +11,16 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from db.audit_progress import count_left, count_own
 from db.audits import get_audit
 from db.episode_names import trajectory_of
-from db.labels import VALUES
+from db.labels import KINDS, VALUES, name_steps
 from db.reservations import ReservedSlot, Turn, reserve_next, skip_place, store_label, take_back_label
 from lumos_queue.errors import SpecError
-from lumos_queue.pages.limits import PageLimits
+from lumos_queue.notation import strip_label, write_action
+from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.sections.failures import read_episode, show_pictures
 from lumos_queue.pages.trajectories import ShownEpisode, show_episode
+from lumos_queue.records import Subgoal
 from lumos_queue.review.suggestions import read_suggestions, without_suggestions
+from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.addresses import address_of_audit
 from lumos_queue.web.rendering import render, render_part
@@ -27,7 +30,9 @@ router = APIRouter()
 #: Of an episode to label. It has no prompts, so that the next page loads quickly.
 LIMITS = PageLimits(text=6_000, prompt=0, steps=200, pictures=1_000_000, shows_counterparts=False, rows=0, points=0)
 MAX_NOTE = 4_000  #: characters
+MAX_STEP = 100  #: characters of a step in the list of steps
 KEYS = dict(zip(("1", "2", "3"), VALUES, strict=True))
+KIND_KEYS = dict(zip(("4", "5", "6", "7", "8"), KINDS, strict=True))
 Place = Annotated[int, Form(ge=1, le=2**31 - 1)]
 Token = Annotated[str, Form(max_length=100)]
 
@@ -48,14 +53,18 @@ def label_place(
     reservation: Token,
     value: Annotated[str, Form(max_length=100)] = "",
     note: Annotated[str, Form(max_length=2 * MAX_NOTE)] = "",
+    step: Annotated[str, Form(max_length=100)] = "",
+    kind: Annotated[str, Form(max_length=100)] = "",
 ) -> Response:
-    """Store a label, and answer with the next place."""
+    """Store a label, and answer with the next place. `step` and `kind` are the fault of a label `wrong`."""
     note = note.strip()
     if len(note) > MAX_NOTE:
         raise SpecError(f"A note has at most {MAX_NOTE:,} characters: this one has {len(note):,}.")
     audit, person = _find(visit, name), visit.person.name
-    turn = store_label(visit.site.database, audit.name, person, place, reservation, value, note)
-    return _answer(visit, audit, turn, f"Place {turn.number}: {turn.value}", suggests=True)
+    turn = store_label(visit.site.database, audit.name, person, place, reservation, value, note, step, kind)
+    fault = ", ".join(filter(None, [f"step {step}" if step else "", kind]))
+    message = f"Place {turn.number}: {turn.value}" + (f" ({fault})" if fault else "")
+    return _answer(visit, audit, turn, message, suggests=True)
 
 
 @router.post("/annotate/{name}/skip")
@@ -104,6 +113,7 @@ def _answer(visit: RequestContext, audit: Any, turn: Turn, message: str, suggest
 
 def _values(visit: RequestContext, audit: Any, turn: Turn) -> dict[str, Any]:
     """The values for the templates of a place."""
+    names_faults = audit.kind == AuditKind.ANNOTATIONS
     with visit.site.reading() as connection:
         return {
             "audit": audit,
@@ -112,8 +122,19 @@ def _values(visit: RequestContext, audit: Any, turn: Turn) -> dict[str, Any]:
             "own": count_own(connection, audit.name, visit.person.name),
             "left": count_left(connection, audit.name),
             "keys": KEYS,
+            "kind_keys": KIND_KEYS,
+            "steps": _list_steps(connection, turn.next) if names_faults and turn.next else None,
             "max_note": MAX_NOTE,
         }
+
+
+def _list_steps(connection: Connection, reservation: ReservedSlot) -> list[tuple[str, str]]:
+    """Return (name, text) of the steps that a label can name."""
+    steps = name_steps(trajectory_of(connection, reservation.episode).steps)
+    return [
+        (name, truncate(strip_label(step.text) if isinstance(step, Subgoal) else write_action(step), MAX_STEP))
+        for name, step in steps[: LIMITS.steps]
+    ]
 
 
 def _show(connection: Connection, reservation: ReservedSlot) -> ShownEpisode:

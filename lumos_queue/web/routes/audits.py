@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, UploadFile
@@ -10,9 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.audit_progress import list_audits, list_labelled_slots, progress_by_person
-from db.audits import count_members, sample_audit, samples_of
+from db.audit_strata import count_members
+from db.audits import sample_audit, samples_of
 from db.changes import Change, find_audit_change
 from db.labels import add_labels, new_labels
+from db.step_locations import StepLocator
 from db.web_actions import PersonAction
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.reports.audit import make_audit_report
@@ -112,12 +115,14 @@ def labels_page(visit: Reading, name: str, after: int = 0) -> Response:
     with visit.site.reading() as connection:
         audit = find_audit(connection, name)
         rows = list_labelled_slots(connection, audit.name, PAGE + 1, after)
+        faults = _describe_faults(StepLocator(connection), [label for row in rows for label in row.labels])
     page_rows = [(row, _is_hidden(visit, row)) for row in rows[:PAGE]]
     return render(
         visit,
         "audit_labels.html",
         audit=audit,
         places=page_rows,
+        faults=faults,
         more=len(rows) > PAGE,
         formats=tuple(FORMATS),
         address=address_of_audit(audit.name),
@@ -165,7 +170,8 @@ def _store_file(visit: RequestContext, name: str, data: bytes, file_name: str) -
     with visit.site.reading() as connection:
         audit = find_audit(connection, name)
         samples = samples_of(connection, audit.name)
-        labels = new_labels(connection, parse_labels(data, file_name, audit.name, samples, visit.person.name))
+        locate = StepLocator(connection).locate
+        labels = new_labels(connection, parse_labels(data, file_name, audit.name, samples, visit.person.name, locate))
     action = PersonAction(visit.person.name, "store labels", audit.name)
     add_labels(visit.site.database, labels, action, f"{len(labels):,} from '{file_name}'")
     visit.session.add_notice(f"{len(labels):,} labels are stored." if labels else "The file has no new label.")
@@ -219,6 +225,16 @@ def _read_kind(kind: str) -> AuditKind:
     if kind not in tuple(AuditKind):
         raise unknown("kind of audit", kind[:40], AuditKind)
     return AuditKind(kind)
+
+
+def _describe_faults(locator: StepLocator, labels: Sequence[Any]) -> dict[int, str]:
+    """Return the fault of each label that names a step or kind, such as ` (step 2-1, number)`, by the label's id."""
+    faults: dict[int, str] = {}
+    for label in labels:
+        step = locator.name(label.episode, label.wrong_position, label.wrong_branch)
+        if step or label.wrong_kind:
+            faults[label.id] = f" ({', '.join(filter(None, [f'step {step}' if step else '', label.wrong_kind]))})"
+    return faults
 
 
 def _is_hidden(visit: RequestContext, row: Any) -> bool:

@@ -1,0 +1,95 @@
+"""Count the rows of a conversion by outcome, check level and rule.
+
+A row is *accepted* if no verdict rejects the training row of a module, *waiting* if a verdict `unsure` rejects it,
+because a teacher may still convert it, and otherwise *rejected*.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Connection, exists, select
+from sqlalchemy.orm import aliased
+
+from db.models import EpisodeRow, VerdictRow
+from lumos_queue.conversion.verdicts import VERDICTS
+from lumos_queue.scoring.annotation_strata import NO_NOTE, name_notes, name_rule
+
+UNSURE = "unsure"  #: the rejecting verdict of a waiting row
+
+
+class RowOutcome(StrEnum):
+    """What a conversion makes of a row."""
+
+    ACCEPTED = "accepted"
+    WAITING = "waiting"
+    REJECTED = "rejected"
+
+
+def count_outcomes(
+    connection: Connection, job: Any, conditions: Sequence[Any], levels: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    """Return the rows of a conversion by outcome, level, rule and note, in this order; each judged row counts once.
+
+    `conditions` select the judged episodes, and `levels` has the accepted rows by check level. The rule of an accepted
+    row is that of its stratum in an audit (annotation_strata.name_rule), and its note the verdicts that reject nothing.
+    The rule of another row is the verdict that rejects it: the first in the order of VERDICTS if there are several.
+    """
+    rejections = _names_by_episode(connection, VerdictRow.rejects, *conditions)
+    other = aliased(VerdictRow)
+    is_accepted = ~exists().where(other.episode == EpisodeRow.id, other.rejects)
+    notes = _names_by_episode(connection, ~VerdictRow.rejects, is_accepted, EpisodeRow.level != "", *conditions)
+    rule = name_rule(job.origin, job.spec)
+    noted = Counter((level, name_notes(names)) for level, names in notes)
+    plain = Counter(dict(levels))
+    for (level, _), rows in noted.items():
+        plain[level] -= rows
+    counts: Counter[tuple[RowOutcome, str, str, str]] = Counter()
+    for level, rows in plain.items():
+        counts[RowOutcome.ACCEPTED, level, rule, NO_NOTE] += rows
+    for (level, note), rows in noted.items():
+        counts[RowOutcome.ACCEPTED, level, rule, note] += rows
+    for level, names in rejections:
+        outcome = RowOutcome.WAITING if UNSURE in names else RowOutcome.REJECTED
+        counts[outcome, level, UNSURE if UNSURE in names else min(names, key=_order), ""] += 1
+    order = list(RowOutcome)
+    return [
+        {"outcome": outcome, "level": level, "rule": name, "note": note, "rows": rows}
+        for (outcome, level, name, note), rows in sorted(
+            counts.items(), key=lambda pair: (order.index(pair[0][0]), -pair[1], pair[0])
+        )
+        if rows
+    ]
+
+
+def total_outcomes(outcomes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the number of rows of each outcome, also of those that do not occur."""
+    totals = dict.fromkeys((str(outcome) for outcome in RowOutcome), 0)
+    for group in outcomes:
+        totals[group["outcome"]] += group["rows"]
+    return totals
+
+
+def _names_by_episode(connection: Connection, *conditions: Any) -> list[tuple[str, set[str]]]:
+    """Return (level, names of the verdicts that meet the conditions) of each episode that has such a verdict."""
+    rows = connection.execute(
+        select(EpisodeRow.id, EpisodeRow.level, VerdictRow.name)
+        .join(VerdictRow, VerdictRow.episode == EpisodeRow.id)
+        .where(*conditions)
+        .distinct()
+    )
+    names: dict[int, tuple[str, set[str]]] = {}
+    for episode, level, name in rows:
+        names.setdefault(episode, (level, set()))[1].add(name)
+    return list(names.values())
+
+
+_POSITIONS = {name: position for position, name in enumerate(VERDICTS)}
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Return the key by which verdicts are ordered; reasons why no rule converts a row come last."""
+    return _POSITIONS.get(name, len(_POSITIONS)), name
