@@ -171,7 +171,7 @@ class Convert:
                 rationale = source.rationale(task)
                 check.prompt, check.images = first_prompt(context.head, task, rationale), self._images(task)
             else:
-                check.check(TeacherReply(self._gold(source, task).steps))
+                check.check(TeacherReply(self.make_annotation(source, task).steps))
         except SpecError as error:
             reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
             verdicts = [*reason_verdicts(reason, str(error)), *duplicate_verdicts]
@@ -196,7 +196,7 @@ class Convert:
             check.verdicts += make_verdicts("differs when perturbed", finding.differs) if finding.differs else []
         return _result(source, run.outcome, check.verdicts, level)
 
-    def _gold(self, source: Benchmark, task: Task) -> Annotation:
+    def make_annotation(self, source: Benchmark, task: Task) -> Annotation:
         """Return the annotation that rules make. Raises SpecError if they make none, or none with such subgoals."""
         gold = source.annotation(task)
         if self.subgoals != LOW:
