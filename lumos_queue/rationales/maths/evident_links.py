@@ -77,9 +77,16 @@ def choose_reading(question: str, lines: Sequence[SolutionLine]) -> EvidentReadi
             term_unit = unit or _term_unit(operands, values, results)
             row = []
             for position, operand in enumerate(operands):
-                sources = list(_sources(operands, position, question, line.text, stated_numbers, constants, values, results))
+                sources = list(
+                    _sources(operands, position, question, line.text, stated_numbers, constants, values, results)
+                )
                 weights = weigh_sources(
-                    operand, sources, term_unit if operand.is_term else unit, line.text, words, _partner_unit(operands, position, values, results)
+                    operand,
+                    sources,
+                    term_unit if operand.is_term else unit,
+                    line.text,
+                    words,
+                    _partner_unit(operands, position, values, results),
                 )
                 best = max(weight.weight for weight in weights)
                 if best > 0:
@@ -88,11 +95,21 @@ def choose_reading(question: str, lines: Sequence[SolutionLine]) -> EvidentReadi
                 sourced.append(has_source(operands, position, question, line.text))
             table.append(row)
             values.append(calculation.value)
-            results.append(Source(len(values), unit, words, is_copy=isinstance(calculation.expression, Number), is_percent=_is_percent(unit, operands)))
+            results.append(
+                Source(
+                    len(values),
+                    unit,
+                    words,
+                    is_copy=isinstance(calculation.expression, Number),
+                    is_percent=_is_percent(unit, operands),
+                )
+            )
     return _choose([calculation.expression for calculation in calculations], table, sourced)
 
 
-def _sources(operands: Sequence[Operand], position: int, question: str, line: str, stated_numbers, constants, values, results) -> Iterator[Source]:
+def _sources(
+    operands: Sequence[Operand], position: int, question: str, line: str, stated_numbers, constants, values, results
+) -> Iterator[Source]:
     operand = operands[position]
     matches = [results[number] for number, value in enumerate(values) if value == operand.value]
     if not operand.is_term and operand.value.denominator > 1:
@@ -180,7 +197,9 @@ def _choose(expressions: list[Expression], table: list[list[list[Weight]]], sour
     if not readings:
         return EvidentReading(tuple(expressions), doubts=("links: no reading",))
     fewest = min(unused for unused, *_ in readings.values())
-    ranking = sorted((reading for reading in readings.values() if reading[0] == fewest), key=lambda reading: -reading[1])
+    ranking = sorted(
+        (reading for reading in readings.values() if reading[0] == fewest), key=lambda reading: -reading[1]
+    )
     best = ranking[0]
     doubts, evidence = [], []
     if fewest:
@@ -195,11 +214,14 @@ def _choose(expressions: list[Expression], table: list[list[list[Weight]]], sour
     if len(ranking) > 1:
         rival = ranking[1]
         if best[1] - rival[1] < MIN_MARGIN:
-            doubts.append("links: " + ", ".join(
-                f"{value} may be {_show_source(first)} or {_show_source(second)}"
-                for value, first, second in zip(flat_values, best[3], rival[3], strict=True)
-                if first.source.result != second.source.result
-            ))
+            doubts.append(
+                "links: "
+                + ", ".join(
+                    f"{value} may be {_show_source(first)} or {_show_source(second)}"
+                    for value, first, second in zip(flat_values, best[3], rival[3], strict=True)
+                    if first.source.result != second.source.result
+                )
+            )
     return EvidentReading(best[2], tuple(evidence), tuple(doubts))
 
 
@@ -272,21 +294,29 @@ def _flatten(expression: Expression, sign: str) -> Iterator[Expression]:
 
 
 def _count_unused(expressions: Sequence[Expression]) -> int:
-    used_numbers = {leaf.number for expression in expressions for leaf in leaves(expression) if isinstance(leaf, StepResult)}
+    used_numbers = {
+        leaf.number for expression in expressions for leaf in leaves(expression) if isinstance(leaf, StepResult)
+    }
     return sum(number not in used_numbers for number in range(1, len(expressions)))
 
 
-def _count_unused_mentions(combination: Sequence[Weight], flat: Sequence[Sequence[Weight]], values: Sequence[Fraction]) -> int:
+def _count_unused_mentions(
+    combination: Sequence[Weight], flat: Sequence[Sequence[Weight]], values: Sequence[Fraction]
+) -> int:
     """Return how many numbers of the question that a result equals are not used as numbers of the question."""
     mentioned = {
-        value for value, options in zip(values, flat, strict=True) if any(option.source.is_mention for option in options)
+        value
+        for value, options in zip(values, flat, strict=True)
+        if any(option.source.is_mention for option in options)
     }
     used = {value for value, option in zip(values, combination, strict=True) if not option.source.result}
     return len(mentioned - used)
 
 
 def _show_unused(expressions: Sequence[Expression]) -> str:
-    used_numbers = {leaf.number for expression in expressions for leaf in leaves(expression) if isinstance(leaf, StepResult)}
+    used_numbers = {
+        leaf.number for expression in expressions for leaf in leaves(expression) if isinstance(leaf, StepResult)
+    }
     return ", ".join(f"R{number}" for number in range(1, len(expressions)) if number not in used_numbers)
 
 

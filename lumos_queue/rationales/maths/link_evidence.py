@@ -16,7 +16,6 @@ from lumos_queue.rationales.maths.mentions import MONEY, PERCENT, Mention, find_
 from lumos_queue.rationales.maths.operands import Operand
 
 CONTRADICTION = -3  #: weight of units that cannot be equal
-MAX_WORDS = 2  #: that count
 
 #: The numbers of words that are no units: what divides by it, or multiplies by it, may be meant by the word.
 _NUMBER_WORDS = {
@@ -117,13 +116,30 @@ def _is_stated_percentage(value: Fraction, question: str, line: str) -> bool:
     return any(mention.is_percent and abs(100 - mention.value) in (abs(100 - value), value) for mention in mentions)
 
 
-def weigh_sources(operand: Operand, sources: Sequence[Source], result_unit: frozenset[str], line: str, line_words: frozenset[str], partner_unit: frozenset[str]) -> list[Weight]:
+def weigh_sources(
+    operand: Operand,
+    sources: Sequence[Source],
+    result_unit: frozenset[str],
+    line: str,
+    line_words: frozenset[str],
+    partner_unit: frozenset[str],
+) -> list[Weight]:
     """Return the weights of an operand's sources. `partner_unit`: of the number with which it is multiplied."""
     common = frozenset.intersection(*(source.words for source in sources)) if sources else frozenset()
-    return [_weigh(operand, replace(source, words=source.words - common), result_unit, line, line_words, partner_unit) for source in sources]
+    return [
+        _weigh(operand, replace(source, words=source.words - common), result_unit, line, line_words, partner_unit)
+        for source in sources
+    ]
 
 
-def _weigh(operand: Operand, source: Source, result_unit: frozenset[str], line: str, line_words: frozenset[str], partner_unit: frozenset[str]) -> Weight:
+def _weigh(
+    operand: Operand,
+    source: Source,
+    result_unit: frozenset[str],
+    line: str,
+    line_words: frozenset[str],
+    partner_unit: frozenset[str],
+) -> Weight:
     if source.is_constant and (operand.is_divisor or names_number(line, operand.value)):
         return Weight(source, 3, ("word",))
     weight, reasons, is_contradicted = 0, [], False
@@ -153,9 +169,9 @@ def _weigh(operand: Operand, source: Source, result_unit: frozenset[str], line: 
     elif not operand.is_divisor and result_unit & source.unit and not result_unit & partner_unit:
         weight += 1
         reasons.append(f"result's unit {_show(result_unit & source.unit)}")
-    words = (operand.words | line_words) & source.words - source.unit - operand.unit
+    words = (operand.words | partner_unit | line_words) & source.words - source.unit - operand.unit
     if words:
-        weight += min(len(words), MAX_WORDS if words & operand.words else 1)
+        weight += 2 if words & (operand.words | partner_unit) else 1
         reasons.append(f"words {_show(words)}")
     return Weight(source, CONTRADICTION if is_contradicted else weight, tuple(reasons), is_contradicted)
 

@@ -24,10 +24,19 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z'’]+")
 _CLAUSE_END = re.compile(r"[.;?!](?![0-9])|,(?![0-9])|\b(?:and|but|while|then|so|because)\b")
 _SKIPPED = word_set("of a an the more other extra additional another less fewer whole full new remaining different")
 _SIGNS = {"dollar": MONEY, "dollars": MONEY, "buck": MONEY, "bucks": MONEY, "percent": PERCENT, "%": PERCENT}
-_STOP = PREPOSITIONS | BEING | AUXILIARIES | VERBS | PRONOUNS | word_set(
-    "and or x times plus minus but because then so which left remain remaining each per since will would also only"
+_STOP = (
+    PREPOSITIONS
+    | BEING
+    | AUXILIARIES
+    | VERBS
+    | PRONOUNS
+    | word_set(
+        "and or x times plus minus but because then so which left remain remaining each per since will would also only"
+    )
 )
-_EMPTY = INCOMPLETE | PREPOSITIONS | NO_NAMES | AUXILIARIES | BEING | PRONOUNS | word_set("how many much number two one")
+_EMPTY = (
+    INCOMPLETE | PREPOSITIONS | NO_NAMES | AUXILIARIES | BEING | PRONOUNS | word_set("how many much number two one")
+)
 _ENDINGS = ("ing", "ies", "ied", "ed", "es", "s", "e", "y")
 _MIN_STEM = 3  #: letters
 

@@ -21,7 +21,9 @@ def _stated_numbers(question: str) -> frozenset[Fraction]:
     """Return the numbers of a question, and what follows from percentages and cents in words, `twenty percent`."""
     hundredths = [mention.value / 100 for mention in mention_table(question) if mention.is_percent]
     cents = [mention.value / 100 for mention in mention_table(question) if "cent" in mention.unit]
-    shares = (number for part in hundredths for number in (part, 1 - part, 1 + part, 100 * (1 - part), 100 * (1 + part)))
+    shares = (
+        number for part in hundredths for number in (part, 1 - part, 1 + part, 100 * (1 - part), 100 * (1 + part))
+    )
     return question_numbers(question).numbers.union(shares, cents)
 
 

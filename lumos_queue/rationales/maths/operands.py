@@ -77,4 +77,3 @@ def result_words(calculation: Calculation) -> frozenset[str]:
     """Return the stems of the words that describe a calculation in its line."""
     _, rest = find_formula(calculation.before)
     return content_stems(f"{rest} {calculation.after}")
-
