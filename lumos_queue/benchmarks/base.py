@@ -259,7 +259,7 @@ class Benchmark:
         return Reference((tuple(action for step in gold.steps for action in step.actions),))
 
     def review(self, task: Task) -> RuleReview:
-        """Return the doubts about the annotation of `annotation`. With doubts, a conversion by rule does not accept it."""
+        """Return the doubts about the annotation that a rule makes. With doubts, a conversion by rule rejects it."""
         return RuleReview()
 
     def count_ambiguous(self, task: Task) -> int:

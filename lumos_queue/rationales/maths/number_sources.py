@@ -32,7 +32,7 @@ def has_source(operands: Sequence[Operand], index: int, question: str, line: str
     operand, value = operands[index], abs(operands[index].value)
     if value in _stated_numbers(question) or is_fixed_literal(operands, index, question, line):
         return True
-    if names_number(f"{question} {line}", value):
+    if names_number(question, value) or names_number(line, value):
         return not operand.is_term  # `twice` multiplies
     if value in find_constants(line):
         return True
