@@ -157,9 +157,9 @@ def _recheck(job: str, source: str) -> None:
     from db.jobs import get_job
     from lumos_queue.cli.recheck_tables import print_recheck
     from lumos_queue.errors import SpecError
-    from lumos_queue.submission.recheck import recheck_conversion
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.recheck import recheck_conversion
 
     if source:
         raise SpecError(f"--recheck takes the rows of job {job}: leave out '{source}'.")

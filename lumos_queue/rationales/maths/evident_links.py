@@ -77,7 +77,7 @@ def choose_reading(question: str, lines: Sequence[SolutionLine]) -> EvidentReadi
     evidence = (
         f"{operand.value} is {_describe(choice)}"
         for operand, choice in zip(table.operands, best.sources, strict=True)
-        if len(operand.weights) > 1
+        if operand.is_ambiguous
     )
     return EvidentReading(best.expressions, tuple(evidence), tuple(dict.fromkeys(doubts)))
 

@@ -32,6 +32,7 @@ class OperandSources:
 
     value: Fraction
     weights: tuple[Weight, ...]
+    is_ambiguous: bool  #: whether it had several sources before some were left out
     has_literal: bool  #: whether the number is in the question, or a constant that the line names
 
 
@@ -58,11 +59,14 @@ class SourceTable:
                 line, words, term_unit if operand.is_term else unit, self._find_partner_unit(operands, index)
             )
             weights = weigh_sources(operand, list(self._list_sources(operands, index, line)), neighbours)
+            is_ambiguous = len(list(_merge_literals(weights))) > 1
             best = max(weight.weight for weight in weights)
             if best > 0:
                 weights = [weight for weight in weights if best - weight.weight <= CLOSE]
             has_literal = has_source(operands, index, self.question, line)
-            self.operands.append(OperandSources(operand.value, tuple(_merge_literals(weights)), has_literal))
+            self.operands.append(
+                OperandSources(operand.value, tuple(_merge_literals(weights)), is_ambiguous, has_literal)
+            )
         self.values.append(calculation.value)
         self.results.append(
             Source(
