@@ -66,6 +66,39 @@ DECIDED = {
         "24",
         ["25 * 0.2", "25 - R1", "R2 * 0.2", "R2 + R3"],
     ),
+    "a unit in the formula, and a result without a unit": (
+        "Mia has 3 red and 3 green pears. Each of 6 children gives her 4 plums. How many fruits does she have?",
+        "Together 3+3=<<3+3=6>>6.\nThen 6 children*4=<<6*4=24>>24.\nThat is 6+24=<<6+24=30>>30.",
+        "30",
+        ["3 + 3", "6 * 4", "R1 + R2"],
+    ),
+    "a result is not divided by itself": (
+        "Half of 8 kilograms of sand is shared by 4 boys. How many kilograms does each boy get?",
+        "8/2=<<8/2=4>>4 kilograms are shared.\nEach boy gets 4 kilograms/4=<<4/4=1>>1.",
+        "1",
+        ["8 / 2", "R1 / 4"],
+    ),
+    "a fraction of the question, after results with its numbers": (
+        "Una had 5 cups and 9 mugs. She broke 2 cups and 5 mugs, and then 3/4 of her 12 plates. How many things are "
+        "there if she keeps the broken plates?",
+        "She has 5-2=<<5-2=3>>3 cups.\nShe has 9-5=<<9-5=4>>4 mugs.\nShe broke 12*3/4=<<12*3/4=9>>9 plates.\n"
+        "There are 3+4+9=<<3+4+9=16>>16 things.",
+        "16",
+        ["5 - 2", "9 - 5", "12 * 3 / 4", "R1 + R2 + R3"],
+    ),
+    "a result that only states a number of the question": (
+        "Ben asks 13 questions in the first hour and twice as many in the second. How many questions are that?",
+        "First hour: <<13=13>>13\nSecond hour: 13*2=<<13*2=26>>26\nTotal: 13+26=<<13+26=39>>39",
+        "39",
+        ["13", "R1 * 2", "R1 + R2"],
+    ),
+    "dozens are the result of their calculation": (
+        "Lia has 5 dozen eggs. An egg costs $2 in May and $3 in June. How much more do her eggs cost in June?",
+        "She has 5*12=<<5*12=60>>60 eggs.\nIn May they cost 60*2=$<<60*2=120>>120.\n"
+        "In June they cost 60*3=$<<60*3=180>>180.\nThat is 180-120=$<<180-120=60>>60 more.",
+        "60",
+        ["5 * 12", "R1 * 2", "R1 * 3", "R3 - R2"],
+    ),
     "the hundredth of a percentage that is a result": (
         "A club has 50 members. 40% of the members are boys. How many members are girls?",
         "100-40=<<100-40=60>>60% of the members are girls.\nThere are 50*.6=<<50*.6=30>>30 girls.",
@@ -95,6 +128,12 @@ WAITING = {
         "4+4=<<4+4=8>>8\n8*8=<<8*8=64>>64\n64-8=<<64-8=56>>56",
         "56",
         "links: 8 may be",
+    ),
+    "a result subtracted from itself": (
+        "Ivo has one hour. He reads 30 pages, each in 2 minutes. How many minutes are left?",
+        "He needs 30*2=<<30*2=60>>60 minutes.\n60-60=<<60-60=0>>0 minutes are left.",
+        "0",
+        "links: no reading",
     ),
     "a number from nowhere": (
         "Tom, Ann and Kim pay 30 dollars in equal parts. How much does Tom pay?",
