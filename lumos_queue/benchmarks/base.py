@@ -74,6 +74,14 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleReview:
+    """The doubts about an annotation that a rule made from a row."""
+
+    doubts: tuple[str, ...] = ()  #: why the row must wait: no evidence decides, or a number has no source
+    evidence: tuple[str, ...] = ()  #: what decides the link of each operand that has several sources
+
+
+@dataclass(frozen=True, slots=True)
 class RowReader:
     """A way to read a benchmark's rows: a function, with the splits and the options that it takes."""
 
@@ -249,6 +257,10 @@ class Benchmark:
         except NotConvertible:
             return None
         return Reference((tuple(action for step in gold.steps for action in step.actions),))
+
+    def review(self, task: Task) -> RuleReview:
+        """Return the doubts about the annotation that a rule makes. With doubts, a conversion by rule rejects it."""
+        return RuleReview()
 
     def count_ambiguous(self, task: Task) -> int:
         """Count the operands of `gold` whose link to an earlier result may be wrong: it rests on equal values alone."""

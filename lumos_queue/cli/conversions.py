@@ -34,7 +34,7 @@ Split = Annotated[
 
 
 def convert(
-    source: Source,
+    source: Source = "",
     data: opt.Data = None,
     split: Split = "",
     limit: opt.Limit = 0,
@@ -79,6 +79,14 @@ def convert(
     skip_bad_rows: opt.SkipBad = False,
     option: opt.RowOptions = [],
     published: opt.Published = False,
+    recheck: Annotated[
+        str,
+        typer.Option(
+            metavar="JOB",
+            help="List the accepted episodes of a conversion by rule that the present rules would reject or write "
+            "differently. Nothing is changed.",
+        ),
+    ] = "",
     name: opt.Name = "",
     tag: opt.Tags = [],
     again: opt.Again = False,
@@ -91,14 +99,20 @@ def convert(
 
     Their actions are run, and each annotation is checked.
     """
+    if recheck:
+        _recheck(recheck, source)
+        return
     from lumos_queue.cli.data_offer import with_data
     from lumos_queue.cli.submit import submit_and_finish
+    from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
     from lumos_queue.submission.file_options import FileOptions
     from lumos_queue.submission.file_request import resolve_file
     from lumos_queue.submission.tags import read_name_and_tags
 
+    if not source:
+        raise SpecError("Name a source or a file, e.g. gsm8k, or give --recheck JOB.")
     settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
     file_options = FileOptions(question, answer, id, choices, images, rationale, scorer, domain, licence, title)
     file = resolve_file(source, data, split, file_options, option, output.say, kind="convert")
@@ -136,6 +150,24 @@ def convert(
         again=again,
         follow=follow,
     )
+
+
+def _recheck(job: str, source: str) -> None:
+    """Print which accepted episodes of a job the present rules would reject or write differently."""
+    from db.jobs import get_job
+    from lumos_queue.cli.recheck_tables import print_recheck
+    from lumos_queue.errors import SpecError
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+    from lumos_queue.submission.recheck import recheck_conversion
+
+    if source:
+        raise SpecError(f"--recheck takes the rows of job {job}: leave out '{source}'.")
+    with database(read_settings()) as job_database:
+        with job_database.engine.connect() as connection:
+            row = get_job(connection, job)
+        report = recheck_conversion(job_database, row)
+    output.result(report, lambda value: print_recheck(output.console(), value))
 
 
 def budget(

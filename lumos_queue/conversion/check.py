@@ -86,12 +86,20 @@ class AnnotationCheck:
         self.reasks -= 1
         return True
 
-    def note_links(self, ambiguous: int | None) -> None:
-        """Add a verdict on ambiguous operands, if any. `ambiguous` is their number, or None to search the steps."""
-        operands = ambiguous_operands(self.steps, self.task.question) if ambiguous is None else []
+    def note_links(self, ambiguous: int | None, evidence: Sequence[str] = ()) -> None:
+        """Add a verdict on ambiguous operands, if any. `ambiguous` is their number, or None to search the steps.
+
+        `evidence`: what decides their links, for the verdict's detail.
+        """
+        operands = ambiguous_operands(self.steps, self.task.question) if ambiguous is None else list(evidence)
         if count := ambiguous or len(operands):
             description = f"{count} operand{'s' * (count > 1)}" + (f": {', '.join(operands)}" if operands else "")
             self.verdicts += make_verdicts("ambiguous link", description)
+
+    def note_doubts(self, doubts: Sequence[str]) -> None:
+        """Add the verdict `unsure` if the rule has doubts about its annotation."""
+        if doubts:
+            self.verdicts += make_verdicts("unsure", "; ".join(doubts))
 
     @property
     def level(self) -> str:

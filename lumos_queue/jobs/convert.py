@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.actions.base import StatelessActions
-from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.base import Benchmark, RuleReview
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.registry import find_registered_name, open_source
 from lumos_queue.conversion.check import AnnotationCheck
@@ -171,7 +171,7 @@ class Convert:
                 rationale = source.rationale(task)
                 check.prompt, check.images = first_prompt(context.head, task, rationale), self._images(task)
             else:
-                check.check(TeacherReply(self._gold(source, task).steps))
+                check.check(TeacherReply(self.make_annotation(source, task).steps))
         except SpecError as error:
             reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
             verdicts = [*reason_verdicts(reason, str(error)), *duplicate_verdicts]
@@ -185,7 +185,9 @@ class Convert:
         if run.outcome.ending == Ending.LIMIT:  # the teacher's context is full: there is no further annotation
             check.verdicts += make_verdicts("refused", run.outcome.message)
         check.verdicts += duplicate_verdicts
-        check.note_links(None if self.teacher else source.count_ambiguous(task))
+        review = RuleReview() if self.teacher else source.review(task)
+        check.note_doubts(review.doubts)
+        check.note_links(None if self.teacher else source.count_ambiguous(task), review.evidence)
         level = check.compute_level()
         if level == Level.EXECUTED and self.perturbations:
             actions = [action for step in check.steps for action in step.actions]
@@ -194,7 +196,7 @@ class Convert:
             check.verdicts += make_verdicts("differs when perturbed", finding.differs) if finding.differs else []
         return _result(source, run.outcome, check.verdicts, level)
 
-    def _gold(self, source: Benchmark, task: Task) -> Annotation:
+    def make_annotation(self, source: Benchmark, task: Task) -> Annotation:
         """Return the annotation that rules make. Raises SpecError if they make none, or none with such subgoals."""
         gold = source.annotation(task)
         if self.subgoals != LOW:

@@ -50,6 +50,11 @@ def numbers_in(text: str, words: bool = False) -> list[Fraction]:
     return [values[phrase] for phrase in phrases]
 
 
+def locate_numbers(text: str) -> list[tuple[Fraction, int, int]]:
+    """Return the numbers, in figures and in words, each with its start and end in the text. The time is linear."""
+    return [(_value(match[0].lower()), *match.span()) for match in _PHRASE.finditer(text)]
+
+
 def figures_in(text: str) -> list[int | Fraction]:
     """Return the numbers in figures, in order; numbers without a decimal point are ints. The time is linear."""
     return [

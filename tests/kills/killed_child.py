@@ -69,7 +69,7 @@ def resume_job(settings: Settings, job: str) -> None:
     """Work on a job until it is done."""
     process = WorkerContext(settings)
     try:
-        Dispatcher(process, ["llm"], only=job).run(lambda: False)
+        Dispatcher(process, ["llm", "cpu"], only=job).run(lambda: False)
     finally:
         process.close()
 

@@ -45,6 +45,7 @@ UNKNOWN = {
     "lumos_queue/benchmarks/toolworld/catalogue.py:_patterns": "fixed texts that begin with a fixed word",
     "lumos_queue/benchmarks/wordmath/composer/render.py:_use_pronouns": "a name of the benchmark, without signs",
     "lumos_queue/experts/names.py:_pattern": "fixed texts, all of them escaped",
+    "lumos_queue/rationales/maths/link_evidence.py:_is_fraction": "two numbers around a stroke and at most two blanks",
     "lumos_queue/rationales/maths/stated_results.py:_is_written": "two numbers around blanks and a stroke",
     "lumos_queue/scoring/letters.py:_lists": "a letter and an escaped text around blanks",
     "lumos_queue/scoring/letters.py:_mentions": "an escaped text",

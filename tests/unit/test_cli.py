@@ -239,7 +239,8 @@ def test_an_episode_without_steps_shows_why(lumos, tmp_path):
     """No rule converts the second row: all that is stored of it is why."""
     file = tmp_path / "rows.jsonl"
     rows = ("#### 5", "It is <<2+3=6>>6\n#### 6", "It is <<2+3=5>>5\n#### 5")
-    file.write_text("\n".join(json.dumps({"question": f"How many, [b]{row[-1]}?", "answer": row}) for row in rows))
+    records = ({"question": f"2 and 3. How many, [b]{row[-1]}?", "answer": row} for row in rows)
+    file.write_text("\n".join(map(json.dumps, records)))
     report = result(lumos("convert", "gsm8k", "--data", str(file), "--deterministic", "--json"))
     name = f"{report['job']}-0"
     shown = result(lumos("show", name, "--json"))

@@ -74,6 +74,16 @@ def test_the_newest_rules_choose_no_more_false_links_than_the_first(tasks):
     assert sum(finding == "wrong" for _, finding in newest) <= sum(finding == "wrong" for _, finding in first)
 
 
+def test_the_newest_rules_let_rows_with_false_links_and_unused_results_wait(tasks):
+    newest = rules_of_version(2)
+    findings = compare(newest, tasks)
+    accepted = {row for row in {label.row for label, _ in findings} if not newest.review(tasks[row]).doubts}
+    false_rows = {label.row for label, finding in findings if finding == "wrong" and label.row in accepted}
+    groups = Counter(group for row, group in {(label.row, label.group) for label, _ in findings} if row in accepted)
+    assert groups == {"literal": 35, "note": 20}
+    assert len(false_rows) == 2
+
+
 def make_program(*lines):
     """Return the steps of actions such as `R1 = 2 + 2 = 4`."""
     subgoals = []

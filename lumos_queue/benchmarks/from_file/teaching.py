@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lumos_queue.benchmarks.base import Benchmark, Reference
-from lumos_queue.benchmarks.gsm8k.rationale import annotate
+from lumos_queue.benchmarks.base import Benchmark, Reference, RuleReview
+from lumos_queue.benchmarks.gsm8k.rationale import EVIDENCE_VERSION, annotate, review
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.readings import readings
 from lumos_queue.rationales.reasons import NotConvertible
@@ -48,6 +48,7 @@ class TeachingRows(Benchmark):
     def __init__(self, domain: str):
         teaching = find_teaching(domain)
         self.domain, self.has_rule = domain, teaching.has_rule
+        self.newest_rules = EVIDENCE_VERSION if teaching.has_rule else 1
         self.check_level, self.teacher_prompt = teaching.check_level, teaching.teacher_prompt
 
     def has_marks(self, task: Task) -> bool:
@@ -65,16 +66,24 @@ class TeachingRows(Benchmark):
             raise NotConvertible("no_rule")
         if not _solution(task).strip():
             raise NotConvertible("no_rationale")
-        return annotate(task.question, _steps(task), self.gold_answer(task))
+        return annotate(task.question, _steps(task), self.gold_answer(task), self.rule_version)
 
     def reference(self, task: Task) -> Reference | None:
         """Return a program for each plausible reading of the marks, as GSM8K does; None if there is no such reading."""
         if not self.has_marks(task):
             return None
-        programs = readings(task.question, _steps(task), read_number(self.gold_answer(task)))
+        answer = read_number(self.gold_answer(task))
+        programs = readings(task.question, _steps(task), answer, self.rule_version >= EVIDENCE_VERSION)
         return Reference(programs) if programs else None
 
+    def review(self, task: Task) -> RuleReview:
+        if not self.has_marks(task):
+            return RuleReview()
+        return review(task.question, _steps(task), self.gold_answer(task), self.rule_version)
+
     def count_ambiguous(self, task: Task) -> int:
+        if self.rule_version >= EVIDENCE_VERSION:
+            return len(self.review(task).evidence)
         try:
             steps, rationale = self.gold(task).steps, self.rationale(task)
         except NotConvertible:

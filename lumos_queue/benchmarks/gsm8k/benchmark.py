@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Reference
-from lumos_queue.benchmarks.gsm8k.rationale import annotate
+from lumos_queue.benchmarks.base import Reference, RuleReview
+from lumos_queue.benchmarks.gsm8k.rationale import EVIDENCE_VERSION, annotate, review
 from lumos_queue.benchmarks.word_problems import WordProblems
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.maths.readings import readings
@@ -37,6 +37,7 @@ class GSM8K(WordProblems):
     name = "gsm8k"
     licence = "MIT"
     splits = ("train", "test")
+    newest_rules = EVIDENCE_VERSION
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         return tasks(read_records(path, FORMAT, FIELDS), self._task)
@@ -55,7 +56,7 @@ class GSM8K(WordProblems):
         )
 
     def gold(self, task: Task) -> Annotation:
-        return annotate(task.question, task.gold["solution"], task.gold["answer"])
+        return annotate(task.question, task.gold["solution"], task.gold["answer"], self.rule_version)
 
     def rationale(self, task: Task) -> str:
         solution = task.gold["solution"]
@@ -68,10 +69,17 @@ class GSM8K(WordProblems):
 
     def reference(self, task: Task) -> Reference | None:
         """Return a program for each plausible reading of the marks, which do not state which operands are results."""
-        programs = readings(task.question, task.gold["solution"], read_number(task.gold["answer"]))
+        answer = read_number(task.gold["answer"])
+        all_prose = self.rule_version >= EVIDENCE_VERSION
+        programs = readings(task.question, task.gold["solution"], answer, all_prose)
         return Reference(programs) if programs else None
 
+    def review(self, task: Task) -> RuleReview:
+        return review(task.question, task.gold["solution"], task.gold["answer"], self.rule_version)
+
     def count_ambiguous(self, task: Task) -> int:
+        if self.rule_version >= EVIDENCE_VERSION:
+            return len(self.review(task).evidence)
         return self._count_doubtful(task)
 
 

@@ -5,13 +5,15 @@ Lines without calculations are left out. In the socratic files, a subgoal answer
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 
+from lumos_queue.benchmarks.base import RuleReview
 from lumos_queue.rationales.maths.blanks import content_words, describe_blank
 from lumos_queue.rationales.maths.calculations import Calculation, SolutionLine, calculations
 from lumos_queue.rationales.maths.copied_numbers import find_copied_numbers
 from lumos_queue.rationales.maths.equations import final_quantity
+from lumos_queue.rationales.maths.evident_links import ChosenLinks, EvidentReading, choose_reading
 from lumos_queue.rationales.maths.expressions import Operation
 from lumos_queue.rationales.maths.links import Linker
 from lumos_queue.rationales.maths.program import ProgramBuilder, Step
@@ -22,23 +24,58 @@ from lumos_queue.records import Annotation
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
+EVIDENCE_VERSION = 2  #: the version of the rules from which on evidence decides links, and doubtful rows wait
 MAX_UNIT_WORDS = 4  #: words of a phrase that may only name a unit, `how many square feet`
 _FRAME = frozenset(("the", "blank", "how", "many"))  #: words of the phrase itself
 
 
-def annotate(question: str, solution: str, answer: str) -> Annotation:
-    """Return the gold program of a solution (the text before `####`). Raises NotConvertible."""
+def annotate(question: str, solution: str, answer: str, version: int = 1) -> Annotation:
+    """Return the gold program of a solution (the text before `####`). Raises NotConvertible.
+
+    `version`: of the rules; from EVIDENCE_VERSION on, evidence decides the links of operands.
+    """
+    if version >= EVIDENCE_VERSION:
+        return convert_by_evidence(question, solution, answer)[0]
     return convert(question, solution, answer)[0]
 
 
 def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Linker]:
-    """Return the gold program, and the linker of its operands. Raises NotConvertible."""
+    """Return the gold program, and the linker of its operands, by version 1 of the rules. Raises NotConvertible."""
+    gold = _read_gold(answer)
+    linker = Linker.of(question_numbers(question).numbers)
+    return _build(question, answer, gold, calculations(solution, gold), linker), linker
+
+
+def convert_by_evidence(question: str, solution: str, answer: str) -> tuple[Annotation, EvidentReading]:
+    """Return the gold program, and the evidence for the links of its operands. Raises NotConvertible."""
+    gold = _read_gold(answer)
+    lines = calculations(solution, gold, all_prose=True)
+    reading = choose_reading(question, lines)
+    return _build(question, answer, gold, lines, ChosenLinks(iter(reading.expressions))), reading
+
+
+def review(question: str, solution: str, answer: str, version: int) -> RuleReview:
+    """Return why the row of a gold program must wait, and the evidence for its links; empty if there is no program."""
+    if version < EVIDENCE_VERSION:
+        return RuleReview()
+    try:
+        reading = convert_by_evidence(question, solution, answer)[1]
+    except NotConvertible:
+        return RuleReview()
+    return RuleReview(reading.doubts, reading.evidence)
+
+
+def _read_gold(answer: str) -> Fraction:
     gold = read_number(answer)
     if gold is None:
         raise NotConvertible("answer_is_text")
-    linker = Linker.of(question_numbers(question).numbers)
+    return gold
+
+
+def _build(
+    question: str, answer: str, gold: Fraction, lines: Sequence[SolutionLine], linker: Linker | ChosenLinks
+) -> Annotation:
     program = ProgramBuilder()
-    lines = calculations(solution, gold)
     for line in lines:
         program.add(_steps(line, question, lines[-1].calculations[-1], linker))
     if not program.values:
@@ -53,10 +90,10 @@ def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Link
         raise NotConvertible("copied")
     if find_copied_numbers(annotation.steps, question):
         raise NotConvertible("copied")
-    return annotation, linker
+    return annotation
 
 
-def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker) -> list[Step]:
+def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker | ChosenLinks) -> list[Step]:
     """Return an action for each calculation of a line. `last` is the calculation that computes the answer."""
     steps: list[Step] = []
     text, stated_numbers = f"{question} {line.text}", frozenset(numbers_in(question, words=True))

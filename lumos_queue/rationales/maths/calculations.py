@@ -14,7 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, evaluate, leaves, parse_infix
+from lumos_queue.rationales.maths.expressions import (
+    Expression,
+    Number,
+    Operation,
+    evaluate,
+    format_expression,
+    leaves,
+    parse_infix,
+)
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.scoring.numbers import read_numeral
 
@@ -62,16 +70,17 @@ class SolutionLine:
     calculations: tuple[Calculation, ...]
 
 
-def calculations(solution: str, answer: Fraction | None = None) -> list[SolutionLine]:
+def calculations(solution: str, answer: Fraction | None = None, all_prose: bool = False) -> list[SolutionLine]:
     """Return the lines with calculations. Raises NotConvertible for an unreadable mark.
 
-    `answer`: if the last calculation is an equation in prose with this result, it counts.
+    `answer`: if the last calculation is an equation in prose with this result, it counts. `all_prose`: whether an
+    equation in prose also counts if an earlier calculation with another formula gives the same result.
     """
     if solution.count("<<") > MAX_MARKS or len(solution) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
     lines = [_read_line(line) for line in solution.split("\n")]
     candidates = [(position, candidate) for position, (_, group) in enumerate(lines) for candidate in group]
-    counts = _which_count([candidate for _, candidate in candidates], answer)
+    counts = _which_count([candidate for _, candidate in candidates], answer, all_prose)
     retained: dict[int, list[_Candidate]] = {}
     for (position, candidate), is_needed in zip(candidates, counts, strict=True):
         if is_needed:
@@ -161,18 +170,28 @@ def strip_formula(text: str) -> str:
     return text.rstrip()
 
 
+def find_formula(before: str) -> tuple[str, str]:
+    """Return the formula at the end of the text before a result, and the text before that formula; '' for none."""
+    text = _strip_equals(before[-MAX_CHARACTERS_BEFORE * 2 :])
+    match = FORMULA.search(text) or FIGURES.search(text)
+    return (match[0], text[: match.start()]) if match else ("", text)
+
+
 def _strip_equals(text: str) -> str:
     """Return the text without an equals sign at its end, or `= $`."""
     return _LAST_EQUALS.sub("", text.rstrip().removesuffix("$").rstrip())
 
 
-def _which_count(candidates: list[_Candidate], answer: Fraction | None) -> list[bool]:
+def _which_count(candidates: list[_Candidate], answer: Fraction | None, all_prose: bool) -> list[bool]:
     """Return whether each candidate counts: a mark always, an equation in prose if only it gives a later operand."""
     known_values: set[Fraction] = set()
-    new: list[bool] = []  # whether no earlier candidate gives the result
+    known_formulas: set[str] = set()
+    new: list[bool] = []  # whether no earlier candidate gives the result, or none with the same formula
     for candidate in candidates:
-        new.append(candidate.value not in known_values)
+        formula = format_expression(candidate.expression)
+        new.append(candidate.value not in known_values or (all_prose and formula not in known_formulas))
         known_values.add(candidate.value)
+        known_formulas.add(formula)
     operands: set[Fraction] = set()
     flags = []
     for position in range(len(candidates) - 1, -1, -1):

@@ -31,13 +31,18 @@ from lumos_queue.records import Action
 MAX_READINGS = 64  #: of one solution; with more readings, none is returned
 
 
-def readings(question: str, solution: str, answer: Fraction | None = None) -> tuple[tuple[Action, ...], ...]:
-    """Return a program for each plausible reading; () if a mark is unreadable, or for more than MAX_READINGS."""
+def readings(
+    question: str, solution: str, answer: Fraction | None = None, all_prose: bool = False
+) -> tuple[tuple[Action, ...], ...]:
+    """Return a program for each plausible reading; () if a mark is unreadable, or for more than MAX_READINGS.
+
+    `all_prose`: as of calculations.calculations.
+    """
     stated_numbers, values = question_numbers(question).numbers, []
     formulas: list[list[str]] = []
     count = 1
     try:
-        lines = calculations(solution, answer)
+        lines = calculations(solution, answer, all_prose)
     except NotConvertible:
         return ()
     for line in lines:

@@ -1,0 +1,102 @@
+"""Compare the accepted annotations of a conversion with those that the present rules make. Nothing is changed.
+
+The actions of the new annotations are not run: their form is checked, and the doubts of the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from db.filters import Filter, Term
+from db.step_records import RecordedStep, select_annotated_steps
+from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import open_source
+from lumos_queue.conversion.check import AnnotationCheck
+from lumos_queue.conversion.lengths import load_token_counter
+from lumos_queue.conversion.teacher import TeacherReply
+from lumos_queue.conversion.verdicts import rejections
+from lumos_queue.errors import SpecError
+from lumos_queue.jobs.convert import Convert
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Action, AnnotatedSubgoal, Subgoal, Task
+
+if TYPE_CHECKING:
+    from db.connection import Database
+
+
+def recheck_conversion(database: Database, job: Any) -> dict[str, Any]:
+    """Return which accepted episodes the present rules would reject, or write differently, with the reasons.
+
+    `job` is the row of a conversion by rule. Raises SpecError for other jobs.
+    """
+    if job.kind != Convert.kind:
+        raise SpecError(f"Job {job.id} is no conversion ({job.kind}): --recheck is for jobs of lumos convert.")
+    if job.spec.get("teacher"):
+        raise SpecError(f"Job {job.id} was converted by a teacher: --recheck is for conversions by rule.")
+    conversion = Convert.from_json(job.spec)
+    source = open_source(conversion.source, conversion.definition)
+    accepted = Filter((Term("job", "=", job.id), Term("level", ">=", "format"), Term("verdict", "=", "accepted")))
+    count = 0
+    rejected: list[dict[str, str]] = []
+    changed: list[dict[str, str]] = []
+    for episode in stream_episodes(database, accepted):
+        count += 1
+        row = {"episode": episode.name, "row": episode.task.row, "level": episode.level}
+        steps, reason = _convert(conversion, source, episode.task)
+        if reason:
+            rejected.append(row | {"reason": reason})
+        elif difference := _find_difference(episode, steps):
+            changed.append(row | {"reason": difference})
+    return {
+        "job": job.id,
+        "source": conversion.source,
+        "rules": conversion.rule_version,
+        "present_rules": source.rule_version,
+        "accepted": count,
+        "same": count - len(rejected) - len(changed),
+        "rejected": rejected,
+        "changed": changed,
+    }
+
+
+def _convert(conversion: Convert, source: Benchmark, task: Task) -> tuple[Sequence[AnnotatedSubgoal], str]:
+    """Return the steps that the present rules make, and why they would be rejected; '' if they would not."""
+    try:
+        steps = conversion.make_annotation(source, task).steps
+    except NotConvertible as error:
+        return (), error.reason
+    except SpecError as error:
+        return (), str(error)
+    check = AnnotationCheck(source, task, conversion.most_tokens, load_token_counter(conversion.tokenizer))
+    check.check(TeacherReply(steps))
+    check.note_doubts(source.review(task).doubts)
+    wrong = rejections(check.verdicts)
+    return steps, f"{wrong[0].name}: {wrong[0].detail}" if wrong else ""
+
+
+def _find_difference(episode: StoredEpisode, steps: Sequence[AnnotatedSubgoal]) -> str:
+    """Return the first difference between the stored annotation and the new one as text; '' if there is none."""
+    stored, new = _stored_texts(select_annotated_steps(episode.steps)), list(_texts(steps))
+    for index in range(max(len(stored), len(new))):
+        before = stored[index] if index < len(stored) else "nothing"
+        after = new[index] if index < len(new) else "nothing"
+        if before != after:
+            return f"'{before}' would be '{after}'"
+    return ""
+
+
+def _stored_texts(steps: Sequence[RecordedStep]) -> list[str]:
+    details = (step.detail for step in steps)
+    return [_text(detail) for detail in details if isinstance(detail, (Subgoal, Action))]
+
+
+def _texts(steps: Sequence[AnnotatedSubgoal]) -> list[str]:
+    return [_text(part) for step in steps for part in (step.subgoal, *step.actions)]
+
+
+def _text(part: Subgoal | Action) -> str:
+    if isinstance(part, Subgoal):
+        return part.text
+    return f"{', '.join(part.variables)} = {part.name}({part.arguments})"
