@@ -35,7 +35,7 @@ FILES = [
     ),
     ("musique", "musique/musique_ans_dev_sample.jsonl", 120, {}, {"unnamed_step": 7}),
     ("musique", "musique/musique_full_sample.jsonl", 12, {"unanswerable": 7}, {"unanswerable": 7}),
-    ("hotpotqa", "hotpotqa/hotpot_dev_distractor_sample.json", 118, {}, {"unnamed_step": 91}),
+    ("hotpotqa", "hotpotqa/hotpot_dev_distractor_sample.json", 118, {}, {"unnamed_step": 93}),
     ("hotpotqa", "hotpotqa/hotpot_dev_distractor_hf_columns.json", 60, {}, {"unnamed_step": 45}),
     ("hotpotqa", "hotpotqa/hotpot_dev_v1_simplified.json", 800, {"no_support": 800}, {"no_support": 800}),
     ("mind2web", "mind2web/tasks_action_reprs.json", 4, {}, {}),

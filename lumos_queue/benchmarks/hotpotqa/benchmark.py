@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
-from lumos_queue.benchmarks.hotpotqa.rationale import annotate, describe
+from lumos_queue.benchmarks.hotpotqa.rationale import NEWEST_RULES, annotate, describe
 from lumos_queue.benchmarks.hotpotqa.rows import GoldPages, read_rows
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.fields import CONVERTING, ConversionFields
@@ -33,6 +33,7 @@ class HotpotQA(Benchmark):
     metrics = ("exact_match", "f1", judge.METRIC)
     check_level = "oracle_tool"
     teacher_prompt = "qa"
+    newest_rules = NEWEST_RULES
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         return self._read(ConversionFields(required=False), path, split)
@@ -59,7 +60,7 @@ class HotpotQA(Benchmark):
         self.notes += conversion.notes()
 
     def gold(self, task: Task) -> Annotation:
-        return annotate(task)
+        return annotate(task, self.rule_version)
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         answer, gold = _read_answer(result.answer or "", task.gold["answer"]), task.gold["answer"]

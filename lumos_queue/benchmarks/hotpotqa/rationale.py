@@ -17,6 +17,7 @@ from lumos_queue.rationales.questions.word_matches import occurs
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
 
+NEWEST_RULES = 2
 _FROM_BOTH = "Answer the question from #1 and #2:"
 
 
@@ -30,8 +31,9 @@ def describe(task: Task) -> str:
     )
 
 
-def annotate(task: Task) -> Annotation:
+def annotate(task: Task, rule_version: int = NEWEST_RULES) -> Annotation:
     """Return the gold solution by rule, which reads the question with single spaces. Raises NotConvertible."""
+    strict = rule_version > 1
     question, answer = " ".join(task.question.split()), task.gold["answer"]
     pages = sorted(_require_pages(task), key=lambda page: _find_position(page, question))
     if len(pages) != 2:
@@ -41,11 +43,11 @@ def annotate(task: Task) -> Annotation:
     if REFERENCE.search(question):
         raise NotConvertible("unwritable")
     if all(occurs(name, question) for name in names):
-        sides = find_sides(question, names, texts, answer)
+        sides = find_sides(question, names, texts, answer, strict)
         if sides:
             hops = [_hop(page, side.question, side.result) for page, side in zip(pages, sides, strict=True)]
             return annotation([*hops, Hop(question, answer, subgoal=f"{_FROM_BOTH} {question}")], answer)
-    bridge = find_bridge(question, list(map(TitledPage, names, texts)), answer)
+    bridge = find_bridge(question, list(map(TitledPage, names, texts)), answer, strict)
     if bridge is None:
         raise NotConvertible("unnamed_step")
     first, second = (pages[index] for index in bridge.pages)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from lumos_queue.rationales.questions.bridge_checks import has_rivals, has_type, is_named_beside, is_relation
 from lumos_queue.rationales.questions.relations import is_person
 from lumos_queue.rationales.questions.word_matches import content, find, find_missing_words, occurs
 from lumos_queue.rationales.word_set import word_set
@@ -68,19 +69,44 @@ class Bridge:
     answer: str
 
 
-def find_bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Bridge | None:
-    """Return the split whose questions have the most words in common with their pages; None if they have too few."""
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """The question for the described thing, the question about `#1`, and the noun phrase for the thing."""
+
+    first: str
+    second: str
+    noun: str
+    is_of: bool = False  #: whether the thing is described as `the NOUN of …`
+
+
+def find_bridge(question: str, pages: Sequence[TitledPage], answer: str, strict: bool = False) -> Bridge | None:
+    """Return the split whose questions have the most words in common with their pages; None if they have too few.
+
+    `strict`: apply the checks of version 2 of the rules (bridge_checks.py).
+    """
     if len(question) > MAX_CHARACTERS:
         return None
     best, best_share = None, 0.0
-    for first, second in _splits(question.strip().rstrip(" ?."), pages):
-        for first_index, second_index in ((0, 1), (1, 0)):
-            shares = _coverage(first, pages[first_index]), _coverage(second.replace("#1", ""), pages[second_index])
+    for split in _splits(question.strip().rstrip(" ?."), pages):
+        for indexes in ((0, 1), (1, 0)):
+            first_page, second_page = (pages[index] for index in indexes)
+            shares = _coverage(split.first, first_page), _coverage(split.second.replace("#1", ""), second_page)
             if min(shares) < MIN_COVERAGE or sum(shares) <= best_share:
                 continue
-            for title in _connections(pages[first_index], pages[second_index], answer):
-                best, best_share = Bridge(first, second, (first_index, second_index), title), sum(shares)
+            for title in _connections(first_page, second_page, answer):
+                if not strict or _is_right(split, title, first_page, second_page):
+                    best, best_share = Bridge(split.first, split.second, indexes, title), sum(shares)
     return best
+
+
+def _is_right(split: _Split, title: str, first: TitledPage, second: TitledPage) -> bool:
+    """Return whether the title is of the requested type, and the only answer on the page of the first question."""
+    own_text, other_text = (first.text, second.text) if title == first.title else (second.text, first.text)
+    if split.is_of and not (is_relation(split.noun) and is_named_beside(split.noun, own_text, other_text)):
+        return False
+    if not split.is_of and not has_type(split.noun, title, own_text, other_text):
+        return False
+    return title == first.title or not has_rivals(title, split.noun, split.first, first.text)
 
 
 def _connections(first: TitledPage, second: TitledPage, answer: str) -> Iterator[str]:
@@ -104,12 +130,12 @@ def _coverage(text: str, page: TitledPage) -> float:
     )
 
 
-def _splits(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, str]]:
-    """Yield each way to split a question, as (question for the described thing, question about #1)."""
+def _splits(question: str, pages: Sequence[TitledPage]) -> Iterator[_Split]:
+    """Yield each way to split a question."""
     match = _IN_PLACE.fullmatch(question)
     before = match["before"] if match and _is_noun(match["noun"]) else ""
     if match and _NAMED.search(before[1:]) and not _ASKS_WITHIN.search(before):
-        yield f"{before} which {match['noun']}?", f"#1 {match['after']}?"
+        yield _Split(f"{before} which {match['noun']}?", f"#1 {match['after']}?", match["noun"])
     for start in [match.start() for match in re.finditer(_ARTICLE, question)]:
         for pattern in (_RELATIVE, _PREPOSITION, _PARTICIPLE, _OF):
             match = pattern.match(question, start)
@@ -119,7 +145,7 @@ def _splits(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, s
                 clause, before, after = question[match.start("clause") : end].strip(), question[:start], question[end:]
                 first = _question_of(match, clause) if _describes(pattern, clause, pages) else None
                 if first and _asks(before, after):
-                    yield first, f"{before}#1{after}?"
+                    yield _Split(first, f"{before}#1{after}?", match["noun"], pattern is _OF)
 
 
 def _ends(question: str, start: int, pages: Sequence[TitledPage]) -> Iterator[int]:

@@ -39,6 +39,8 @@ _HIGH = re.compile(r"\b(?:mountain|peak|hill|volcano|summit)s?\b.*\b(?:higher|ta
 _HAS_MORE = re.compile(r"\b(?:has|have|contains|had) (?:more|the most|the fewest|fewer) ((?:[\w-]+ ){0,2}[\w-]+)")
 _DEMONYM = re.compile(r"\b(?:is|was) an? (?:former |retired |professional )*([A-Z][a-z]+(?:-[A-Z][a-z]+)*) [a-z]")
 _NO_PLURAL = re.compile(r"(?:of|from|in|on|at|by|\w+ed|known|born|held|used)\b")
+_ORIGIN = re.compile(r"(?:of|from) ")
+_NATIONAL = re.compile(r"\b(?:is|was) an? (?:[\w-]+ ){0,3}?[A-Z][a-z]+(?:-[A-Z][a-z]+)* [a-z]")
 _HEAD = re.compile(r"(?P<before>.*?\b)(?P<head>\w+)(?P<after>(?: (?:of|for|in|from|by|at|on|who|that|with)\b.*)?)")
 _PLURAL = re.compile(r"[^siu]s$")
 _BEFORE_BIRTH = re.compile(r"\bborn\b[^.]*$|\([^()]*$")
@@ -66,6 +68,7 @@ class _Pair:
     names: Sequence[str]
     texts: Sequence[str]
     answer: str
+    strict: bool = False
 
     def sides(self, question: Callable[[str], str], results: Sequence[str]) -> list[Side]:
         return [Side(question(name), result) for name, result in zip(self.names, results, strict=True)]
@@ -102,10 +105,12 @@ class _Pair:
         return self.sides(question, [first.text, second.text])
 
 
-def find_sides(question: str, names: Sequence[str], texts: Sequence[str], answer: str) -> list[Side] | None:
+def find_sides(
+    question: str, names: Sequence[str], texts: Sequence[str], answer: str, strict: bool = False
+) -> list[Side] | None:
     """Return the questions about two things with their results, in the order of the names; None if no rule applies.
 
-    `names` are the names in the question, `texts` the sentences of their pages.
+    `names` are the names in the question, `texts` the sentences of their pages. `strict`: apply version 2 of the rules.
     """
     template, full_names = question.strip().rstrip(" ?."), []
     if len(template) > MAX_CHARACTERS:
@@ -118,7 +123,7 @@ def find_sides(question: str, names: Sequence[str], texts: Sequence[str], answer
         article = "the " if template[:start].casefold().endswith("the ") else ""
         full_names.append(article + template[start:end])
         template = f"{template[: start - len(article)]}\0{template[end:]}"
-    pair = _Pair(template, full_names, texts, answer)
+    pair = _Pair(template, full_names, texts, answer, strict)
     readers = (_nationalities, _both, _choice, _dates, _heights, _numbers)
     return next((sides for read in readers if (sides := read(pair))), None)
 
@@ -165,7 +170,19 @@ def _choice(pair: _Pair) -> list[Side] | None:
     results, choice = pair.judge(match["said"]), pair.choice()
     if choice is None or (results[choice], results[1 - choice]) != ("yes", "no"):
         return None
+    if pair.strict and not _is_refuted(match["said"], pair.texts[1 - choice]):
+        return None
     return pair.sides(lambda name: f"{match['verb'].capitalize()} {name} {match['said']}?", results)
+
+
+def _is_refuted(statement: str, text: str) -> bool:
+    """Return whether a page that lacks a word of the statement refutes it: what a thing is, is usually on its page.
+
+    A page that does not name the school of a person says nothing about `educated in Ahr`.
+    """
+    if _ORIGIN.match(statement):
+        return _NATIONAL.search(text) is not None
+    return _NO_PLURAL.match(statement.removeprefix("considered ")) is None
 
 
 def _dates(pair: _Pair) -> list[Side] | None:
