@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
-from lumos_queue.benchmarks.strategyqa.rationale import annotate, describe
+from lumos_queue.benchmarks.strategyqa.rationale import NEWEST_RULES, annotate, describe
 from lumos_queue.benchmarks.strategyqa.rows import FIELDS, is_kept, read_row, read_rows
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.documents import read_object
@@ -50,6 +50,7 @@ class StrategyQA(Benchmark):
     answers = AnswerKind.YES_NO
     check_level = "oracle_tool"
     teacher_prompt = "qa"
+    newest_rules = NEWEST_RULES
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         training_questions = self._training_questions(split, options.get("trained"))
@@ -122,7 +123,7 @@ class StrategyQA(Benchmark):
         return read_rows(path, CONVERTING)
 
     def gold(self, task: Task) -> Annotation:
-        return annotate(task)
+        return annotate(task, self.rule_version)
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """Return three scores, 1 or 0. `accuracy`: the answer is yes or no, and equal to the gold answer.

@@ -19,11 +19,11 @@ from lumos_queue.rationales.word_set import word_set
 MAX_EXTRA_WORDS = {"when": 3, "how many": 2, "size": 1, "name": 2}
 ROUGH_EXTRA_WORDS = 2  #: further words for a rough answer
 
-_WHEN = re.compile(
+WHEN = re.compile(
     r"when\b|(?:in |on |during )?(?:what|which) (?P<type>year|date|time period|years|century|decade)\b", re.IGNORECASE
 )
 _DURATION = re.compile(r"\b(?:time period|years|take place|last|live|held|occur|happen|happening)\b", re.IGNORECASE)
-_HOW_MANY = re.compile(
+HOW_MANY = re.compile(
     r"how many (?P<noun>(?:[\w-]+ ){0,2}?[\w-]+) (?:is|are|was|were|do|does|did|has|have|had|can|could|in|on)\b",
     re.IGNORECASE,
 )
@@ -45,7 +45,7 @@ _MEASURES = {
     "time": word_set("lifespan gestation gestational long"),
     "number": word_set("population capacity"),
 }
-_DIMENSIONS = words("tall taller height high wide width deep depth long length diameter distance weigh weighs weight")
+DIMENSIONS = words("tall taller height high wide width deep depth long length diameter distance weigh weighs weight")
 _WHO = re.compile(
     r"who\b|whom\b|which (?P<type>person|man|woman|author|artist|actor|actress|singer|president)\b", re.IGNORECASE
 )
@@ -77,18 +77,18 @@ _IN_PLACE = re.compile(r"\b(?:in|from|at|near|of|to|on)\s+(?:the\s+|downtown\s+)
 def type_words(question: str) -> set[str]:
     """Return the words of a question that only state the kind of answer. A fact that answers it may lack them."""
     group_sets = [
-        match.groupdict() for pattern in (_WHEN, _HOW, _SIZE, _WHO, _WHERE) if (match := pattern.match(question))
+        match.groupdict() for pattern in (WHEN, _HOW, _SIZE, _WHO, _WHERE) if (match := pattern.match(question))
     ]
     parts = [part for groups in group_sets for part in groups.values() if part]
-    return set(words(" ".join([*parts, "" if _HOW_MANY.match(question) else noun_of(question)])))
+    return set(words(" ".join([*parts, "" if HOW_MANY.match(question) else noun_of(question)])))
 
 
 def read_answer(question: str, fact: str, roughly: bool = False) -> str | None:
     """Return the words of the fact that answer the question; None if unclear. `roughly`: as in `find_answer`."""
     extra_words = ROUGH_EXTRA_WORDS if roughly else 0
-    if _WHEN.match(question):
+    if WHEN.match(question):
         return _single(_dates(question, fact), question, fact, MAX_EXTRA_WORDS["when"] + extra_words)
-    if match := _HOW_MANY.match(question):
+    if match := HOW_MANY.match(question):
         noun = words(match["noun"])[-1]
         counts = [span for span in _not_in_question(quantities(fact), question) if _counts(noun, fact, span)]
         return _single(counts, question, fact, MAX_EXTRA_WORDS["how many"] + extra_words)
@@ -134,7 +134,7 @@ def _counts(noun: str, fact: str, span: Span) -> bool:
 
 def _sizes(of: str, question: str, fact: str) -> list[Span]:
     """Return the sizes of the kind `of` (`tall`, `much`) in the fact; [] if the fact mentions another dimension."""
-    if any(has_form(word, _DIMENSIONS) and not has_form(word, [*words(question), of]) for word in words(fact)):
+    if any(has_form(word, DIMENSIONS) and not has_form(word, [*words(question), of]) for word in words(fact)):
         return []
     kinds = [kind for kind, known_words in _MEASURES.items() if of.split()[0] in known_words]
     return [span for span in _not_in_question(quantities(fact), question) if span.kind in kinds]

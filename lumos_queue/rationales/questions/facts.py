@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from lumos_queue.rationales.questions.answers import read_answer, type_words
 from lumos_queue.rationales.questions.english import LIGHT_WORDS
+from lumos_queue.rationales.questions.fact_checks import is_contradicted, is_of_another_event, is_vague
 from lumos_queue.rationales.questions.spans import names
 from lumos_queue.rationales.questions.word_matches import content, has_form, words
 
@@ -33,11 +34,11 @@ _TURNS = re.compile(
 _LAST_DOT = re.compile(r"(?<![A-Z]\.[A-Z])\.$")  #: but not the full stop of `D.C.`
 
 
-def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> str | None:
+def find_answer(question: str, facts: Sequence[str], roughly: bool = False, strict: bool = False) -> str | None:
     """Return the words of a fact that answer the question; None if the answer is not clear.
 
     `roughly`: allow a fact with a date or a number to lack some words of the question and to have further words.
-    Use it only if the answer is checked in another way.
+    Use it only if the answer is checked in another way. `strict`: apply the checks of version 2 (fact_checks.py).
     """
     query = question.strip().rstrip(" ?.")
     if not facts or max(map(len, (query, *facts))) > MAX_CHARACTERS:
@@ -56,6 +57,10 @@ def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> s
     fact = _LAST_DOT.sub("", facts[best].strip())
     answer = None if _TURNS.search(fact) else read_answer(query, fact, roughly)
     if not answer or len(answer.split()) > MAX_WORDS:
+        return None
+    if strict and roughly and is_of_another_event(query, fact):
+        return None
+    if strict and (is_contradicted(query, answer, facts[best], facts) or is_vague(query, answer, fact)):
         return None
     all_words = words(query)
     return None if all(has_form(word, all_words) for word in content(answer)) else answer

@@ -32,21 +32,24 @@ _INCLUDED = re.compile(
 _INCLUDES = re.compile(
     rf"{_BE} (?:any of )?(?P<where>#[1-9]) (?:include|contain|have|mention) (?P<what>.{{1,80}})", re.I
 )
+#: The number after them is a bound.
+_OVER = re.compile(r"\b(?:over|more than|at least|above|exceed(?:s|ed|ing)?)\b", re.IGNORECASE)
+_UNDER = re.compile(r"\b(?:less than|fewer than|under|at most|below)\b", re.IGNORECASE)
 #: They negate or change a comparison, so the question is not judged.
 _TURNS = re.compile(r"\b(?:not|no|never|without|times|divided|multiplied|twice|half|either|if)\b", re.IGNORECASE)
 
 
-def answer_follows(question: str, results: Sequence[str], answer: str) -> bool | None:
+def answer_follows(question: str, results: Sequence[str], answer: str, strict: bool = False) -> bool | None:
     """Return whether the answer, Yes or No, follows from the results; None if the question has another form.
 
-    It does not follow if the results cannot be compared as the question requires.
+    It does not follow if the results cannot be compared as the question requires. `strict`: `over 600` is not 600.
     """
     query, yes = question.strip().rstrip(" ?."), answer == "Yes"
     if _TURNS.search(query):
         return None
     if match := _TWO.fullmatch(query):
         first, second = _fill_in(match["first"], results), _fill_in(match["second"], results)
-        verdict = _compare(f"{match['between']} {match['after']}".lower(), first, second)
+        verdict = _compare(f"{match['between']} {match['after']}".lower(), first, second, strict)
         return None if verdict == "" else verdict == answer
     if match := _INCLUDED.fullmatch(query) or _INCLUDES.fullmatch(query):
         container_words = content(_fill_in(match["where"], results))
@@ -60,20 +63,35 @@ def _fill_in(operand: str, results: Sequence[str]) -> str:
     return results[int(operand[1:]) - 1] if operand.startswith("#") else operand
 
 
-def _compare(relation: str, first: str, second: str) -> str | None:
+def _compare(relation: str, first: str, second: str, strict: bool) -> str | None:
     """Return Yes or No; None if the operands cannot be compared, '' for an unknown relation."""
     greater, less = bool(GREATER.search(relation)), bool(LESS.search(relation))
     if greater != less:
         left_span, right_span = _value(first), _value(second)
         sign = compare_spans(left_span, right_span) if left_span and right_span else ""
+        if strict:
+            sign = _sign_of_bounds(sign, first, second)
         if not sign:
             return None
         return "Yes" if sign == (">" if greater else "<") or (sign == "=" and OR_EQUAL.search(relation)) else "No"
     different = bool(DIFFERENT.search(relation))
     if not greater and (different or EQUAL.search(relation)):
-        equal = _equal(first, second)
+        has_bound = strict and (
+            _OVER.search(first) or _UNDER.search(first) or _OVER.search(second) or _UNDER.search(second)
+        )
+        equal = None if has_bound else _equal(first, second)
         return None if equal is None else "Yes" if equal != different else "No"
     return ""
+
+
+def _sign_of_bounds(sign: str, first: str, second: str) -> str:
+    """Return the sign of two numbers that may be bounds, `over 600` or `under 7`; '' if it is unknown."""
+    can_be_greater = bool(_OVER.search(first) or _UNDER.search(second))
+    can_be_less = bool(_UNDER.search(first) or _OVER.search(second))
+    if sign == "=" and can_be_greater != can_be_less:
+        return ">" if can_be_greater else "<"
+    is_open = (can_be_greater and sign != ">") or (can_be_less and sign != "<")
+    return "" if is_open else sign
 
 
 def _value(text: str) -> Span | None:

@@ -56,6 +56,11 @@ def noun_of(question: str) -> str:
     return match["noun"] if match else ""
 
 
+def asks_for_kind(question: str) -> bool:
+    """Return whether a question asks for the kind of a thing: `What kind of tree is an ahr`."""
+    return _KIND_IS.match(question) is not None
+
+
 def read_predicate(question: str, fact: str) -> str | None:
     """Return the words of the fact that answer the question; None if the fact has another form."""
     if match := _KIND_IS.fullmatch(question):
