@@ -124,3 +124,26 @@ def test_a_page_without_a_persons_school_does_not_refute_it():
 def test_what_a_thing_is_refutes_what_it_is_not(question, texts):
     sides = find_sides(question, ["Ann", "Bob"], texts, "Ann", strict=True)
     assert sides is not None and [side.result for side in sides] == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("plural", "question"),
+    [
+        ("comic movies", "Is Ann a comic movie?"),
+        ("churches", "Is Ann a church?"),
+        ("cities in Ahrland", "Is Ann a city in Ahrland?"),
+        ("race horses", "Is Ann a race horse?"),
+        ("opera singers", "Is Ann an opera singer?"),
+        ("species", None),
+        ("buses", None),
+        ("wolves", None),
+    ],
+)
+def test_one_of_two_things_is_named_by_a_word(plural, question):
+    sides = find_sides(f"Are Ann and Bob both {plural}?", ["Ann", "Bob"], ["", ""], "yes", strict=True)
+    assert (sides[0].question if sides else None) == question
+
+
+def test_singular_forms_of_version_1_stay():
+    sides = find_sides("Are Ann and Bob both comic movies?", ["Ann", "Bob"], ["", ""], "yes")
+    assert sides is not None and sides[0].question == "Is Ann a comic movy?"

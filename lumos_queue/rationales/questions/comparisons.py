@@ -42,6 +42,12 @@ _NO_PLURAL = re.compile(r"(?:of|from|in|on|at|by|\w+ed|known|born|held|used)\b")
 _ORIGIN = re.compile(r"(?:of|from) ")
 _NATIONAL = re.compile(r"\b(?:is|was) an? (?:[\w-]+ ){0,3}?[A-Z][a-z]+(?:-[A-Z][a-z]+)* [a-z]")
 _HEAD = re.compile(r"(?P<before>.*?\b)(?P<head>\w+)(?P<after>(?: (?:of|for|in|from|by|at|on|who|that|with)\b.*)?)")
+#: Nouns that only lose their `s`, though they end as other nouns do.
+_REGULAR = word_set(
+    """movies genies zombies cookies pies ties rookies olives natives relatives executives detectives
+    houses horses courses nurses universes purses causes bases vases roses cases phrases diseases shoes"""
+)
+_UNCLEAR = word_set("species series axes")
 _PLURAL = re.compile(r"[^siu]s$")
 _BEFORE_BIRTH = re.compile(r"\bborn\b[^.]*$|\([^()]*$")
 _TO = re.compile(r"\s?(?:[-–—]|\bto\b|\buntil\b|\bthrough\b)\s?")
@@ -140,7 +146,7 @@ def _nationalities(pair: _Pair) -> list[Side] | None:
 def _both(pair: _Pair) -> list[Side] | None:
     """Split a question whether both things have a property. If the answer is no, exactly one thing must have it."""
     match = _BOTH.fullmatch(pair.question)
-    statement = _singular(match["said"]) if match else None
+    statement = _singular(match["said"], pair.strict) if match else None
     if not match or not statement:
         return None
     results = ["yes", "yes"] if pair.answer.casefold() == "yes" else pair.judge(statement)
@@ -150,15 +156,31 @@ def _both(pair: _Pair) -> list[Side] | None:
     return pair.sides(lambda name: f"{verb} {name} {statement}?", results)
 
 
-def _singular(phrase: str) -> str | None:
+def _singular(phrase: str, strict: bool) -> str | None:
     """Turn `opera composers` into `an opera composer`. Phrases without plural stay; None if the form is unclear."""
     if _NO_PLURAL.match(phrase):
         return phrase
     match = _HEAD.fullmatch(phrase)
     if not match or "," in phrase or not _PLURAL.search(match["head"]):
         return None
-    noun = match["before"] + re.sub(r"ie$", "y", match["head"][:-1]) + match["after"]
+    head = _singular_noun(match["head"]) if strict else re.sub(r"ie$", "y", match["head"][:-1])
+    if not head:
+        return None
+    noun = match["before"] + head + match["after"]
     return f"{'an' if noun[0].lower() in 'aeio' else 'a'} {noun}"
+
+
+def _singular_noun(plural: str) -> str:
+    """Return the singular of a noun that ends in `s`; '' if it is unclear, as for `species` and `axes`."""
+    if plural in _UNCLEAR:
+        return ""
+    if plural in _REGULAR:
+        return plural[:-1]
+    if plural.endswith("ies"):
+        return f"{plural[:-3]}y"
+    if plural.endswith(("sses", "shes", "ches", "xes", "zzes")):
+        return plural[:-2]
+    return "" if plural.endswith(("ves", "ses", "oes")) else plural[:-1]
 
 
 def _choice(pair: _Pair) -> list[Side] | None:
