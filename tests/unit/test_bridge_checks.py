@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.rationales.questions.bridge_checks import is_relation
+from lumos_queue.rationales.questions.bridge_checks import has_rivals, has_type, is_named_beside, is_relation
 from lumos_queue.rationales.questions.bridges import TitledPage, find_bridge
 from lumos_queue.rationales.questions.comparisons import find_sides
+from tests.cpu_limit import cpu_limit
 
 ANN = TitledPage(
     "Ann Berg", "Ann Berg (born 3 May 1870) was an Ahrish singer, nicknamed The Quill. She ran a hat shop."
@@ -147,3 +148,11 @@ def test_one_of_two_things_is_named_by_a_word(plural, question):
 def test_singular_forms_of_version_1_stay():
     sides = find_sides("Are Ann and Bob both comic movies?", ["Ann", "Bob"], ["", ""], "yes")
     assert sides is not None and sides[0].question == "Is Ann a comic movy?"
+
+
+def test_hostile_pages_take_no_time():
+    with cpu_limit(20):
+        for part in ('"Ann", ', "Ann and Bob, ", "was a the ", "Ann. ", "(born ", "Ann Berg film "):
+            has_rivals("Ann", "film", "Which film was Ann in?", part * 2_000)
+            has_type("film", "Ann", part * 10_000, part * 10_000)
+            is_named_beside("author", part * 10_000, part * 10_000)

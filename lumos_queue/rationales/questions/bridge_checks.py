@@ -85,10 +85,10 @@ def has_rivals(name: str, noun: str, question: str, text: str) -> bool:
         location = find(name, text, end)
     sentences = _SENTENCE_END.split(text)
     question_words = content(question)
-    shares = [sum(has_form(word, words(sentence)) for word in question_words) for sentence in sentences]
-    own_share = max(
-        (share for share, sentence in zip(shares, sentences, strict=True) if occurs(name, sentence)), default=0
-    )
+    sentence_words = [words(sentence) for sentence in sentences]
+    shares = [sum(has_form(word, known_words) for word in question_words) for known_words in sentence_words]
+    own_shares = [share for share, sentence in zip(shares, sentences, strict=True) if occurs(name, sentence)]
+    own_share = max(own_shares, default=0)
     is_quoted = any(_overlap(name, quoted) for quoted in _QUOTED.findall(text))
     return any(
         _rivals(name, noun, question, sentence, is_quoted)
