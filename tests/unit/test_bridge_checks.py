@@ -7,7 +7,11 @@ import pytest
 from lumos_queue.rationales.questions.bridge_checks import has_rivals, has_type, is_named_beside, is_relation
 from lumos_queue.rationales.questions.bridges import TitledPage, find_bridge
 from lumos_queue.rationales.questions.comparisons import find_sides
+from lumos_queue.rationales.reasons import NotConvertible
 from tests.cpu_limit import cpu_limit
+from tests.source_rows import folder, one
+
+__all__ = ["folder"]  # pytest finds the fixture here
 
 ANN = TitledPage(
     "Ann Berg", "Ann Berg (born 3 May 1870) was an Ahrish singer, nicknamed The Quill. She ran a hat shop."
@@ -22,12 +26,21 @@ CASES = {
     "island is no relation": ("What is the island of Bel known for?", (FERRY, BEL), "felt hats", ""),
     "singer is a relation": ("What nickname had the singer of The Ink Song?", (INK, ANN), "The Quill", "Ann Berg"),
     "a person is no single": (
-        "Which shop was run by the single that was recorded by Ann Berg for Acme?",
+        "When was the single which was produced by Ann Berg released?",
         (
-            TitledPage("Ink Single", "Ink Single is the label of Acme that recorded Ann Berg."),
-            TitledPage("Ann Berg", "Ann Berg was an Ahrish singer. She ran a hat shop."),
+            TitledPage("Cal Dorn", "Cal Dorn is a singer whose single was released in 1999."),
+            TitledPage("Ann Berg", "Ann Berg produced a single by Cal Dorn."),
         ),
-        "hat shop",
+        "1999",
+        "",
+    ),
+    "a town is no film": (
+        "When was the film that Ann Berg visited opened?",
+        (
+            TitledPage("Bel", "Bel is a town that was opened in 1999."),
+            TitledPage("Ann Berg", "Ann Berg visited Bel for a film."),
+        ),
+        "1999",
         "",
     ),
     "a single is a single": (
@@ -80,9 +93,7 @@ def test_a_bridge_needs_a_relation_the_requested_type_and_a_single_answer(name):
     assert (bridge.answer if bridge else "") == first_answer
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, case in CASES.items() if not case[3] and name != "a person is no single"]
-)
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case[3]])
 def test_version_1_of_the_rules_stays(name):
     question, pages, answer, _ = CASES[name]
     pages = tuple(TitledPage(page.title.removesuffix(" (film)"), page.text) for page in pages)
@@ -143,6 +154,16 @@ def test_what_a_thing_is_refutes_what_it_is_not(question, texts):
 def test_one_of_two_things_is_named_by_a_word(plural, question):
     sides = find_sides(f"Are Ann and Bob both {plural}?", ["Ann", "Bob"], ["", ""], "yes", strict=True)
     assert (sides[0].question if sides else None) == question
+
+
+def test_version_1_of_hotpotqas_rules_stays(folder):
+    context = [["Ann Berg", ["Ann Berg ran Acme and Bel."]], ["Acme", ["Acme sells ink."]]]
+    facts = [["Ann Berg", 0], ["Acme", 0]]
+    row = {"question": "Ann Berg ran a firm that sells what?", "answer": "ink"}
+    source, task = one(folder, "hotpotqa", **row, context=context, supporting_facts=facts)
+    assert source.at_rules(1).gold(task).steps[0].results[-1] == "Acme"
+    with pytest.raises(NotConvertible, match="unnamed_step"):
+        source.gold(task)
 
 
 def test_singular_forms_of_version_1_stay():
