@@ -6,7 +6,7 @@ import json
 from collections import Counter
 
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, text
 
 from db.audits import get_audit, next_of, sample_audit, samples_of
 from db.connection import open_database
@@ -395,3 +395,13 @@ def test_audits_of_before_are_upgraded_with_what_they_still_need(stored):
     assert (audit.kind, audit.twice) == ("annotations", 0)
     assert [one.labels_left for one in samples] == [0, 0, 1, 1, 1]
     assert [one.labels for one in samples[:3]] == [{"ann": "right"}, {"ann": "right"}, {}]
+
+
+@sqlite_only  # which stores any value in any column
+def test_a_damaged_audit_is_named_and_says_what_to_do(stored):
+    database, job = stored
+    sample_audit(database, "first", parse_where(f"job={job}"), 20, 3)
+    with database.writer.begin() as connection:
+        connection.execute(text("UPDATE audit SET population = 'many'"))
+    with database.engine.connect() as connection, pytest.raises(SpecError, match=r"'first' is damaged: .*copy of the"):
+        get_audit(connection, "first")

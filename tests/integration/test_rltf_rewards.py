@@ -207,3 +207,20 @@ def test_a_free_reply_is_learnt_as_far_as_it_went(planner, tmp_path):
     assert len(asks) == 3 and all(ask["constraint"] is None for ask in asks)
     assert not all(ask["ended"] for ask in asks), "of such a reply no end is learnt"
     assert done.feedback[0].feasible == 0.0 and done.steps[0].grad_norm > 0
+
+
+@pytest.mark.parametrize("descriptions", ["yes", "no"])
+def test_the_policy_of_a_tool_agent_says_whether_its_prompts_had_descriptions(descriptions, tmp_path):
+    from lumos_queue.training.rltf.work import run_item
+
+    make_tiny_model(tmp_path / "planner", context=2048)
+    options = {"reward": "pass", "beams": 0, "temperature": 1.0, "spec": {"batch": 1}}
+    rewoo = {"benchmark": "toolworld", "split": "train", "formulation": "rewoo", "limit": 1, "max_tokens": 8}
+    setting = (f"descriptions={descriptions}",)
+    solver = f"scripted:{tmp_path / 'rules.json'}"
+    (tmp_path / "rules.json").write_text("[]")
+    with begin_fit(tmp_path / "home", tmp_path / "planner", **options, **rewoo, settings=setting, solver=solver) as fit:
+        fit.evaluate()
+        run_item(fit.recipe, fit.gather())
+        done = run_item(fit.recipe, fit.recipe.windows()[-1])
+    assert json.loads((Path(done.models[0].path) / "made-from.json").read_text())["descriptions"] == descriptions

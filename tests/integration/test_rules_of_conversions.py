@@ -143,6 +143,7 @@ def test_the_command_prints_the_recheck_as_text_and_json(rows, tmp_path, lumos):
     database, job = run_embedded(tmp_path / "home", make_conversion(1), rows)
     database.close()
     lumos.set(LUMOS_HOME=tmp_path / "home")
+    assert " ".join(lumos("job", job).out.split()).count("rules version 1") == 1
     text = lumos("convert", "--recheck", job).out
     assert "3 accepted episodes: 1 would be the same, 1 rejected, 1 written differently" in text
     assert "Nothing was changed." in text
