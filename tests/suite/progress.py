@@ -52,7 +52,7 @@ class Progress:
         if report.failed and report.nodeid not in self._failed_tests:
             self._failed_tests.add(report.nodeid)
             self._reporter.ensure_newline()
-            self._reporter.write_line(f"FAILED {report.nodeid}", red=True)
+            self._reporter.write_line(f"FAILED {report.nodeid}{_describe_failure(report)}", red=True)
         if report.when == "teardown":
             self._finished_tests.add(report.nodeid)
         now = time.monotonic()
@@ -68,6 +68,15 @@ class Progress:
         failures = f", {len(self._failed_tests)} failed" if self._failed_tests else ""
         remaining = f", about {elapsed_seconds * (1 - share) / share / 60:.1f} min left" if share > 0.02 else ""
         return f"[{share:4.0%}] {len(self._finished_tests):,} of {len(self._weights):,} tests{failures}{remaining}"
+
+
+def _describe_failure(report: pytest.TestReport) -> str:
+    """Return the file, line and message of a failure as ` - FILE:LINE: MESSAGE`; '' if they are not known.
+
+    A run that is interrupted prints no tracebacks.
+    """
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return f" - {crash.path}:{crash.lineno}: {' '.join(crash.message.split())[:300]}" if crash else ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

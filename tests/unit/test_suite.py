@@ -106,6 +106,17 @@ def test_progress_weighs_tests_by_recorded_seconds():
     assert "1 of 4 tests, 1 failed, about" in progress.describe(60.0)
 
 
+def test_progress_says_why_a_test_failed():
+    lines: list[str] = []
+    reporter = SimpleNamespace(ensure_newline=lambda: None, write_line=lambda line, red: lines.append(line))
+    progress = Progress(reporter, TIMES)
+    crash = SimpleNamespace(path="a.py", lineno=7, message="ValueError: 3\n  is odd")
+    for name, longrepr in (("1", SimpleNamespace(reprcrash=crash)), ("2", "no such fixture")):
+        report = SimpleNamespace(failed=True, nodeid=f"a.py::{name}", longrepr=longrepr, when="call")
+        progress.pytest_runtest_logreport(report)
+    assert lines == ["FAILED a.py::1 - a.py:7: ValueError: 3 is odd", "FAILED a.py::2"]
+
+
 def test_what_is_missing_is_named_with_the_tests_skipped_and_one_command(monkeypatch, capsys):
     absent = (
         Need("A", lambda: False, "package-a", "tests of A"),
