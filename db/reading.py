@@ -69,6 +69,12 @@ def load_keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
     return {row.id: Task(row.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold) for row in rows}
 
 
+def load_task_rows(connection: Connection, job: str) -> list[str]:
+    """Return the rows' own ids of a job's tasks, in order, each once."""
+    query = select(TaskRow.row).join(Item, Item.task == TaskRow.id).where(Item.job == job, Item.sample == 0)
+    return list(connection.execute(query.order_by(Item.ordinal)).scalars())
+
+
 def first_task(connection: Connection, job: str) -> Task | None:
     """Return the task of a job's first item; None when the job's items have no tasks."""
     rows = connection.execute(

@@ -83,8 +83,12 @@ def model_digests(folder: Path) -> dict[str, str]:
         base, adapter = str(origin["base"]["sha256"]), str(origin["adapter"]["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
         return {"sha256": digest}
-    both = hashlib.sha256(f"{base} {adapter}".encode()).hexdigest()
-    return {"sha256": both, "base_sha256": base, "adapter_sha256": adapter}
+    return {"sha256": digest_of_merged(base, adapter), "base_sha256": base, "adapter_sha256": adapter}
+
+
+def digest_of_merged(base: str, adapter: str) -> str:
+    """Return the digest of an adapter that is merged into its base, from the digests of both."""
+    return hashlib.sha256(f"{base} {adapter}".encode()).hexdigest()
 
 
 def digest_of_files(paths: Sequence[Path]) -> str:

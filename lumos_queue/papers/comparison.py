@@ -19,8 +19,9 @@ from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.figures import TABLE_5, TABLE_6
 from lumos_queue.papers.interfaces import interfaces
 from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable, number
+from lumos_queue.papers.openagi_matching import PlannerFigures
 from lumos_queue.papers.openagi_results import PLANNER_TABLES
-from lumos_queue.papers.openagi_rows import PlannerFigures, planner_rows
+from lumos_queue.papers.openagi_rows import planner_rows
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.stored_evaluations import (
     StoredEvaluation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from db.row_origins import StoredOrigin
 from lumos_queue.downloads.catalogue import can_verify
@@ -14,6 +14,8 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers import protocol
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable
+from lumos_queue.papers.openagi_commands import row_commands
+from lumos_queue.papers.openagi_results import PLANNER_TABLES
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.stored_evaluations import other_judge, weight_mismatches
 from lumos_queue.papers.tool_results import TOOL_TABLES
@@ -34,6 +36,8 @@ def find_row(text: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
             f"Rows of table {key} need an evaluation and a judge, so --run cannot run them: lumos papers {text} "
             "names the commands."
         )
+    if key in PLANNER_TABLES:
+        _refuse_planner_row(key, rest.partition("/")[0])
     if key not in TABLES:
         raise unknown("table of results", key, TABLES)
     handle, _, benchmark = rest.partition("/")
@@ -54,6 +58,17 @@ def find_row(text: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
     if benchmark not in columns:
         raise unknown(f"benchmark of the row '{row.name}'", benchmark, columns)
     return TABLES[key], row, columns[benchmark]
+
+
+def _refuse_planner_row(key: str, slug: str) -> NoReturn:
+    """Raise SpecError, with the commands of a row of planners: they need folders that --run cannot name."""
+    rows = {row.slug: row for row in PLANNER_TABLES[key].rows}
+    if slug not in rows:
+        raise unknown(f"row of table {key}", slug, rows)
+    raise SpecError(
+        f"--run cannot run '{rows[slug].name}', because it cannot set schema, decoding and parser. Run, with your own "
+        f"folders and addresses: {' && '.join(row_commands(rows[slug]))}"
+    )
 
 
 def options_of(

@@ -11,9 +11,10 @@ from sqlalchemy import Connection
 from db.reading import endpoints_of
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import EvaluationScores, paper_figure
+from lumos_queue.papers.openagi_matching import PlannerFigures
+from lumos_queue.papers.openagi_protocol import BENCHMARK as OPENAGI
 from lumos_queue.papers.openagi_results import PLANNER_TABLES
-from lumos_queue.papers.openagi_rows import BENCHMARK as OPENAGI
-from lumos_queue.papers.openagi_rows import PlannerFigures, planner_rows
+from lumos_queue.papers.openagi_rows import planner_rows
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.stored_evaluations import load_stored_evaluations, on_published_rows
 from lumos_queue.papers.tool_matching import RUNS, VERDICTS, ToolJobs

@@ -180,8 +180,13 @@ def files_of(build: Path, formulation: str, module: str = JOINT) -> list[Path]:
 
 def content_of(builds: Iterable[Path], start: str, formulation: str, module: str) -> str:
     """Return the digest of all inputs: the conversations in order, the weights and the tokenizer."""
-    model = identity(from_launch(start)) if start else {"sha256": SCRATCH, "tokenizer_sha256": SCRATCH}
-    parts = [model["sha256"], model["tokenizer_sha256"]]
+    model = identity(from_launch(start)) if start else {"sha256": "", "tokenizer_sha256": ""}
+    return content_of_data(model["sha256"], model["tokenizer_sha256"], builds, formulation, module)
+
+
+def content_of_data(weights: str, tokenizer: str, builds: Iterable[Path], formulation: str, module: str) -> str:
+    """Return the digest of all inputs. `weights` and `tokenizer`: digests of the start model; '' for random weights."""
+    parts = [weights or SCRATCH, tokenizer or SCRATCH]
     for build in builds:
         for path in files_of(build, formulation, module):
             with open_regular(path) as file:
