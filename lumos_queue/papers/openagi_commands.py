@@ -30,10 +30,10 @@ def _training_commands(row: PlannerRow) -> list[str]:
         f"lumos dataset build plans --where 'origin=converted benchmark={BENCHMARK}' --formulations {FORMULATION}",
         f"lumos train sft --data plans --from FOLDER --preset {preset} --formulation {FORMULATION} --folder SFT",
     ]
-    if row.schema == RLTF:
+    if row.schema == RLTF:  # MERGED is in models/merged of LUMOS_HOME: the first use of SFT/export, an adapter, makes it
         commands.append(
             f"lumos train rltf {BENCHMARK} --data FOLDER --split {LABELLED} --option samples={SAMPLES} "
-            f"--from SFT/export --preset {preset} --reward paper --baseline released --batch 1 --folder RLTF"
+            f"--from MERGED --preset {preset} --reward paper --baseline released --batch 1 --folder RLTF"
         )
     return commands
 
