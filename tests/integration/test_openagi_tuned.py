@@ -63,7 +63,7 @@ def evaluate(home, planner: str, schema: str = "fine-tuning") -> str:
         "evaluate",
         "openagi",
         "--split",
-        "labelled",
+        "heldout",
         "--formulation",
         "model-synthesis",
         "--planner",
