@@ -20,7 +20,7 @@ def papers(
         str,
         typer.Argument(
             metavar="[TABLE[/ROW[/COLUMN]]]",
-            help="A table (1a to 8, p3, sum2act-pass, …) or a row, e.g. 1b/LUMOS-I/gsm8k; default: all.",
+            help="A table (1a to 8, p3, sum2act-pass, openagi-1, …) or a row, e.g. 1b/LUMOS-I/gsm8k; default: all.",
         ),
     ] = "",
     run: Annotated[bool, typer.Option("--run", help="Evaluate the row, with exactly its configuration.")] = False,
