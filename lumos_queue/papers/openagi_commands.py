@@ -30,7 +30,7 @@ def _training_commands(row: PlannerRow) -> list[str]:
         f"lumos dataset build plans --where 'origin=converted benchmark={BENCHMARK}' --formulations {FORMULATION}",
         f"lumos train sft --data plans --from FOLDER --preset {preset} --formulation {FORMULATION} --folder SFT",
     ]
-    if row.schema == RLTF:  # MERGED is in models/merged of LUMOS_HOME: the first use of SFT/export, an adapter, makes it
+    if row.schema == RLTF:  # MERGED: in models/merged of LUMOS_HOME, where the first use of an adapter merges it
         commands.append(
             f"lumos train rltf {BENCHMARK} --data FOLDER --split {LABELLED} --option samples={SAMPLES} "
             f"--from MERGED --preset {preset} --reward paper --baseline released --batch 1 --folder RLTF"
