@@ -97,7 +97,7 @@ class PlannerFigures:
         description = f"{'fitted from ' if tuned_planner else ''}{model or 'unknown'}"
         return [f"other weights: {PLANNER} is {description}, not {row.model}"]
 
-    def training_remarks(self, row: PlannerRow, evaluation: StoredEvaluation) -> list[str]:
+    def list_training_remarks(self, row: PlannerRow, evaluation: StoredEvaluation) -> list[str]:
         """Return texts on the tasks that the planner was trained on, where they differ from the paper's or are unknown.
 
         The paper's planners learnt from a tenth of the tasks, as many as the labelled split has.

@@ -70,7 +70,7 @@ def _status(
         remarks.append("incomplete")
     remarks += _list_other_tasks(evaluation, figures)
     remarks += figures.other_planner(row, evaluation)
-    remarks += figures.training_remarks(row, evaluation)
+    remarks += figures.list_training_remarks(row, evaluation)
     departures = list_departures(row, evaluation)
     if measurement.samples != SAMPLES:
         departures.append(f"samples is {measurement.samples}, not {SAMPLES}")
