@@ -45,6 +45,7 @@ class EpisodeResult:
     ] = ()  #: pairs of a reader's name and the answer that it reads from the reply
     #: All replies of the judge: first `Benchmark.judge_votes` replies, then the replies to repeated requests.
     votes: Sequence[Completion] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)  #: those of the formulation that the agent chose
 
     @classmethod
     def of(
@@ -59,7 +60,18 @@ class EpisodeResult:
     ) -> EpisodeResult:
         """Return the result of an episode with this outcome."""
         answer = select_judged_answer(outcome.ending, outcome.answer, agent.at_limit)
-        return cls(answer, outcome.ending, actions, vote, agent.tools, artifact, approved_text, outcome.readings, votes)
+        return cls(
+            answer,
+            outcome.ending,
+            actions,
+            vote,
+            agent.tools,
+            artifact,
+            approved_text,
+            outcome.readings,
+            votes,
+            agent.settings,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,17 @@ from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.plans import MAX_MODULES, Plan, Signature
 
 
-def infeasible_because(plan: Plan, signature: Signature, registry: Mapping[str, Expert] = EXPERTS) -> str:
+def infeasible_because(
+    plan: Plan, signature: Signature, registry: Mapping[str, Expert] = EXPERTS, strict: bool = True
+) -> str:
     """Return why the plan cannot run on a task of this signature, as text for a person; '' if it can.
 
-    `registry`: the experts by name.
+    `registry`: the experts by name. `strict`: whether a repeated expert, and more than MAX_MODULES experts one after
+    another, are problems; plans without other problems can be run.
     """
     return (
         _problem_of_names(plan, registry)
+        or (_problem_of_limits(plan) if strict else "")
         or _problem_of_shape(plan, signature)
         or (_problem_of_branches(plan, signature, registry) if plan.branches else "")
         or _problem_of_sequence(plan, signature, registry)
@@ -45,12 +49,16 @@ def assign_slots(join: Expert, inputs: Sequence[Slot]) -> tuple[int, ...] | None
 def _problem_of_names(plan: Plan, registry: Mapping[str, Expert]) -> str:
     if not plan.names:
         return "the plan names no expert"
-    longest = max(map(len, plan.branches), default=0) + len(plan.tail)
-    if longest > MAX_MODULES:
-        return f"{longest} experts one after another, at most {MAX_MODULES} may be"
     for name in plan.names:
         if name not in registry:
             return f"there is no expert '{name[:80]}'"
+    return ""
+
+
+def _problem_of_limits(plan: Plan) -> str:
+    longest = max(map(len, plan.branches), default=0) + len(plan.tail)
+    if longest > MAX_MODULES:
+        return f"{longest} experts one after another, at most {MAX_MODULES} may be"
     for segment in (*plan.branches, plan.tail):
         for index, name in enumerate(segment):
             if name in segment[:index]:

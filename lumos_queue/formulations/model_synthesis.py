@@ -13,16 +13,17 @@ from typing import Any
 from lumos_queue.commands import Commands, Do, Note
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError
-from lumos_queue.experts.duplicates import DUPLICATES, apply_policy
+from lumos_queue.experts.duplicates import DUPLICATES
 from lumos_queue.experts.encoder import open_parser, read_parser
-from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.graph import read_signature, ready_sets
 from lumos_queue.experts.parsing import ParsedPlan, parse_plan
 from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.experts.plans import Plan, Signature
+from lumos_queue.experts.released_feasibility import RELEASED, TYPES
 from lumos_queue.experts.runs import write_node
 from lumos_queue.formulations.base import Formulation, Setting
 from lumos_queue.formulations.plan_request import ask_plan
+from lumos_queue.formulations.plan_rules import BENCHMARK, RULES, TASKS, judge_plan, number_of
 from lumos_queue.formulations.settings import read_choice, read_number
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.model_synthesis import FINE_TUNING, HEADS, planner_prefixes, planner_prompt
@@ -34,6 +35,9 @@ AWARE, APART, TOGETHER = "aware", "apart", "together"  #: of `goal` (or FREE), a
 MAX_CANDIDATES = 1000
 MAX_NOTES = 64  #: steps of a reply that are noted down
 UNRESOLVED = "names no expert: "  #: beginning of the note of a step without a known expert
+UNFIT = "not feasible by types: "  #: beginning of a note on the plan, under another rule of feasibility
+_STUCK = "accepted by feasibility={}, but it cannot run: {}"
+_NOT_OF_OPENAGI = f"feasibility={RELEASED} is for the {TASKS} tasks of {BENCHMARK}, not for row '{{:.40}}' of '{{:.40}}'"
 
 
 def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
@@ -43,6 +47,9 @@ def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
         signature = read_signature(task.inputs)
     except ValueError as error:
         return Outcome(None, Ending.INFEASIBLE, str(error))
+    number, rule = number_of(task), settings["feasibility"]
+    if rule == RELEASED and number is None:
+        return Outcome(None, Ending.INFEASIBLE, _NOT_OF_OPENAGI.format(task.row, task.benchmark))
     constraint = None
     if settings["decoding"] == CONSTRAINED:
         constraint = PlanConstraint(signature, goal_aware=settings["goal"] == AWARE)
@@ -53,13 +60,16 @@ def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
     prompt = planner_prompt(task, settings["schema"], agent)
     written_plan = yield from ask_plan(prompt, constraint, settings["search"] == APART, settings["candidates"])
     parsed_plan = parse_plan(written_plan.text, signature, open_parser(settings["parser"]))
-    for number, step in enumerate(_steps_of(parsed_plan)[:MAX_NOTES], start=1):
-        yield Note(Subgoal(number, f"Subgoal {number}: {step}"))
-    plan, problem = apply_policy(parsed_plan.plan, settings["duplicates"])
-    problem = problem or infeasible_because(plan, signature) or written_plan.problem
-    if problem:
+    pairs = settings["schema"] != FINE_TUNING
+    judgement = judge_plan(parsed_plan.plan, signature, settings["duplicates"], rule, number, pairs)
+    steps = [*_steps_of(parsed_plan)[:MAX_NOTES], *([UNFIT + judgement.misfit] if judgement.misfit else [])]
+    for position, step in enumerate(steps, start=1):
+        yield Note(Subgoal(position, f"Subgoal {position}: {step}"))
+    if problem := judgement.refusal or written_plan.problem:
         return Outcome(None, Ending.INFEASIBLE, problem)
-    return (yield from run_plan(plan, signature))
+    if judgement.obstacle:
+        return Outcome(None, Ending.ACTION_ERROR, _STUCK.format(rule, judgement.obstacle))
+    return (yield from run_plan(judgement.plan, signature))
 
 
 def run_plan(plan: Plan, signature: Signature) -> Commands[Outcome]:
@@ -104,6 +114,12 @@ FORMULATION = Formulation(
             "what becomes of an expert that a branch names twice: "
             + "; ".join(f"{name}: {meaning}" for name, meaning in DUPLICATES.items()),
             read_choice(*DUPLICATES),
+        ),
+        "feasibility": Setting(
+            TYPES,
+            "which plans are run, and do not score 0: "
+            + "; ".join(f"{name}: {meaning}" for name, meaning in RULES.items()),
+            read_choice(*RULES),
         ),
         "decoding": Setting(
             FREE,

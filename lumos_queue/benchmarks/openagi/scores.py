@@ -2,7 +2,7 @@
 
 The plan is the graph of the episode's actions. It includes actions that failed, or were skipped after a failure. An
 infeasible plan has 0 in every score. If experts of a feasible plan fail, `feasible` stays 1, and each sample without a
-final value scores 0.
+final value scores 0. The setting `feasibility` of the job says which plans are feasible.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from lumos_queue.experts.base import Kind
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.graph import PlanNode, read_graph, read_signature, ready_sets
 from lumos_queue.experts.plans import Plan, Signature, read_wire
+from lumos_queue.experts.released_feasibility import RELEASED
 from lumos_queue.experts.runs import read_node
 from lumos_queue.records import Ending, Execution, Score, Task
 from lumos_queue.scoring.media.chrf import chrf
@@ -124,15 +125,17 @@ def read_run(task: Task, result: EpisodeResult) -> PlanRun:
     no_items: list[str | None] = [None] * sample_count
     if result.ending == Ending.INFEASIBLE:
         return PlanRun(None, "the plan that was proposed is not feasible", no_items)
+    is_released = result.settings.get("feasibility") == RELEASED
     if not result.seen:
-        return PlanRun(None, "no expert ran", no_items)
+        is_feasible = is_released and result.ending == Ending.ACTION_ERROR
+        return PlanRun(None, "" if is_feasible else "no expert ran", no_items)
     signature = read_signature(task.inputs)
     try:
         nodes = [read_node(action) for action, _ in result.seen]
         plan = read_graph(nodes, signature)
     except ValueError as error:
         return PlanRun(None, f"what ran is not a plan: {error}", no_items)
-    problem = infeasible_because(plan, signature)
+    problem = infeasible_because(plan, signature, strict=not is_released)
     if not problem and not _is_same_graph(nodes, plan, signature):
         problem = "what ran is not a plan: an expert was not given what the one before it made"
     return PlanRun(plan, problem, _final_items(result.seen[-1][1], sample_count))
