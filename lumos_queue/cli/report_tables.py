@@ -160,6 +160,13 @@ def _format_plan_steps(report: dict[str, Any]) -> str:
     return f"{plan_steps['unresolved']:,} of {plan_steps['n']:,} name no expert" if plan_steps else ""
 
 
+def _format_plan_feasibility(report: dict[str, Any]) -> str:
+    """Return how many plans are feasible by types and by the released rule; '' for jobs without plans of OpenAGI."""
+    if not (counts := report.get("plan_feasibility")):
+        return ""
+    return f"{counts['types']:,} by types, {counts['released']:,} as released, of {counts['n']:,}; run: {counts['rule']}"
+
+
 def _format_plans(report: dict[str, Any]) -> str:
     """Return how many plans were shown to people, by the people's answers."""
     return ", ".join(f"{count:,} {name}" for name, count in report.get("plans", {}).items() if count)
@@ -249,6 +256,7 @@ _ROWS = (
     ("model calls", lambda r: f"{r['calls']:,}" if r["calls"] else ""),
     ("calls as expected", _format_calls),
     ("plan steps", _format_plan_steps),
+    ("feasible plans", _format_plan_feasibility),
     ("runs of experts", _format_expert_runs),
     ("tokens in / out", lambda r: f"{r['tokens']['prompt']:,} / {r['tokens']['completion']:,}" if r["calls"] else ""),
     *ADOPTED_ROWS,

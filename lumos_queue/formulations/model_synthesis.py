@@ -47,7 +47,7 @@ def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
         signature = read_signature(task.inputs)
     except ValueError as error:
         return Outcome(None, Ending.INFEASIBLE, str(error))
-    number, rule = number_of(task), settings["feasibility"]
+    number, rule = number_of(task.benchmark, task.row), settings["feasibility"]
     if rule == RELEASED and number is None:
         return Outcome(None, Ending.INFEASIBLE, _NOT_OF_OPENAGI.format(task.row, task.benchmark))
     constraint = None

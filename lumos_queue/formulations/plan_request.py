@@ -8,6 +8,7 @@ from lumos_queue.commands import Ask, Commands
 from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.experts.plans import read_wire
 
+NOT_ALLOWED = "the reply is not a "  #: beginning of the problem of a reply that breaks the constraint
 MAX_SHOWN = 200  #: characters of a reply that is not allowed
 
 
@@ -41,4 +42,4 @@ def ask_plan(prompt: str, constraint: PlanConstraint | None, apart: bool, n: int
 
 
 def _refuse(text: str, kind: str) -> str:
-    return f"the reply is not a {kind} that is allowed here: '{' '.join(text[:MAX_SHOWN].split())}'"
+    return f"{NOT_ALLOWED}{kind} that is allowed here: '{' '.join(text[:MAX_SHOWN].split())}'"

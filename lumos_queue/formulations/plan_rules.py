@@ -8,7 +8,6 @@ from lumos_queue.experts.duplicates import DEDUPE, apply_policy
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.plans import Plan, Signature
 from lumos_queue.experts.released_feasibility import RELEASED, TYPES, refused_as_released
-from lumos_queue.records import Task
 
 RULES = {
     TYPES: "the types of inputs and outputs fit the task, and no expert is repeated",
@@ -44,8 +43,8 @@ def judge_plan(plan: Plan, signature: Signature, policy: str, rule: str, task: i
     return Judgement(policed_plan, "", misfit, infeasible_because(policed_plan, signature, strict=False))
 
 
-def number_of(task: Task) -> int | None:
-    """Return the number of a task of OpenAGI, from 0; None for tasks of other benchmarks."""
-    if task.benchmark != BENCHMARK or not (task.row.isascii() and task.row.isdecimal()):
+def number_of(benchmark: str, row: str) -> int | None:
+    """Return the number of a task of OpenAGI, from 0, by the id of its row; None for tasks of other benchmarks."""
+    if benchmark != BENCHMARK or not (row.isascii() and row.isdecimal()):
         return None
-    return number if (number := int(task.row[:9])) < TASKS else None
+    return number if (number := int(row[:9])) < TASKS else None

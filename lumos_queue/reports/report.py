@@ -109,8 +109,9 @@ def _make_report(connection: Connection, job: Any) -> Report:
     report |= apart_from_adopted(connection, job, report) | failures_by_class(connection, job, items, endings)
     if _runs_experts(job):
         from lumos_queue.reports.expert_runs import expert_runs
+        from lumos_queue.reports.plan_feasibility import plan_feasibility
 
-        report |= expert_runs(connection, job)
+        report |= expert_runs(connection, job) | plan_feasibility(connection, job)
     report |= people_figures(connection, job)
     if check := _calls_check(job, report["calls_by_ending"]):
         report["calls_as_expected"] = check

@@ -65,6 +65,9 @@ def _experts(report: Mapping[str, Any]) -> Iterator[list[str]]:
             yield [f"runs of experts that failed: {plain(name)}", f"{count:,}"]
         without = sum(figures["samples"]["without_value"].values())
         yield ["samples without a value", f"{without:,} of {figures['samples']['n']:,}"]
+    if figures := report.get("plan_feasibility"):
+        counts = f"{figures['types']:,} by types, {figures['released']:,} as released, of {figures['n']:,}"
+        yield [f"feasible plans (run: {plain(figures['rule'])})", counts]
     if figures := report.get("plan_steps"):
         yield ["plan steps that name no expert", f"{figures['unresolved']:,} of {figures['n']:,}"]
 

@@ -1,0 +1,69 @@
+"""Count a job's feasible plans by both rules, whichever of them decided what was run: by types, and as released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.models import EpisodeRow, SubgoalRow, TaskRow
+from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.experts.duplicates import DEDUPE, REJECTED
+from lumos_queue.experts.released_feasibility import RELEASED, TYPES, refused_as_released
+from lumos_queue.formulations.model_synthesis import UNFIT
+from lumos_queue.formulations.plan_request import NOT_ALLOWED
+from lumos_queue.formulations.plan_rules import number_of
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.prompts.model_synthesis import FINE_TUNING
+from lumos_queue.records import Ending
+
+
+def plan_feasibility(connection: Connection, job: Any) -> dict[str, Any]:
+    """Return `plan_feasibility` of a job that runs plans on tasks of OpenAGI; {} for other jobs.
+
+    `rule` is the job's own; `types` and `released` count plans that are feasible by each rule, of `n` episodes that
+    ended, without those that infrastructure ended.
+    """
+    formulation = FORMULATIONS.find(job.formulation)
+    if formulation is None or "feasibility" not in formulation.settings:
+        return {}
+    stored_settings = job.spec.get("infer", job.spec)["agent"].get("settings", {})
+    settings = {name: stored_settings.get(name, setting.default) for name, setting in formulation.settings.items()}
+    rule, counts = settings["feasibility"], {TYPES: 0, RELEASED: 0}
+    n = 0
+    for row, ending, message, notes in _list_plans(connection, job.id):
+        if (number := number_of(job.benchmark, row)) is None:
+            return {}
+        n += 1
+        names = [note for note in notes if note in EXPERTS]
+        if not names or message.endswith(REJECTED) or message.startswith(NOT_ALLOWED):
+            continue
+        if rule == TYPES:
+            counts[TYPES] += ending != Ending.INFEASIBLE
+        else:
+            counts[TYPES] += not any(note.startswith(UNFIT) for note in notes)
+        if settings["duplicates"] == DEDUPE:
+            names = list(dict.fromkeys(names))
+        counts[RELEASED] += not refused_as_released(names, number, settings["schema"] != FINE_TUNING)
+    return {"plan_feasibility": {"rule": rule, **counts, "n": n}}
+
+
+def _list_plans(connection: Connection, job: str) -> Iterator[tuple[str, str, str, Sequence[str]]]:
+    """Yield for each episode that ended the row of its task, ending, message, and its notes without their labels."""
+    episodes = connection.execute(
+        select(EpisodeRow.id, TaskRow.row, EpisodeRow.ending, EpisodeRow.message)
+        .join(TaskRow, TaskRow.id == EpisodeRow.task)
+        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.INFRA_ERROR)))
+    ).all()
+    notes: dict[int, list[str]] = {}
+    query = (
+        select(SubgoalRow.episode, SubgoalRow.text)
+        .join(EpisodeRow, EpisodeRow.id == SubgoalRow.episode)
+        .where(EpisodeRow.job == job, EpisodeRow.attempt == SubgoalRow.attempt)
+        .order_by(SubgoalRow.episode, SubgoalRow.number)
+    )
+    for episode, text in connection.execute(query):
+        notes.setdefault(episode, []).append(text.partition(": ")[2])
+    for episode, row, ending, message in episodes:
+        yield row, ending, message, notes.get(episode, [])
