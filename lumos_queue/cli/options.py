@@ -236,7 +236,8 @@ Prompt = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="A template of the prompts of cot and direct: {question}, {choices} and {examples} are replaced.",
+        help="A template of the prompts of cot and direct: {question}, {choices} and {examples} are replaced; "
+        "or of model-synthesis, with {question} alone.",
     ),
 ]
 Requests = Annotated[

@@ -60,6 +60,7 @@ class Formulation:
     demonstrated: bool = False  #: whether it uses the demonstrations of a domain
     versioned: bool = False  #: whether its versions differ
     instructed: bool = False  #: whether its prompts follow `Agent.system` and `Agent.prompt` (prompts/solver_prompt.py)
+    templated: bool = False  #: whether its prompts follow `Agent.prompt` alone: a template with the question
     #: If its only reply is the answer: the reader `phrase`, which returns '' for no answer. None: it has no readers.
     phrase: Callable[[str], str] | None = None
     expected_calls: Callable[[int, int], int] | None = None  #: model calls, from subgoals and their limit, if fixed

@@ -26,7 +26,7 @@ from lumos_queue.formulations.plan_request import ask_plan
 from lumos_queue.formulations.plan_rules import BENCHMARK, RULES, TASKS, judge_plan, number_of
 from lumos_queue.formulations.settings import read_choice, read_number
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.model_synthesis import FINE_TUNING, HEADS, planner_prefixes, planner_prompt
+from lumos_queue.prompts.model_synthesis import FINE_TUNING, SCHEMAS, planner_prefixes, planner_prompt
 from lumos_queue.records import Ending, Execution, Outcome, Subgoal, Task
 
 WRITING = Sampling(max_tokens=512, stop=())
@@ -91,7 +91,7 @@ def _steps_of(parsed_plan: ParsedPlan) -> Sequence[str]:
 
 def _prefixes(agent: Agent) -> dict[str, str]:
     settings: dict[str, Any] = FORMULATION.read_settings(agent)
-    return planner_prefixes(settings["schema"])
+    return planner_prefixes(settings["schema"], agent)
 
 
 FORMULATION = Formulation(
@@ -99,10 +99,11 @@ FORMULATION = Formulation(
     model_synthesis,
     ("planner",),
     experts=True,
+    templated=True,
     taught_with={"schema": FINE_TUNING},
     expected_calls=lambda subgoals, limit: 1,
     settings={
-        "schema": Setting("prompt-2", f"schema of the planner's prompt: {', '.join(HEADS)}", read_choice(*HEADS)),
+        "schema": Setting("prompt-2", f"schema of the planner's prompt: {', '.join(SCHEMAS)}", read_choice(*SCHEMAS)),
         "parser": Setting(
             "names",
             "how the steps of a reply become experts: by their 'names', or 'encoder:FOLDER', the nearest name by the "

@@ -6,6 +6,9 @@
     few-shot     solved problems of the labelled split, then the problem
     fine-tuning  the objective alone, as a model is trained on it: the user's turn of a training conversation
 
+The schemas whose names end in -paper or -released are in published_planner.py. The text of a template (`--prompt`) is
+the whole prompt, whatever the schema is.
+
 Prompts 1 and 2 list the 14 models that tasks need. As in the paper, Text Generation is not among them.
 """
 
@@ -15,8 +18,11 @@ from collections.abc import Mapping
 
 from lumos_queue.experts.catalogue import EXPERTS, PLANNABLE
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.dialogue import USER, question_prompt
+from lumos_queue.notation import without_roles
+from lumos_queue.prompts.dialogue import USER, Turn, get_framing, question_prompt
 from lumos_queue.prompts.model_synthesis_demonstrations import DEMONSTRATIONS, Solved
+from lumos_queue.prompts.published_planner import AROUND_OBJECTIVE
+from lumos_queue.prompts.solver_prompt import QUESTION
 from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt
 from lumos_queue.records import Task
 
@@ -51,7 +57,7 @@ def _write(demonstration: Solved) -> str:
 
 
 FINE_TUNING = "fine-tuning"
-HEADS: Mapping[str, str] = {  #: schema to what its prompts begin with
+HEADS: Mapping[str, str] = {  #: schema to the system message of its prompts
     "zero-shot": _ZERO_SHOT,
     "prompt-1": f"{_PLANNER}The models:\n{_list_names()}",
     "prompt-2": f"{_PLANNER}The models:\n{_list_descriptions()}",
@@ -64,18 +70,29 @@ _ASKED = {
     "prompt-2": "Objective: {}",
     "few-shot": "Problem: {}\nSolution:",
 }
+SCHEMAS = (*HEADS, *AROUND_OBJECTIVE)
 
 
 def planner_prompt(task: Task, schema: str, agent: Agent) -> str:
-    """Return the prompt for a task in a schema. Marks of roles in the task's text are broken.
+    """Return the prompt for a task in a schema (one of SCHEMAS). Marks of roles in the task's text are broken.
 
     The prompt of the schema `fine-tuning` has the framing of training, whatever the agent's framing is.
     """
+    objective = without_roles(task.question.strip())
+    if agent.prompt:
+        return agent.prompt.replace(QUESTION, objective)
     if schema == FINE_TUNING:
         return question_prompt(task)
+    if schema in AROUND_OBJECTIVE:
+        before, after = AROUND_OBJECTIVE[schema]
+        return get_framing(agent.framing).write(Turn("user", f"{before}{objective}{after}"))
     return first_prompt(HEADS[schema], _ASKED[schema].format(task.question.strip()), agent)
 
 
-def planner_prefixes(schema: str) -> dict[str, str]:
+def planner_prefixes(schema: str, agent: Agent) -> dict[str, str]:
     """Return by role the text with which all prompts of a schema begin."""
+    if agent.prompt:
+        return {"planner": agent.prompt.partition(QUESTION)[0]}
+    if schema in AROUND_OBJECTIVE:
+        return {"planner": USER + AROUND_OBJECTIVE[schema][0]}
     return {"planner": USER if schema == FINE_TUNING else SYSTEM + HEADS[schema]}

@@ -37,7 +37,7 @@ INSTRUCTIONS: Mapping[bool, Mapping[AnswerKind, str]] = {
     },
 }
 QUESTION = "{question}"
-EXAMPLES = "{examples}"
+EXAMPLES, CHOICES = "{examples}", "{choices}"
 _FIELD = re.compile(r"\{(question|choices|examples)\}")
 _TURN = re.compile(r"<\|(?:system|user|assistant)\|>\n")
 
@@ -76,7 +76,7 @@ def fill_template(template: str, task: Task, agent: Agent, reasoned: bool) -> st
     `{question}` is the question without its choices.
     """
     question, choices = task.question.strip(), ""
-    if agent.answers == AnswerKind.CHOICE and "{choices}" in template:
+    if agent.answers == AnswerKind.CHOICE and CHOICES in template:
         question, choice_list = split_choices(question)
         choices = write_choices(choice_list)
     values = {

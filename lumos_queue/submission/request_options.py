@@ -12,7 +12,7 @@ import orjson
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.prompts.solver_prompt import EXAMPLES, QUESTION
+from lumos_queue.prompts.solver_prompt import CHOICES, EXAMPLES, QUESTION
 from lumos_queue.util.regular_file import read_regular_text
 from lumos_queue.util.sanitize import storable, storable_json
 
@@ -59,18 +59,24 @@ def check_texts(formulation: Formulation, system: str | None, prompt: str, shots
     for option, text in (("--system", system), ("--prompt", prompt or None)):
         if text is None:
             continue
-        if not formulation.instructed:
-            choices = ", ".join(name for name in FORMULATIONS if FORMULATIONS.load(name).instructed)
+        if not _has_text(formulation, option):
+            choices = ", ".join(name for name in FORMULATIONS if _has_text(FORMULATIONS.load(name), option))
             raise SpecError(
                 f"The formulation '{formulation.name}' has no {option}: leave it out, or choose one of: {choices}."
             )
         _check_text(option, text)
     if prompt and QUESTION not in prompt:
         raise SpecError(f"The template of --prompt has no {QUESTION}: write it at the position of the question.")
+    if prompt and formulation.templated and (unused := [mark for mark in (EXAMPLES, CHOICES) if mark in prompt]):
+        raise SpecError(f"The formulation '{formulation.name}' does not replace {unused[0]}: leave it out of --prompt.")
     if prompt and shots and EXAMPLES not in prompt:
         raise SpecError(
             f"The template of --prompt has no {EXAMPLES}: write it where the examples belong, or leave out --shots."
         )
+
+
+def _has_text(formulation: Formulation, option: str) -> bool:
+    return formulation.instructed or (option == "--prompt" and formulation.templated)
 
 
 def read_fields(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -109,7 +109,7 @@ def change_options(infer: Infer, changes: Changes) -> InferenceOptions:
         find_stored_stop(agent, infer.formulation, infer.formulation_version) if changes.stop is None else changes.stop
     )
     samplings = _retain_samplings(infer, roles, overrides) | parse_pairs("--sampling", changes.samplings)
-    is_instructed = formulation.instructed
+    is_instructed, has_template = formulation.instructed, formulation.instructed or formulation.templated
     benchmark = infer.open_benchmark()
     concludes = formulation.limited and benchmark.by_answer
     options = InferenceOptions(
@@ -145,7 +145,7 @@ def change_options(infer: Infer, changes: Changes) -> InferenceOptions:
         overrides=overrides,
         stop=stop,
         system=changes.system if changes.system is not None or not is_instructed else agent.system,
-        prompt=changes.prompt if changes.prompt is not None else agent.prompt if is_instructed else "",
+        prompt=changes.prompt if changes.prompt is not None else agent.prompt if has_template else "",
         requests=replace_fields(fields, changes.requests),
         formulation_version=VERSION if changes.formulation else infer.formulation_version,
         reader=agent.reader if formulation.phrase else "",

@@ -12,7 +12,7 @@ from lumos_queue.commands import Ask, Call, Do, Note
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.model_synthesis import FORMULATION
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.model_synthesis import HEADS
+from lumos_queue.prompts.model_synthesis import SCHEMAS
 from lumos_queue.records import Ending, Task
 from tests.expert_tasks import ALL, make_task, references, run_task
 
@@ -25,7 +25,7 @@ def run(reply: str, spec=SPEC, **settings: str):
     return asyncio.run(run_task(*make_task(spec), reply, ExpertActions(TOOLS), settings=settings))
 
 
-@pytest.mark.parametrize("schema", HEADS)
+@pytest.mark.parametrize("schema", SCHEMAS)
 def test_each_schema_asks_once_notes_each_step_and_runs_the_graph(schema):
     done, journal = run(STEPS, schema=schema)
     assert done.outcome.ending == Ending.ANSWERED
