@@ -92,6 +92,7 @@ async def run_task(
     journal: MemoryJournal | None = None,
     settings: Mapping[str, str] | None = None,
     sampling: Sampling | None = None,
+    parser: Endpoint | None = None,
 ) -> tuple[EpisodeRun, MemoryJournal]:
     """Run one episode of model synthesis, with the planner's replies or its endpoint."""
 
@@ -103,7 +104,8 @@ async def run_task(
     journal = journal or MemoryJournal()
     agent = Agent({"planner": "scripted:x"}, "experts", settings=settings or {})
     planner = Reply(reply) if isinstance(reply, str) or callable(reply) else reply
-    executor = Executor({"planner": planner}, actions, sampling or Sampling(), 0, None, load)
+    endpoints = {"planner": planner} | ({"parser": parser} if parser else {})
+    executor = Executor(endpoints, actions, sampling or Sampling(), 0, None, load)
     async with executor.for_episode(task, 0) as perform:
         return await run_episode(FORMULATION, task, agent, journal, perform), journal
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from lumos_queue.endpoints.base import Sampling
 
 JUDGE = "judge"  #: judges whether an answer is right; optional
+PARSER = "parser"  #: names the expert that a step of a plan uses; optional
 _SHORT = Sampling(max_tokens=100, stop=())  #: as for the original's question answering tool and judge
 
 #: Roles of actions, judges and captions. They are greedy, because only the agent is evaluated.
@@ -14,6 +15,7 @@ TOOL_ROLES = {
     "qa": _SHORT,
     "vqa": _SHORT,
     JUDGE: _SHORT,
+    PARSER: _SHORT,
     "captioner": Sampling(max_tokens=512, stop=()),
     "simulator": Sampling(max_tokens=1024, stop=()),  # plays an API (actions/tools/simulator.py)
 }

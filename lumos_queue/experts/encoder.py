@@ -1,7 +1,7 @@
 """Map steps to the nearest name of an expert by a sentence encoder, like OpenAGI's code, but with a threshold.
 
 The original uses all-MiniLM-L6-v2 and always takes the nearest name, so nonsense becomes a model. Here a step names no
-expert if the cosine of its nearest name is below the threshold. The weights come from a local folder as their authors
+expert if the cosine of its nearest name is below the threshold; with the threshold -1 it always names one. The weights come from a local folder as their authors
 publish them: config.json, a tokenizer, *.safetensors.
 """
 
@@ -24,7 +24,7 @@ from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.weights import check_weights
 
-NAMES, ENCODER = "names", "encoder"
+NAMES, ENCODER, MODEL = "names", "encoder", "model"
 THRESHOLD = 0.4  #: cosine; steps of the paper's examples have 0.60 and more, a step about something else 0.17
 MAX_TOKENS = 256
 _NEEDED = ("config.json", "tokenizer.json")
@@ -36,18 +36,21 @@ class ParserChoice:
 
     folder: Path | None = None  #: of the encoder; None: steps are mapped by names and aliases
     threshold: float = THRESHOLD
+    url: str = ""  #: address of the model that maps the steps; '': no model does
 
 
 def read_parser(name: str, value: str) -> ParserChoice:
-    """Read the value of the setting `name`: 'names', 'encoder:FOLDER' or 'encoder:FOLDER@COSINE'.
+    """Read the value of the setting `name`: 'names', 'encoder:FOLDER', 'encoder:FOLDER@COSINE' or 'model:URL'.
 
-    Raises SpecError for any other value, and for missing files or modules.
+    Raises SpecError for any other value, and for missing files or modules. A submission checks the URL.
     """
     if value == NAMES:
         return ParserChoice()
     kind, _, rest = value.partition(":")
+    if kind == MODEL and rest:
+        return ParserChoice(url=rest)
     if kind != ENCODER or not rest:
-        raise SpecError(f"The setting {name} must be names or encoder:FOLDER, not '{value[:80]}'.")
+        raise SpecError(f"The setting {name} must be names or encoder:FOLDER or model:URL, not '{value[:80]}'.")
     folder, separator, cosine = rest.rpartition("@")
     threshold = _read_cosine(cosine) if separator else None
     if threshold is None:
@@ -61,7 +64,7 @@ def read_parser(name: str, value: str) -> ParserChoice:
 
 
 def open_parser(choice: ParserChoice) -> FindName:
-    """Return the function that maps the text of a step to the name of its expert.
+    """Return the function that maps the text of a step to the name of its expert, for a choice without a model.
 
     Raises InfrastructureError if the encoder cannot be loaded.
     """
@@ -107,7 +110,8 @@ class SentenceEncoder:
             return ""
         cosines = (self._names @ self._encode([text])[0]).tolist()
         best = max(range(len(cosines)), key=lambda index: (not math.isnan(cosines[index]), cosines[index]))
-        return PLANNABLE[best] if cosines[best] >= threshold else ""
+        is_near = cosines[best] >= threshold or (threshold == -1 and not math.isnan(cosines[best]))  # -1.0000001 is -1
+        return PLANNABLE[best] if is_near else ""
 
     def _encode(self, texts: Sequence[str]) -> Any:
         """Return a matrix with a row of length 1 for each text: the mean of the last layer over the text's tokens."""

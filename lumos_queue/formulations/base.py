@@ -65,6 +65,8 @@ class Formulation:
     phrase: Callable[[str], str] | None = None
     expected_calls: Callable[[int, int], int] | None = None  #: model calls, from subgoals and their limit, if fixed
     settings: Mapping[str, Setting] = field(default_factory=dict)  #: the settings of `--setting NAME=VALUE`, by name
+    #: The models that its settings name: the role of each to its address, from the settings that the agent has.
+    setting_roles: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
     limits: Limits = field(default_factory=Limits)  #: unless the agent has its own
     samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles with their own sampling
     prefixes: Callable[[Agent], Mapping[str, str]] | None = None  #: of `prompt_prefixes`; None: those of a Dialogue

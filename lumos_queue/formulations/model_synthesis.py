@@ -1,6 +1,7 @@
 """Model synthesis: a planner composes expert models into a plan, which runs as a graph (OpenAGI, arXiv:2304.04370).
 
-The planner is called once, or once for each input of the task if the inputs are searched apart. Independent experts run
+The planner is called once, or once for each input of the task if the inputs are searched apart. A model may be asked
+which expert each step of the reply names (plan_reading.py). Independent experts run
 concurrently. If a plan cannot run, no part of it runs, and the episode ends as `infeasible`. If an expert fails for a
 sample, only the value of that sample is missing.
 """
@@ -14,14 +15,15 @@ from lumos_queue.commands import Commands, Do, Note
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.duplicates import DUPLICATES
-from lumos_queue.experts.encoder import open_parser, read_parser
+from lumos_queue.experts.encoder import read_parser
 from lumos_queue.experts.graph import read_signature, ready_sets
-from lumos_queue.experts.parsing import ParsedPlan, parse_plan
+from lumos_queue.experts.parsing import ParsedPlan
 from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.experts.plans import Plan, Signature
 from lumos_queue.experts.released_feasibility import RELEASED, TYPES
 from lumos_queue.experts.runs import write_node
 from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.plan_reading import name_parser, parser_prefixes, read_plan
 from lumos_queue.formulations.plan_request import ask_plan
 from lumos_queue.formulations.plan_rules import BENCHMARK, RULES, TASKS, judge_plan, number_of
 from lumos_queue.formulations.settings import read_choice, read_number
@@ -59,7 +61,7 @@ def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
             return Outcome(None, Ending.INFEASIBLE, str(error))
     prompt = planner_prompt(task, settings["schema"], agent)
     written_plan = yield from ask_plan(prompt, constraint, settings["search"] == APART, settings["candidates"])
-    parsed_plan = parse_plan(written_plan.text, signature, open_parser(settings["parser"]))
+    parsed_plan = yield from read_plan(written_plan.text, signature, settings["parser"], agent)
     pairs = settings["schema"] != FINE_TUNING
     judgement = judge_plan(parsed_plan.plan, signature, settings["duplicates"], rule, number, pairs)
     steps = [*_steps_of(parsed_plan)[:MAX_NOTES], *([UNFIT + judgement.misfit] if judgement.misfit else [])]
@@ -91,7 +93,7 @@ def _steps_of(parsed_plan: ParsedPlan) -> Sequence[str]:
 
 def _prefixes(agent: Agent) -> dict[str, str]:
     settings: dict[str, Any] = FORMULATION.read_settings(agent)
-    return planner_prefixes(settings["schema"], agent)
+    return planner_prefixes(settings["schema"], agent) | parser_prefixes(settings["parser"])
 
 
 FORMULATION = Formulation(
@@ -107,7 +109,8 @@ FORMULATION = Formulation(
         "parser": Setting(
             "names",
             "how the steps of a reply become experts: by their 'names', or 'encoder:FOLDER', the nearest name by the "
-            "cosine of a sentence encoder; 'encoder:FOLDER@0.5' sets the least cosine",
+            "cosine of a sentence encoder; 'encoder:FOLDER@0.5' sets the least cosine, and @-1 none; or 'model:URL', a "
+            "model that is asked for the name in each step",
             read_parser,
         ),
         "duplicates": Setting(
@@ -144,6 +147,7 @@ FORMULATION = Formulation(
             read_number(1, MAX_CANDIDATES),
         ),
     },
+    setting_roles=name_parser,
     samplings={"planner": WRITING},
     prefixes=_prefixes,
 )

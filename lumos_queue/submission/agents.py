@@ -186,6 +186,11 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
     return addresses
 
 
+def setting_roles(formulation: Formulation, settings: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the address of each model that settings of the formulation name, by role."""
+    return formulation.setting_roles(settings) if formulation.setting_roles else {}
+
+
 async def identify(
     urls: set[str], settings: Settings, remark: Callable[[str], None] | None = None
 ) -> dict[str, dict[str, Any]]:

@@ -33,6 +33,7 @@ from lumos_queue.submission.agents import (
     make_agent,
     parse_pairs,
     resolve_roles,
+    setting_roles,
 )
 from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.call_settings import check_calls
@@ -115,7 +116,8 @@ def resolve_defaults(options: InferenceOptions) -> InferenceOptions:
 
 def trust_named(options: InferenceOptions) -> None:
     """Allow this process to import the dotted names in these options, until it ends."""
-    urls = (options.planner, options.grounder, options.solver, *parse_pairs("--role", options.roles).values())
+    urls = [options.planner, options.grounder, options.solver, *parse_pairs("--role", options.roles).values()]
+    urls += [pair.partition("=model:")[2] for pair in options.settings]
     ranker = split_ranker(parse_pairs("--tool", options.tools).get("ranker", ""))[0]
     benchmark = "" if options.definition else options.benchmark
     TRUSTED.add_named(benchmark, options.formulation, *urls, ranker)
@@ -167,6 +169,7 @@ def make_job_on(
     if options.agent == STARTER and (note := remark_on_starter(options.formulation)):
         remark(note)
     addresses = resolve_roles(options, benchmark.domain if formulation.executes else "", tools)
+    addresses |= setting_roles(formulation, checked_options.settings.settings)
     roles = {role: resolve_run(url, role, settings, remark) if is_run(url) else url for role, url in addresses.items()}
     check_fields(roles, options.formulation, checked_options.sampling)
     check_calls(formulation, checked_options.settings.settings, roles)

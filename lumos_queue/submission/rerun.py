@@ -72,6 +72,7 @@ def make_rerun(
     check_kind(job, "rerun")
     other_addresses = parse_pairs("--role", changes.role_urls)
     TRUSTED.add_named(changes.formulation, *(changes.roles or {}).values(), *other_addresses.values())
+    TRUSTED.add_named(*(pair.partition("=model:")[2] for pair in changes.settings))
     if job.chosen and not where:
         raise SpecError(
             f"Job {job.id} ran chosen tasks of job {job.parent}. Choose them again: lumos rerun {job.parent} --where "

@@ -18,7 +18,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.submission.agent_settings import SAMPLED, is_own, list_settings, split_settings
-from lumos_queue.submission.agents import ROLE_OPTIONS, parse_pairs
+from lumos_queue.submission.agents import ROLE_OPTIONS, parse_pairs, setting_roles
 from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.request_options import replace_fields
 from lumos_queue.submission.role_samplings import COMMON, find_sampling, find_stored_stop, sample_roles
@@ -93,8 +93,11 @@ def change_options(infer: Infer, changes: Changes) -> InferenceOptions:
     } | new_addresses
     tool_roles = domain.roles(tools) if formulation.executes else ()
     possible = {*formulation.roles, *tool_roles, JUDGE}
+    by_settings = setting_roles(former, agent.settings)
     other_addresses = {
-        role: url for role, url in agent.roles.items() if role not in ROLE_OPTIONS and (same or role in possible)
+        role: url
+        for role, url in agent.roles.items()
+        if role not in ROLE_OPTIONS and role not in by_settings and (same or role in possible)
     }
     other_addresses |= parse_pairs("--role", changes.role_urls)
     limits, own_settings = split_settings(formulation, changes.settings)

@@ -21,6 +21,13 @@ def write_rules(folder) -> str:
     return f"scripted:{folder / 'rules.json'}"
 
 
+def first_prompt(job: str, environment: dict[str, str]) -> str:
+    shown = CliRunner().invoke(app, ["show", f"{job}-0", "--json"], env=environment)
+    assert shown.exit_code == 0, shown.output
+    (prompt,) = (step["prompt"] for step in json.loads(shown.stdout.splitlines()[-1])["steps"] if step.get("prompt"))
+    return prompt
+
+
 @pytest.mark.parametrize("schema", AROUND_OBJECTIVE)
 def test_each_published_schema_runs_end_to_end(tmp_path, schema):
     database, job = run_job(tmp_path, "", write_rules(tmp_path), "--setting", f"schema={schema}")
@@ -34,16 +41,12 @@ def test_a_template_is_sent_word_for_word_and_a_rerun_keeps_it(tmp_path):
     database, job = run_job(tmp_path, "", write_rules(tmp_path), "--prompt", str(tmp_path / "template.txt"))
     database.close()
     environment = {"LUMOS_HOME": str(tmp_path)}
-    shown = CliRunner().invoke(app, ["show", f"{job}-0", "--full", "--json"], env=environment)
-    assert shown.exit_code == 0, shown.output
-    (ask,) = (step for step in json.loads(shown.stdout)["steps"] if "prompt" in step)
-    assert ask["prompt"] == TEMPLATE.format(question=LABELLED[0].description)
+    assert first_prompt(job, environment) == TEMPLATE.format(question=LABELLED[0].description)
     again = CliRunner().invoke(app, ["rerun", job, "--setting", "feasibility=released", "--json"], env=environment)
     assert again.exit_code == 0, again.output
     repeated = json.loads(again.stdout.splitlines()[-1])["job"]
-    shown = CliRunner().invoke(app, ["show", f"{repeated}-0", "--full", "--json"], env=environment)
-    (ask,) = (step for step in json.loads(shown.stdout)["steps"] if "prompt" in step)
-    assert ask["prompt"] == TEMPLATE.format(question=LABELLED[0].description)
+    assert repeated != job
+    assert first_prompt(repeated, environment) == TEMPLATE.format(question=LABELLED[0].description)
 
 
 @pytest.mark.parametrize(

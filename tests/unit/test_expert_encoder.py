@@ -66,8 +66,8 @@ def test_the_vectors_are_means_over_the_tokens(folder):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("best", "must be names or encoder:FOLDER"),
-        ("encoder:", "must be names or encoder:FOLDER"),
+        ("best", "must be names or encoder:FOLDER or model:URL"),
+        ("encoder:", "must be names or encoder:FOLDER or model:URL"),
         ("encoder:/nowhere", "not run: needs config.json, tokenizer.json"),
         ("encoder:/nowhere@0.5", "not run: needs config.json"),
     ],
