@@ -47,7 +47,7 @@ def read_parser(name: str, value: str) -> ParserChoice:
     if value == NAMES:
         return ParserChoice()
     kind, _, rest = value.partition(":")
-    if kind == MODEL and rest:
+    if kind == MODEL and ":" in rest:
         return ParserChoice(url=rest)
     if kind != ENCODER or not rest:
         raise SpecError(f"The setting {name} must be names or encoder:FOLDER or model:URL, not '{value[:80]}'.")

@@ -41,9 +41,9 @@ def read_plan(text: str, signature: Signature, choice: ParserChoice, agent: Agen
 
 
 def name_parser(settings: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the role and the address of the model that the setting `parser` names; {} if it names none."""
+    """Return the role and the address of the model that the setting `parser` names; {} if it names no address."""
     kind, _, url = settings.get("parser", "").partition(":")
-    return {PARSER: url} if kind == MODEL else _NO_ROLES
+    return {PARSER: url} if kind == MODEL and ":" in url else _NO_ROLES
 
 
 def parser_prefixes(choice: ParserChoice) -> dict[str, str]:

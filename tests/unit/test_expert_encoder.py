@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.experts.catalogue import PLANNABLE
+from lumos_queue.experts.duplicates import apply_policy
 from lumos_queue.experts.encoder import ParserChoice, SentenceEncoder, open_parser, read_parser
 from lumos_queue.experts.parsing import parse_plan
 
@@ -91,3 +94,25 @@ def test_half_a_model_is_refused(folder, tmp_path):
 
 def test_names_need_no_weights():
     assert read_parser("parser", "names") == ParserChoice()
+
+
+def test_without_a_threshold_nonsense_becomes_an_expert_and_each_name_counts_once(folder):
+    """As in OpenAGI's code: the threshold -1 with the policy dedupe_first."""
+    choice = read_parser("parser", f"encoder:{folder}@-1")
+    assert choice == ParserChoice(folder, -1.0)
+    read = parse_plan(
+        "Step 1: bake the cake\nStep 2: zzz\nStep 3: bake the cake\nStep 4: Colorization", None, open_parser(choice)
+    )
+    assert read.unresolved == () and len(read.plan.names) == 4 and read.plan.names[0] == read.plan.names[2]
+    plan, problem = apply_policy(read.plan, "dedupe_first")
+    assert problem == "" and len(set(plan.names)) == len(plan.names) < 4
+
+
+def test_the_threshold_minus_1_holds_where_rounding_gives_less(folder, monkeypatch):
+    import torch
+
+    encoder = SentenceEncoder(folder)
+    monkeypatch.setattr(encoder, "_encode", lambda texts: torch.ones(1, 2))
+    for cosine, name in ((-1.0000001, PLANNABLE[0]), (math.nan, "")):
+        encoder._names = torch.full((len(PLANNABLE), 2), cosine / 2)
+        assert encoder.nearest("x", -1.0) == name

@@ -11,6 +11,7 @@ from lumos_queue.actions.experts.options import prepare_experts
 from lumos_queue.commands import Ask, Note
 from lumos_queue.endpoints.roles import PARSER
 from lumos_queue.errors import SpecError
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.experts.catalogue import PLANNABLE
 from lumos_queue.experts.encoder import read_parser
 from lumos_queue.formulations.model_synthesis import FORMULATION
@@ -23,7 +24,12 @@ from tests.expert_tasks import ALL, make_task, references, run_task
 ACTIONS = ExpertActions(prepare_experts({"experts": "oracle"}))
 SETTINGS = {"parser": "model:scripted:x"}
 SPEC = ALL[1]  # noise, blur and gray
-WORDS = {"grain": "Image Denoising", "sharp": "Image Deblurring", "colours": "**Colorization**.", "detail": "super resolution"}
+WORDS = {
+    "grain": "Image Denoising",
+    "sharp": "Image Deblurring",
+    "colours": "**Colorization**.",
+    "detail": "super resolution",
+}
 REPLY = "Step 1: bring back the detail\nStep 2: take the grain away\nStep 3: make it sharp\nStep 4: give it colours"
 
 
@@ -42,9 +48,7 @@ class ScriptedParser:
 
 def run(reply: str, parser: ScriptedParser, spec=SPEC, journal=None, **settings: str):
     task, artifacts = make_task(spec)
-    return asyncio.run(
-        run_task(task, artifacts, reply, ACTIONS, journal, settings=SETTINGS | settings, parser=parser)
-    )
+    return asyncio.run(run_task(task, artifacts, reply, ACTIONS, journal, settings=SETTINGS | settings, parser=parser))
 
 
 def notes_of(journal) -> list[str]:
@@ -67,7 +71,7 @@ def test_each_step_is_asked_about_and_the_plan_runs():
 def test_a_replay_asks_nothing_again():
     _, journal = run(REPLY, ScriptedParser(), ALL[0])
     parser = ScriptedParser("Fill Mask")
-    done, _ = run("never sent", parser, ALL[0], journal)
+    done, _ = run("never sent", parser, ALL[0], MemoryJournal(journal.steps))
     assert done.outcome.ending == Ending.ANSWERED and parser.prompts == []
 
 
