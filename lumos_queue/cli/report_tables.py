@@ -164,7 +164,9 @@ def _format_plan_feasibility(report: dict[str, Any]) -> str:
     """Return how many plans are feasible by types and by the released rule; '' for jobs without plans of OpenAGI."""
     if not (counts := report.get("plan_feasibility")):
         return ""
-    return f"{counts['types']:,} by types, {counts['released']:,} as released, of {counts['n']:,}; run: {counts['rule']}"
+    return (
+        f"{counts['types']:,} by types, {counts['released']:,} as released, of {counts['n']:,}; run: {counts['rule']}"
+    )
 
 
 def _format_plans(report: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """Map steps to the nearest name of an expert by a sentence encoder, like OpenAGI's code, but with a threshold.
 
 The original uses all-MiniLM-L6-v2 and always takes the nearest name, so nonsense becomes a model. Here a step names no
-expert if the cosine of its nearest name is below the threshold; with the threshold -1 it always names one. The weights come from a local folder as their authors
-publish them: config.json, a tokenizer, *.safetensors.
+expert if the cosine of its nearest name is below the threshold; with the threshold -1 it always names an expert. The
+weights come from a local folder as their authors publish them: config.json, a tokenizer, *.safetensors.
 """
 
 from __future__ import annotations

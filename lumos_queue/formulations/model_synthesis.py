@@ -39,7 +39,9 @@ MAX_NOTES = 64  #: steps of a reply that are noted down
 UNRESOLVED = "names no expert: "  #: beginning of the note of a step without a known expert
 UNFIT = "not feasible by types: "  #: beginning of a note on the plan, under another rule of feasibility
 _STUCK = "accepted by feasibility={}, but it cannot run: {}"
-_NOT_OF_OPENAGI = f"feasibility={RELEASED} is for the {TASKS} tasks of {BENCHMARK}, not for row '{{:.40}}' of '{{:.40}}'"
+_NOT_OF_OPENAGI = (
+    f"feasibility={RELEASED} is for the {TASKS} tasks of {BENCHMARK}, not for row '{{:.40}}' of '{{:.40}}'"
+)
 
 
 def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:

@@ -30,7 +30,7 @@ def judge_plan(plan: Plan, signature: Signature, policy: str, rule: str, task: i
     """Return the judgement on a plan by a rule (a key of RULES).
 
     `policy`: a key of DUPLICATES. `task`: the number of the task, for the released rule. `pairs`: as of
-    `refused_as_released`, which judges the plan as a list of names: with the policy `dedupe_first` each name counts once.
+    `refused_as_released`, which judges a list of names; with the policy `dedupe_first` each name counts once in it.
     """
     policed_plan, rejection = apply_policy(plan, policy)
     misfit = infeasible_because(policed_plan, signature)

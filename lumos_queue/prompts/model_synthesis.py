@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lumos_queue.experts.catalogue import EXPERTS, PLANNABLE
-from lumos_queue.prompts.agent import Agent
 from lumos_queue.notation import without_roles
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import USER, Turn, get_framing, question_prompt
 from lumos_queue.prompts.model_synthesis_demonstrations import DEMONSTRATIONS, Solved
 from lumos_queue.prompts.published_planner import AROUND_OBJECTIVE

@@ -66,7 +66,7 @@ def test_gold_plans_are_feasible_by_types_and_118_by_the_released_rule(pairs):
             ("Fill Mask", "Text Summarization"),
             True,
             "the released code expects text to text in tasks 108 to 125, and this is 107",
-        ),  # noqa: E501
+        ),
         (117, ("Fill Mask", "Machine Translation"), True, ""),
         (126, ("Visual Question Answering",), True, ""),
         (126, ("Visual Question Answering", "Machine Translation"), True, ""),
@@ -75,27 +75,27 @@ def test_gold_plans_are_feasible_by_types_and_118_by_the_released_rule(pairs):
             ("Visual Question Answering",),
             True,
             "the released code expects image-text to text in tasks 126 to 170, and this is 125",
-        ),  # noqa: E501
+        ),
         (171, ("Question Answering",), True, ""),
         (
             170,
             ("Question Answering",),
             True,
             "the released code expects text-text to text in tasks 171 to 188, and this is 170",
-        ),  # noqa: E501
+        ),
         (177, ("Fill Mask", "Question Answering"), True, "'Question Answering' takes text-text, and gets text"),
         (
             0,
             ("Text to Image Generation",),
             True,
             "the released code expects text to image in tasks 105 to 107, and this is 0",
-        ),  # noqa: E501
+        ),
         (
             0,
             ("Visual Question Answering", "Text to Image Generation"),
             True,
             "the released code expects no plan from image-text to image",
-        ),  # noqa: E501
+        ),
         (0, (), True, "the plan names no expert"),
         (0, ("Bake",), True, "there is no expert 'Bake'"),
         (0, ("Colorization",) * MAX_EXPERTS, True, ""),
