@@ -25,7 +25,7 @@ _RANGES = {
 }
 
 
-def refused_as_released(names: Sequence[str], task: int, pairs: bool = True) -> str:
+def find_released_refusal(names: Sequence[str], task: int, pairs: bool = True) -> str:
     """Return why the released code does not run a plan, as text for a person; '' if it runs it.
 
     `names`: all experts in the order of the plan's text. `task`: the number of the task, from 0. `pairs`: whether the

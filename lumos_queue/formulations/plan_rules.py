@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lumos_queue.experts.duplicates import DEDUPE, apply_policy
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.plans import Plan, Signature
-from lumos_queue.experts.released_feasibility import RELEASED, TYPES, refused_as_released
+from lumos_queue.experts.released_feasibility import RELEASED, TYPES, find_released_refusal
 
 RULES = {
     TYPES: "the types of inputs and outputs fit the task, and no expert is repeated",
@@ -30,7 +30,7 @@ def judge_plan(plan: Plan, signature: Signature, policy: str, rule: str, task: i
     """Return the judgement on a plan by a rule (a key of RULES).
 
     `policy`: a key of DUPLICATES. `task`: the number of the task, for the released rule. `pairs`: as of
-    `refused_as_released`, which judges a list of names; with the policy `dedupe_first` each name counts once in it.
+    `find_released_refusal`, which judges a list of names; with the policy `dedupe_first` each name counts once in it.
     """
     policed_plan, rejection = apply_policy(plan, policy)
     misfit = infeasible_because(policed_plan, signature)
@@ -38,7 +38,7 @@ def judge_plan(plan: Plan, signature: Signature, policy: str, rule: str, task: i
         return Judgement(policed_plan, rejection or misfit)
     assert task is not None, "the released rule needs the number of the task"
     names = tuple(dict.fromkeys(plan.names)) if policy == DEDUPE else plan.names
-    if refusal := refused_as_released(names, task, pairs):
+    if refusal := find_released_refusal(names, task, pairs):
         return Judgement(policed_plan, refusal, misfit)
     return Judgement(policed_plan, "", misfit, infeasible_because(policed_plan, signature, strict=False))
 

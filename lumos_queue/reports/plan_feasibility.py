@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from db.models import EpisodeRow, SubgoalRow, TaskRow
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.duplicates import DEDUPE, REJECTED
-from lumos_queue.experts.released_feasibility import RELEASED, TYPES, refused_as_released
+from lumos_queue.experts.released_feasibility import RELEASED, TYPES, find_released_refusal
 from lumos_queue.formulations.model_synthesis import UNFIT
 from lumos_queue.formulations.plan_request import NOT_ALLOWED
 from lumos_queue.formulations.plan_rules import number_of
@@ -45,7 +45,7 @@ def plan_feasibility(connection: Connection, job: Any) -> dict[str, Any]:
             counts[TYPES] += not any(note.startswith(UNFIT) for note in notes)
         if settings["duplicates"] == DEDUPE:
             names = list(dict.fromkeys(names))
-        counts[RELEASED] += not refused_as_released(names, number, settings["schema"] != FINE_TUNING)
+        counts[RELEASED] += not find_released_refusal(names, number, settings["schema"] != FINE_TUNING)
     return {"plan_feasibility": {"rule": rule, **counts, "n": n}}
 
 

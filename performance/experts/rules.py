@@ -16,7 +16,7 @@ from lumos_queue.benchmarks.openagi.tasks import TASKS
 from lumos_queue.experts.catalogue import PLANNABLE
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.parsing import parse_plan
-from lumos_queue.experts.released_feasibility import refused_as_released
+from lumos_queue.experts.released_feasibility import find_released_refusal
 
 SEED = 51
 COLUMNS = ("plans", "types", "released", "both", "only types", "only released", "of these repetitions")
@@ -52,7 +52,7 @@ def count_verdicts(plans: int, seed: int = SEED) -> dict[str, Counter[str]]:
                 names = edit(names, rng)
             plan = parse_plan("\n".join(f"Step {n}: {name}," for n, name in enumerate(names, 1)), task.signature).plan
             by_types = not infeasible_because(plan, task.signature)
-            as_released = not refused_as_released(plan.names, task.id)
+            as_released = not find_released_refusal(plan.names, task.id)
             counter["plans"] += 1
             counter["types"] += by_types
             counter["released"] += as_released

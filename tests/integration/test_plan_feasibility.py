@@ -14,7 +14,7 @@ from db.jobs import get_job
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
 from lumos_queue.experts.feasibility import infeasible_because
-from lumos_queue.experts.released_feasibility import refused_as_released
+from lumos_queue.experts.released_feasibility import find_released_refusal
 from lumos_queue.reports.plan_feasibility import plan_feasibility
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
@@ -50,7 +50,7 @@ def repeat_first(steps: list[str]) -> list[str]:
 
 def by_released(*change) -> int:
     plans = [(repeat_first(list(spec.plan.names)) if change else spec.plan.names, spec.id) for spec in LABELLED]
-    return sum(not refused_as_released(names, number) for names, number in plans)
+    return sum(not find_released_refusal(names, number) for names, number in plans)
 
 
 def test_gold_plans_by_both_rules(tmp_path, url):

@@ -14,7 +14,7 @@ from lumos_queue.benchmarks.openagi.generated_tasks import generate_task
 from lumos_queue.benchmarks.openagi.scores import score_episode
 from lumos_queue.commands import Do, Note
 from lumos_queue.experts.feasibility import infeasible_because
-from lumos_queue.experts.released_feasibility import MAX_EXPERTS, refused_as_released
+from lumos_queue.experts.released_feasibility import MAX_EXPERTS, find_released_refusal
 from lumos_queue.formulations.model_synthesis import FORMULATION, UNFIT
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Ending, Task
@@ -46,7 +46,7 @@ def test_gold_plans_are_feasible_by_types_and_118_by_the_released_rule(pairs):
     refused = Counter()
     for task in list_tasks():
         assert infeasible_because(task.plan, task.signature) == ""
-        if refused_as_released(task.plan.names, int(task.row["id"]), pairs):
+        if find_released_refusal(task.plan.names, int(task.row["id"]), pairs):
             refused[task.row["category"]] += 1
     assert refused == {"image+text-text": 60, "text+text-text": 6, "text-text": 1}
     assert sum(refused.values()) == 185 - 118
@@ -103,7 +103,7 @@ def test_gold_plans_are_feasible_by_types_and_118_by_the_released_rule(pairs):
     ],
 )
 def test_what_the_released_rule_refuses_and_why(number, names, pairs, problem):
-    assert refused_as_released(names, number, pairs) == problem
+    assert find_released_refusal(names, number, pairs) == problem
 
 
 def test_a_repetition_runs_under_the_released_rule_and_not_under_types():
