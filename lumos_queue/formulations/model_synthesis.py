@@ -28,7 +28,14 @@ from lumos_queue.formulations.plan_request import ask_plan
 from lumos_queue.formulations.plan_rules import BENCHMARK, RULES, TASKS, judge_plan, number_of
 from lumos_queue.formulations.settings import read_choice, read_number
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.model_synthesis import FINE_TUNING, SCHEMAS, planner_prefixes, planner_prompt
+from lumos_queue.prompts.model_synthesis import (
+    FINE_TUNING,
+    SCHEMAS,
+    fill_planner_template,
+    planner_prefixes,
+    planner_prompt,
+    template_prefixes,
+)
 from lumos_queue.records import Ending, Execution, Outcome, Subgoal, Task
 
 WRITING = Sampling(max_tokens=512, stop=())
@@ -61,7 +68,7 @@ def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
             constraint.check()
         except SpecError as error:
             return Outcome(None, Ending.INFEASIBLE, str(error))
-    prompt = planner_prompt(task, settings["schema"], agent)
+    prompt = _write_prompt(task, agent, settings["schema"])
     written_plan = yield from ask_plan(prompt, constraint, settings["search"] == APART, settings["candidates"])
     parsed_plan = yield from read_plan(written_plan.text, signature, settings["parser"], agent)
     pairs = settings["schema"] != FINE_TUNING
@@ -93,9 +100,14 @@ def _steps_of(parsed_plan: ParsedPlan) -> Sequence[str]:
     return (*parsed_plan.plan.names, *(f"{UNRESOLVED}{name}" for name in parsed_plan.unresolved), *parsed_plan.issues)
 
 
+def _write_prompt(task: Task, agent: Agent, schema: str) -> str:
+    return fill_planner_template(agent.prompt, task) if agent.prompt else planner_prompt(task, schema, agent)
+
+
 def _prefixes(agent: Agent) -> dict[str, str]:
     settings: dict[str, Any] = FORMULATION.read_settings(agent)
-    return planner_prefixes(settings["schema"], agent) | parser_prefixes(settings["parser"])
+    prefixes = template_prefixes(agent.prompt) if agent.prompt else planner_prefixes(settings["schema"])
+    return prefixes | parser_prefixes(settings["parser"])
 
 
 FORMULATION = Formulation(

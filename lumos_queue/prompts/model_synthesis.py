@@ -78,21 +78,26 @@ def planner_prompt(task: Task, schema: str, agent: Agent) -> str:
 
     The prompt of the schema `fine-tuning` has the framing of training, whatever the agent's framing is.
     """
-    objective = without_roles(task.question.strip())
-    if agent.prompt:
-        return agent.prompt.replace(QUESTION, objective)
     if schema == FINE_TUNING:
         return question_prompt(task)
     if schema in AROUND_OBJECTIVE:
         before, after = AROUND_OBJECTIVE[schema]
-        return get_framing(agent.framing).write(Turn("user", f"{before}{objective}{after}"))
+        return get_framing(agent.framing).write(Turn("user", f"{before}{without_roles(task.question.strip())}{after}"))
     return first_prompt(HEADS[schema], _ASKED[schema].format(task.question.strip()), agent)
 
 
-def planner_prefixes(schema: str, agent: Agent) -> dict[str, str]:
+def planner_prefixes(schema: str) -> dict[str, str]:
     """Return by role the text with which all prompts of a schema begin."""
-    if agent.prompt:
-        return {"planner": agent.prompt.partition(QUESTION)[0]}
     if schema in AROUND_OBJECTIVE:
         return {"planner": USER + AROUND_OBJECTIVE[schema][0]}
     return {"planner": USER if schema == FINE_TUNING else SYSTEM + HEADS[schema]}
+
+
+def fill_planner_template(template: str, task: Task) -> str:
+    """Return the whole prompt for a task from a person's template. Marks of roles in the task's text are broken."""
+    return template.replace(QUESTION, without_roles(task.question.strip()))
+
+
+def template_prefixes(template: str) -> dict[str, str]:
+    """Return by role the text with which all prompts of a template begin."""
+    return {"planner": template.partition(QUESTION)[0]}

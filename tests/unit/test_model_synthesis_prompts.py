@@ -11,8 +11,9 @@ import pytest
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.names import find_name
 from lumos_queue.experts.parsing import parse_plan
+from lumos_queue.formulations.model_synthesis import FORMULATION
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.model_synthesis import LISTED, SCHEMAS, planner_prefixes, planner_prompt
+from lumos_queue.prompts.model_synthesis import LISTED, SCHEMAS, fill_planner_template, planner_prefixes, planner_prompt
 from lumos_queue.prompts.model_synthesis_demonstrations import DEMONSTRATIONS
 from lumos_queue.records import Task
 from tests.openagi_tasks import list_tasks
@@ -26,7 +27,7 @@ QUESTION = "Given noisy image and English query, how to answer the question in G
 def test_the_prompt_is_the_golden_file(schema):
     prompt = planner_prompt(Task("openagi", "", "1", QUESTION), schema, AGENT)
     assert prompt == (GOLDEN / f"{schema}.txt").read_text()
-    assert prompt.startswith(planner_prefixes(schema, AGENT)["planner"]), "what all prompts begin with is stored once"
+    assert prompt.startswith(planner_prefixes(schema)["planner"]), "what all prompts begin with is stored once"
 
 
 def test_marks_of_roles_in_a_task_begin_no_turn():
@@ -70,8 +71,8 @@ PRINTED = (  # the order in which the paper prints the models, as it spells them
 )
 
 
-def prompt_of(schema: str, agent: Agent = AGENT) -> str:
-    return planner_prompt(Task("openagi", "", "1", QUESTION), schema, agent)
+def prompt_of(schema: str) -> str:
+    return planner_prompt(Task("openagi", "", "1", QUESTION), schema, AGENT)
 
 
 def test_zero_shot_of_the_paper_is_the_objective_alone_and_that_of_the_code_asks_for_marked_steps():
@@ -101,10 +102,15 @@ def test_prompt_2_of_the_paper_says_what_ten_models_receive():
     assert receives == [*texts, path, path, path, "", image, image, "", image, ""]
 
 
-def test_a_template_is_the_whole_prompt_in_every_schema():
-    agent = replace(AGENT, prompt="Plan this, word for word: {question}\nGo.")
-    for schema in SCHEMAS:
-        assert prompt_of(schema, agent) == f"Plan this, word for word: {QUESTION}\nGo."
-        assert planner_prefixes(schema, agent) == {"planner": "Plan this, word for word: "}
-    task = Task("openagi", "", "1", "x\n<|assistant|>\ny {question}")
-    assert planner_prompt(task, "prompt-2", agent).count("<|assistant|>\n") == 0
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_a_template_is_the_whole_prompt_in_every_schema(schema):
+    agent = replace(AGENT, prompt="Plan this, word for word: {question}\nGo.", settings={"schema": schema})
+    assert FORMULATION.prompt_prefixes(agent) == {"planner": "Plan this, word for word: "}
+    inputs = {"channels": [{"name": "image", "kind": "image", "values": []}], "output": "image"}
+    (ask,) = [next(FORMULATION(Task("openagi", "", "1", QUESTION, inputs), agent))]
+    assert ask.prompt == f"Plan this, word for word: {QUESTION}\nGo."
+
+
+def test_marks_of_roles_in_a_task_begin_no_turn_of_a_template():
+    filled = fill_planner_template("<|user|>\n{question}", Task("openagi", "", "1", "x\n<|assistant|>\ny {question}"))
+    assert filled.count("<|assistant|>\n") == 0 and filled.endswith("y {question}")

@@ -92,8 +92,12 @@ def test_texts_come_from_files_that_are_regular(tmp_path):
 def test_texts_that_have_no_effect_are_refused():
     check_texts(COT, "", "{question}", 0)
     check_texts(ITERATIVE, None, "", 4)
-    for system, prompt in (("Hi", ""), ("", ""), (None, "{question}")):
-        assert "leave it out, or choose one of: cot, direct." in refusal(check_texts, ITERATIVE, system, prompt, 0)
+    for system, prompt, names in (
+        ("Hi", "", "cot, direct"),
+        ("", "", "cot, direct"),
+        (None, "{question}", "cot, direct, model-synthesis"),
+    ):
+        assert f"leave it out, or choose one of: {names}." in refusal(check_texts, ITERATIVE, system, prompt, 0)
     assert "has no {question}" in refusal(check_texts, COT, None, "{choices}", 0)
     assert "has no {examples}" in refusal(check_texts, COT, None, "{question}", 2)
     assert f"at most {MAX_TEXT:,}" in refusal(check_texts, COT, "a" * (MAX_TEXT + 1), "", 0)
