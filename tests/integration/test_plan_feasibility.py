@@ -96,10 +96,15 @@ def test_a_rejected_plan_is_feasible_by_neither_rule(tmp_path):
 
 
 def test_with_dedupe_first_both_rules_judge_the_plan_without_repetitions(tmp_path):
-    planner = write_rules(tmp_path, "prompt-2", repeat_first)
-    database, job = run_job(tmp_path, "", planner, "--setting", "duplicates=dedupe_first")
-    counts = report_of(database, job)["plan_feasibility"]
-    assert counts == {"rule": "types", "types": 20, "released": by_released(), "n": 20}
+    planner = write_rules(tmp_path, "prompt-2", lambda steps: [*steps, steps[0]] if len(steps) > 1 else steps)
+    for rule in ("types", "released"):
+        chosen = ("--setting", "duplicates=dedupe_first", "--setting", f"feasibility={rule}")
+        database, job = run_job(tmp_path, "", planner, *chosen)
+        report = report_of(database, job)
+        single_inputs = sum(len(spec.channels) == 1 for spec in LABELLED)  # else the repetition is in another segment
+        assert report["plan_feasibility"]["released"] == by_released() == single_inputs
+        assert report["plan_feasibility"]["types"] == single_inputs + 1, "Fill Mask may follow Question Answering"
+        assert report["metrics"]["feasible"]["value"] == report["plan_feasibility"][rule] / 20
 
 
 def test_an_earlier_attempt_and_an_end_by_infrastructure_are_not_counted(tmp_path):
