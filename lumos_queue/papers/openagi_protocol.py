@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lumos_queue.experts.released_feasibility import RELEASED
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.openagi_results import TUNED, PlannerRow
 from lumos_queue.papers.stored_evaluations import StoredEvaluation
@@ -19,7 +20,7 @@ BENCHMARK, FORMULATION, PLANNER = "openagi", "model-synthesis", "planner"
 SAMPLES = 100  #: of a task
 BEAMS = 30  #: of the released code's constrained decoding
 FREE, CONSTRAINED = "free", "constrained"
-FEASIBILITY, RELEASED = "feasibility", "released"
+FEASIBILITY = "feasibility"
 ENCODER_PARSER, MODEL_PARSER = "encoder:FOLDER@-1", "model:URL"  #: of the released code, and of the paper's section 5.3
 PAPER_EXPERTS = "hf"  #: the option with which the paper's checkpoints run
 #: Schema of a row to values of the setting `schema`: the paper's prompt first, then others that are compared with it.
@@ -30,14 +31,12 @@ SCHEMAS: Mapping[str, tuple[str, ...]] = {
     "prompt-2": ("prompt-2-paper", "prompt-2"),
     **dict.fromkeys(TUNED, (FINE_TUNING,)),
 }
-#: Settings that jobs of earlier versions do not have, with the values that such jobs had.
-_EARLIER = {FEASIBILITY: "types"}
 
 
 def settings_of(evaluation: StoredEvaluation) -> dict[str, str]:
     """Return the settings of the formulation as texts by name, including defaults."""
     defaults = {name: setting.default for name, setting in FORMULATIONS.load(FORMULATION).settings.items()}
-    return _EARLIER | defaults | dict(evaluation.infer["agent"].get("settings", {}))
+    return defaults | dict(evaluation.infer["agent"].get("settings", {}))
 
 
 def paper_settings(row: PlannerRow) -> dict[str, str]:

@@ -19,7 +19,7 @@ from lumos_queue.papers.openagi_protocol import SCHEMAS, list_departures, list_o
 from lumos_queue.papers.openagi_results import PLANNER_TABLES, TUNED
 from lumos_queue.papers.stored_evaluations import StoredEvaluation
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.model_synthesis import HEADS
+from lumos_queue.prompts.model_synthesis import SCHEMAS as PROMPTS
 
 ROWS = {row.name: row for table in PLANNER_TABLES.values() for row in table.rows}
 RELEASED = {"feasibility": "released"}
@@ -42,7 +42,7 @@ def test_a_description_is_found_whatever_its_case_spaces_and_punctuation():
     assert find_described_tasks("given " * 100_000 + TASKS[4].description) == {"4"}
 
 
-@pytest.mark.parametrize("schema", sorted({*HEADS} - {"few-shot"}))
+@pytest.mark.parametrize("schema", sorted({*PROMPTS} - {"few-shot"}))
 def test_a_schema_without_solved_tasks_shows_none(schema):
     assert not find_shown_tasks(evaluation({"schema": schema}))
 
@@ -124,7 +124,6 @@ def test_run_names_the_commands_of_a_row_of_planners():
         find_row("openagi-1/GPT-4-fewshot")
 
 
-@pytest.mark.skipif("zero-shot-paper" not in HEADS, reason="this revision does not have the paper's prompts")
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_the_settings_of_a_row_exist(row):
     settings = FORMULATIONS.load("model-synthesis").settings
