@@ -34,6 +34,8 @@ class ActionInterface(Protocol):
     """The actions of one domain, as a job uses them.
 
     `local_tools` maps names to LocalTools. An interface has it if it answers calls itself, from records or a generator.
+    `model_addresses(tools)`, a static method, returns the addresses of the models that the options name, by role. An
+    interface has it if its options name models; a person gives the addresses of `roles` with `--role`.
     """
 
     domain: str  #: names the dialogue's domain, e.g. 'maths'

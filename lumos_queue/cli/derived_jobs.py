@@ -78,6 +78,7 @@ def submit_derived(
     roles = _roles(options, derivation.formulation) | other_roles(options.role_urls, derivation.benchmark.domain, {})
     tools = DOMAINS.load(derivation.benchmark.domain).prepare_tools(parse_pairs("--tool", options.tools))
     domain = derivation.benchmark.domain
+    roles |= DOMAINS.load(domain).model_addresses(tools)
     agent = make_agent(roles, domain, sampling, options.max_subgoals, options.framing, settings, output.say)
     agent = replace(agent, tools=tools, answer_by=answer_by(derivation.benchmark), at_limit=options.at_limit)
     agent = sample_roles(agent, derivation.formulation)

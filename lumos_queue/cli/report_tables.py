@@ -155,6 +155,16 @@ def _format_expert_runs(report: dict[str, Any]) -> str:
     )
 
 
+def _format_experts(report: dict[str, Any]) -> str:
+    """Return a line for each backend: its address, its fidelity, and the experts that it ran."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, expert in report.get("experts", {}).items():
+        names.setdefault((expert["backend"], expert["fidelity"] or "as its server states"), []).append(name)
+    return "\n".join(
+        escape(f"{backend} ({fidelity}): {', '.join(experts)}") for (backend, fidelity), experts in names.items()
+    )
+
+
 def _format_plan_steps(report: dict[str, Any]) -> str:
     plan_steps = report.get("plan_steps")
     return f"{plan_steps['unresolved']:,} of {plan_steps['n']:,} name no expert" if plan_steps else ""
@@ -260,6 +270,7 @@ _ROWS = (
     ("plan steps", _format_plan_steps),
     ("feasible plans", _format_plan_feasibility),
     ("runs of experts", _format_expert_runs),
+    ("experts", _format_experts),
     ("tokens in / out", lambda r: f"{r['tokens']['prompt']:,} / {r['tokens']['completion']:,}" if r["calls"] else ""),
     *ADOPTED_ROWS,
     *STATE_ROWS,

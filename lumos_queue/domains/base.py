@@ -108,6 +108,11 @@ class Domain:
         roles = (self.option_roles.get(f"{name}={value}") for name, value in tools.items())
         return (*self._interface().roles, *filter(None, roles))
 
+    def model_addresses(self, tools: Mapping[str, str]) -> dict[str, str]:
+        """Return the addresses of the models that these tool options name themselves, by role."""
+        find_addresses = getattr(self._interface(), "model_addresses", None)
+        return {} if find_addresses is None else find_addresses(tools)
+
     @property
     def default_tools(self) -> Mapping[str, str]:
         """The default tool options of the domain's actions."""

@@ -18,6 +18,15 @@ TOOL_ROLES = {
     PARSER: _SHORT,
     "captioner": Sampling(max_tokens=512, stop=()),
     "simulator": Sampling(max_tokens=1024, stop=()),  # plays an API (actions/tools/simulator.py)
+    # experts that a chat model plays (experts/backends/chat.py)
+    "expert-sentiment-analysis": Sampling(max_tokens=16, stop=()),
+    "expert-text-summarization": Sampling(max_tokens=200, stop=()),
+    "expert-machine-translation": Sampling(max_tokens=512, stop=()),
+    "expert-fill-mask": Sampling(max_tokens=32, stop=()),
+    "expert-question-answering": Sampling(max_tokens=64, stop=()),
+    "expert-text-generation": Sampling(max_tokens=100, stop=()),
+    "expert-image-captioning": Sampling(max_tokens=64, stop=()),
+    "expert-visual-question-answering": Sampling(max_tokens=32, stop=()),
 }
 
 

@@ -22,6 +22,7 @@ from lumos_queue.prompts.dialogue import MAX_ACTIONS
 from lumos_queue.records import Completion, Ending, Execution, FinishReason, Task
 
 _SHOWN = "shown with the image "  #: the beginning of a completion's note, before the images' sha256
+_PNG = b"\x89PNG\r\n\x1a\n"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -81,6 +82,14 @@ class Executor:
             if session is not None:
                 await session.close()
 
+    async def _load_image(self, digest: str, context: StepContext) -> ImagePart:
+        """Return an image. One that an earlier step made may be stored later than the step that shows it."""
+        content = context.journal.find_kept(digest) if context.journal else None
+        if content is not None and content.startswith(_PNG):
+            return ImagePart(content, "image/png")
+        assert self.image is not None
+        return await self.image(digest)
+
     async def _load_artifact(self, digest: str) -> bytes:
         assert self.image is not None
         return (await self.image(digest)).data
@@ -109,8 +118,7 @@ class Executor:
         if ask.functions:
             generate = partial(_function_caller(endpoint).generate, functions=ask.functions)
         if ask.images:
-            assert self.image is not None
-            images = [await self.image(sha256) for sha256 in ask.images]
+            images = [await self._load_image(sha256, context) for sha256 in ask.images]
             completion = await generate(ask.prompt, sampling, seed, episode, images, *search_options)
             note = f"{_SHOWN}{', '.join(ask.images)}"
             return replace(completion, note=f"{note}; {completion.note}" if completion.note else note)

@@ -112,6 +112,10 @@ def _make_report(connection: Connection, job: Any) -> Report:
         from lumos_queue.reports.plan_feasibility import plan_feasibility
 
         report |= expert_runs(connection, job) | plan_feasibility(connection, job)
+    if job.kind in ("infer", "evaluate"):
+        from lumos_queue.reports.expert_backends import expert_backends
+
+        report |= expert_backends(connection, job)
     report |= people_figures(connection, job)
     if check := _calls_check(job, report["calls_by_ending"]):
         report["calls_as_expected"] = check

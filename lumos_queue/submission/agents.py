@@ -161,6 +161,7 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
             "No model is named: give --solver URL for a model that answers alone, or --planner and --grounder."
         )
     other_addresses = other_roles(options.roles, domain, tools, formulation_roles)
+    other_addresses |= DOMAINS.load(domain).model_addresses(tools) if domain else {}
     if options.agent:
         if addresses:
             raise SpecError("Give either --agent or an endpoint for each role, not both.")

@@ -93,11 +93,12 @@ def change_options(infer: Infer, changes: Changes) -> InferenceOptions:
     } | new_addresses
     tool_roles = domain.roles(tools) if formulation.executes else ()
     possible = {*formulation.roles, *tool_roles, JUDGE}
-    by_settings = setting_roles(former, agent.settings)
+    # The changed settings and options name their models anew.
+    named_roles = {*setting_roles(former, agent.settings), *domain.model_addresses(agent.tools)}
     other_addresses = {
         role: url
         for role, url in agent.roles.items()
-        if role not in ROLE_OPTIONS and role not in by_settings and (same or role in possible)
+        if role not in ROLE_OPTIONS and role not in named_roles and (same or role in possible)
     }
     other_addresses |= parse_pairs("--role", changes.role_urls)
     limits, own_settings = split_settings(formulation, changes.settings)

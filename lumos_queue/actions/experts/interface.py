@@ -11,14 +11,23 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from lumos_queue.actions.base import LocalTool
-from lumos_queue.actions.experts.options import DEFAULT, explain_missing, open_experts, prepare_experts
-from lumos_queue.actions.experts.reuse import RECORDED, Results, ReusedRuns
+from lumos_queue.actions.experts.chat_runs import ask_samples
+from lumos_queue.actions.experts.options import (
+    DEFAULT,
+    PROMPTS,
+    chat_addresses,
+    explain_missing,
+    open_experts,
+    prepare_experts,
+)
+from lumos_queue.actions.experts.reuse import LIVE, RECORDED, Results, ReusedRuns
 from lumos_queue.actions.experts.session import ExpertSession, Run
 from lumos_queue.actions.experts.values import MAX_CHARACTERS, Values, show
 from lumos_queue.commands import Call
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, EpisodeError
 from lumos_queue.experts.backends.base import BackendFacts, Fidelity
+from lumos_queue.experts.backends.chat import VERSION, is_chat
 from lumos_queue.experts.backends.oracle import run_oracle
 from lumos_queue.experts.backends.remote_server import SCHEMES, RemoteExperts
 from lumos_queue.experts.base import Expert, Kind
@@ -29,7 +38,7 @@ from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.sanitize import storable
 
 EXPERT = "expert"  #: the tool that a call names
-LIVE, ORACLE = "live", "oracle"  #: provenances of runs that were made
+ORACLE = "oracle"  #: the provenance of a run of an oracle
 
 
 class Host(Protocol):
@@ -61,6 +70,10 @@ class ExpertActions:
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
         return prepare_experts(tools)
+
+    @staticmethod
+    def model_addresses(tools: Mapping[str, str]) -> dict[str, str]:
+        return chat_addresses(tools)
 
     def begin(self, task: Task) -> ExpertSession:
         return ExpertSession(self, task)
@@ -95,6 +108,10 @@ class ExpertActions:
     async def _answer(self, arguments: Mapping[str, Any], _nth: int, context: StepContext) -> Execution:
         facts, run = _CURRENT_RUN.get()
         key = Call(EXPERT, arguments).digest
+        if is_chat(facts.url):
+            version = self._tools.get(PROMPTS, VERSION)
+            results, provenance = await self._runs.find_or_lead(key, lambda: ask_samples(run, version, context))
+            return _keep(run, results, provenance, context)
 
         async def find_or_run() -> tuple[Results, str]:
             if (recorded_results := await self._find_recorded(key, run, context)) is not None:

@@ -14,6 +14,7 @@ from lumos_queue.experts.problems import Problem
 
 Results = Sequence[bytes | Problem]  #: one for each sample
 MAX_BYTES = 64 << 20  #: of results in memory
+LIVE = "live"  #: the provenance of a run that was made
 RECORDED = "recorded"  #: the provenance of a result of an equal earlier run
 
 
@@ -22,6 +23,7 @@ class ReusedRuns:
 
     def __init__(self) -> None:
         self._active_runs: dict[str, asyncio.Task[tuple[Results, str]]] = {}
+        self._leaders: dict[str, asyncio.Event] = {}  #: set when the run of an episode has ended
         self._cache: OrderedDict[str, Results] = OrderedDict()
         self._bytes = 0
 
@@ -41,6 +43,27 @@ class ReusedRuns:
         task.add_done_callback(lambda future: self._settle(key, future))
         return await asyncio.shield(task)  # an episode that is cancelled does not end it for the others
 
+    async def find_or_lead(self, key: str, run: Callable[[], Awaitable[Results]]) -> tuple[Results, str]:
+        """Return a call's results and their provenance, as `find_or_run`, for a `run` that records steps in an episode.
+
+        Such a run belongs to its episode, and ends with it: then an episode that waits for its results runs itself.
+        """
+        while (cached_results := self._cache.get(key)) is None:
+            leader = self._leaders.get(key)
+            if leader is not None:
+                await leader.wait()
+                continue
+            leader = self._leaders[key] = asyncio.Event()
+            try:
+                results = await run()
+                self._remember(key, results)
+                return results, LIVE
+            finally:
+                del self._leaders[key]
+                leader.set()
+        self._cache.move_to_end(key)
+        return cached_results, RECORDED
+
     async def close(self) -> None:
         """Cancel active runs."""
         active_runs = list(self._active_runs.values())
@@ -54,7 +77,9 @@ class ReusedRuns:
         self._active_runs.pop(key, None)
         if task.cancelled() or task.exception() is not None:
             return
-        results, _ = task.result()
+        self._remember(key, task.result()[0])
+
+    def _remember(self, key: str, results: Results) -> None:
         if any(isinstance(output, Problem) for output in results):
             return
         self._cache[key] = results

@@ -11,7 +11,7 @@ from typing import Any
 
 from lumos_queue.actions.base import LocalTool
 from lumos_queue.actions.experts.interface import ExpertActions, Host
-from lumos_queue.actions.experts.options import DEFAULT, prepare_experts
+from lumos_queue.actions.experts.options import DEFAULT, chat_addresses, prepare_experts
 from lumos_queue.actions.experts.options import OPTIONS as EXPERT_OPTIONS
 from lumos_queue.actions.local.calls import LOCAL_FUNCTIONS, CallSite
 from lumos_queue.actions.local.documents import CATEGORY
@@ -61,6 +61,10 @@ class LocalToolActions:
         check_option_names(tools, DOMAIN, OPTIONS)
         limit = {OBSERVATION: str(read_limit(tools))} if OBSERVATION in tools else {}
         return prepare_experts(_without_limit(tools), required_names=()) | limit
+
+    @staticmethod
+    def model_addresses(tools: Mapping[str, str]) -> dict[str, str]:
+        return chat_addresses(tools)
 
     def begin(self, task: Task) -> LocalToolSession:
         return LocalToolSession(self, task)

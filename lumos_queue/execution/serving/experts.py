@@ -20,6 +20,7 @@ from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.execution.serving.answers import BadRequest
 from lumos_queue.execution.serving.handlers import JSON, TEXT, Page, read_object
 from lumos_queue.experts.backends.base import BackendFacts, Fidelity
+from lumos_queue.experts.backends.chat import is_chat
 from lumos_queue.experts.backends.remote_server import EXPERTS_PATH, MAX_REQUEST, MAX_VALUES, RUN_PATH
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.host import ExpertHost
@@ -50,6 +51,11 @@ class ServedExperts:
             raise SpecError(
                 "Oracles run where the originals of their inputs are, which a server does not have: serve own, hf, or "
                 "a package."
+            )
+        if chat_names := [name for name, backend in facts.items() if is_chat(backend.url)]:
+            raise SpecError(
+                f"{chat_names[0]} is a chat model, which jobs ask themselves, so that each call is recorded: give its "
+                "address to the job, as --tool experts=chat://HOST:PORT?model=NAME."
             )
         if not facts:
             raise SpecError(

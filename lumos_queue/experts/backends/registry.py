@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.experts.backends import checkpoint, own, package, remote
+from lumos_queue.experts.backends import chat, checkpoint, own, package, remote
 from lumos_queue.experts.backends.base import BackendFacts
 from lumos_queue.experts.backends.remote_server import SCHEMES
 from lumos_queue.experts.catalogue import EXPERTS
@@ -28,9 +28,12 @@ def resolve(expert: str, url: str) -> BackendFacts:
     scheme, colon, _ = url.partition(":")
     if colon and scheme in SCHEMES:
         return remote.find(expert, url)
+    if chat.is_chat(url):
+        return chat.find(expert, url)
     if not colon or scheme not in _SCHEMES:
         raise SpecError(
-            f"'{url[:80]}' names no backend: expected oracle:, own:, own:FOLDER, package:NAME, hf:ID or http://HOST"
+            f"'{url[:80]}' names no backend: expected oracle:, own:, own:FOLDER, package:NAME, hf:ID, http://HOST or "
+            "chat://HOST:PORT?model=NAME"
         )
     return _find_here(scheme, expert, url)
 

@@ -1,0 +1,40 @@
+"""List the experts that a job ran, each with its backend and fidelity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from db.models import EpisodeRow, ToolCallRow
+from lumos_queue.actions.experts.options import ALL, describe_backend
+from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.reports.expert_runs import EXPERT
+
+
+def expert_backends(connection: Connection, job: Any) -> dict[str, Any]:
+    """Return `experts`: for each expert that ran, its `backend` (a URL), `fidelity` and number of `runs`.
+
+    The fidelity is '' for experts of another machine. Return {} for jobs without runs of experts.
+    """
+    agent = job.spec.get("infer", job.spec).get("agent", {})
+    tools = agent.get("tools", {})
+    if ALL not in tools:
+        return {}
+    name = ToolCallRow.arguments["expert"].as_string()
+    rows = connection.execute(
+        select(name, func.count())
+        .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
+        .where(EpisodeRow.job == job.id, EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt)
+        .where(ToolCallRow.tool == EXPERT)
+        .group_by(name)
+    ).all()
+    counts = Counter({str(expert): runs for expert, runs in rows})
+    names = ("backend", "fidelity")
+    experts = {
+        expert: dict(zip(names, map(str, describe_backend(expert, tools)), strict=True)) | {"runs": counts[expert]}
+        for expert in EXPERTS
+        if expert in counts
+    }
+    return {"experts": experts} if experts else {}
