@@ -171,15 +171,15 @@ def _strip(reply: str, label: str) -> str:
 
 
 def _fill(text: str, answer: str) -> str:
-    """Return the text with the words of an answer in place of its masks; '' if the answer has fewer words."""
+    """Return the text with the words of an answer in place of its masks; '' if the answer has fewer, or a mask."""
+    if MASK in answer:
+        return ""
     parts = text.split(MASK)
-    first, last = (" ".join(part.split()) for part in (parts[0], parts[-1]))
-    if len(parts) == 2 and first + last:  # models repeat the text around the word
-        if first and answer.startswith(first):
-            answer = answer[len(first) :]
-        if last and answer.endswith(last):
-            answer = answer[: -len(last)]
-    words = [word for word in (candidate.strip(_EDGES) for candidate in answer.split()) if word]
+    first, last = parts[0].split(), parts[-1].split()
+    words = answer.split()
+    if len(parts) == 2 and len(words) > 1 and words[: len(first)] == first and words[len(words) - len(last) :] == last:
+        words = words[len(first) : len(words) - len(last)]  # the model repeats the text around the word
+    words = [word for word in (candidate.strip(_EDGES) for candidate in words) if word]
     if len(words) < len(parts) - 1:
         return ""
     return "".join(part + word for part, word in zip(parts, [*words[: len(parts) - 1], ""], strict=True))
