@@ -17,6 +17,7 @@ from rich.table import Table
 
 from lumos_queue.benchmarks.openagi.trials import TRIALS
 from lumos_queue.errors import LumosError
+from lumos_queue.experts.backends.chat import is_chat
 from lumos_queue.experts.backends.registry import resolve
 from lumos_queue.experts.host import ExpertHost
 from performance.experts.measure import Row, measure_expert
@@ -63,6 +64,9 @@ async def _measure(samples: int, profile: str, urls: list[str], orders: bool) ->
 
 
 async def _try_expert(host: ExpertHost, expert: str, url: str, profile: str, samples: int) -> Row | None:
+    if is_chat(url):
+        console.print(f"{expert}, {url}: a chat model is measured by a job: lumos evaluate openagi --tool experts=…")
+        return None
     try:
         return await measure_expert(host, resolve(expert, url), profile, samples)
     except LumosError as error:

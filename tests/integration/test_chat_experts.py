@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from db.connection import open_database
 from db.jobs import get_job
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
+from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint, images
 from tests.integration.test_model_synthesis_jobs import report_of
-from db.connection import open_database
-from lumos_queue.settings import Settings
 
 #: Plans by the number of a labelled task; other tasks get a reply that names no expert.
 PLANS = {110: "Fill Mask,Text Summarization,", 182: "()(Fill Mask,)Question Answering,"}
@@ -148,7 +148,7 @@ def test_an_image_that_an_expert_made_is_shown_to_the_chat_model(tmp_path):
     task = next(spec for spec in tasks_of("labelled") if spec.category == "image-text")
     plans = {task.id: "Image Denoising,Image Captioning,"}
     with FakeEndpoint(lambda prompt: "a boat", keep_bodies=True) as server:
-        job, _ = invoke(tmp_path, evaluate(tmp_path, f"experts={server.chat}", samples=1, plans=plans))
+        invoke(tmp_path, evaluate(tmp_path, f"experts={server.chat}", samples=1, plans=plans))
         question, caption = server.bodies
         assert images(question) and images(caption)[0].startswith(b"\x89PNG") and images(caption) != images(question)
     ((note,),) = select(tmp_path, "SELECT note FROM completion WHERE role = 'expert-image-captioning'")

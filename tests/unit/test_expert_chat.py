@@ -1,4 +1,4 @@
-"""Experts that a chat model is: their prompts, what is read from replies, options, and runs that belong to an episode."""
+"""Experts that a chat model is: prompts, reading of replies, options, and runs that belong to an episode."""
 
 from __future__ import annotations
 
@@ -182,8 +182,11 @@ def test_a_server_of_experts_serves_no_chat_model():
 
 @pytest.mark.parametrize(
     ("mode", "answer"),
-    [("ok", True), ("400", False), ("500", False), ("422", False), ("503", None), ("429", None), ("401", None)]
-    + [("garbage", None), ("wrong", None), ("reset", None), ("301:http://127.0.0.1:1/", False)],
+    [
+        ("ok", True),
+        *((mode, False) for mode in ("400", "422", "500", "301:http://127.0.0.1:1/")),
+        *((mode, None) for mode in ("401", "429", "503", "garbage", "wrong", "reset")),
+    ],
 )
 def test_a_server_is_asked_once_whether_it_takes_images(mode, answer):
     with FakeEndpoint(lambda prompt: "2", mode=mode, keep_bodies=True) as server:

@@ -34,8 +34,9 @@ NEEDED = tuple(name for name in PLANNABLE if name != "Text Generation")
 _BY_OPTION = {expert.option: expert for expert in EXPERTS.values()}
 OPTIONS = {
     ALL: "what runs all experts: hf, the paper's checkpoints (default); own, built-in rules; "
-    "own:FOLDER, networks of `lumos train experts`; oracle, which measures planning alone; chat://HOST:PORT?model=NAME, "
-    "a chat model as the experts for texts (and questions about images, if it takes images), with rules for the others",
+    "own:FOLDER, networks of `lumos train experts`; oracle, which measures planning alone; "
+    "chat://HOST:PORT?model=NAME, a chat model for texts, and for captions and questions if it takes images, and rules "
+    "for the rest",
     **{
         option: f"what runs {expert.name}: oracle:, own:, own:FOLDER, package:NAME, hf:ID, http://HOST:PORT"
         + (" or chat://HOST:PORT?model=NAME" if expert.name in chat.SERVED else "")

@@ -89,7 +89,7 @@ def is_chat(url: str) -> bool:
 
 
 def role_of(expert: Expert) -> str:
-    """Return the role of the model that is this expert: its calls have it in the database, and `--sampling` names it."""
+    """Return the role of the model that is this expert, which its recorded calls and `--sampling` name."""
     return f"expert-{expert.option}"
 
 
