@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -156,6 +156,20 @@ def test_the_digest_depends_on_address_model_and_version(monkeypatch):
     digests = {resolve("Fill Mask", url).digest for url in (URL, "chat://127.0.0.1:9?model=b", "chats://h?model=tiny")}
     monkeypatch.setattr(chat, "PROMPTS", {"1": chat.PROMPTS["1"], "2": chat.PROMPTS["1"]})
     assert len(digests | {chat.find("Fill Mask", URL, "2").digest}) == 4
+
+
+def test_a_stored_job_keeps_the_version_of_its_prompts(monkeypatch):
+    stored = prepare_experts({"experts": "own", "fill-mask": URL}, ask=refuse)
+    newer = {name: replace(prompt, instruction="Fill it.") for name, prompt in chat.PROMPTS["1"].items()}
+    monkeypatch.setattr(chat, "PROMPTS", {"1": chat.PROMPTS["1"], "2": newer})
+    monkeypatch.setattr(chat, "VERSION", "2")
+    assert open_experts(stored)["Fill Mask"].note.endswith("prompt of version 1")
+    assert prepare_experts({"experts": "own", "fill-mask": URL}, ask=refuse)[PROMPTS] == "2"
+    again = {name: value for name, value in stored.items() if not name.endswith("_sha256")}
+    assert prepare_experts(again, ask=refuse) == stored
+    context = Context(lambda prompt: Completion("red", FinishReason.STOP))
+    ask("Fill Mask", context, ("a [MASK]",))
+    assert context.asked[0][1].startswith(chat.PROMPTS["1"]["Fill Mask"].instruction)
 
 
 @pytest.mark.parametrize(

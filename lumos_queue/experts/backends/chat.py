@@ -106,12 +106,13 @@ def check_version(version: str) -> None:
         raise SpecError(f"Version {version[:20]} of the prompts of experts is unknown: expected {', '.join(PROMPTS)}.")
 
 
-def find(expert: str, url: str, version: str = VERSION) -> BackendFacts:
-    """Return the facts of an expert that a chat model is. `version`: of its prompt.
+def find(expert: str, url: str, version: str = "") -> BackendFacts:
+    """Return the facts of an expert that a chat model is. `version`: of its prompt; '': the newest.
 
     Raises SpecError for a wrong address, for an expert that no chat model can be, and for an unknown version.
     """
     check_chat_url(url)
+    version = version or VERSION
     check_version(version)
     if expert not in PROMPTS[version]:
         raise SpecError(
