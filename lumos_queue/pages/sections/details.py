@@ -70,7 +70,7 @@ def _experts(report: Mapping[str, Any]) -> Iterator[list[str]]:
         yield [f"feasible plans (run: {plain(figures['rule'])})", counts]
     for name, expert in report.get("experts", {}).items():
         fidelity = expert["fidelity"] or "as its server states"
-        yield [f"expert: {plain(name)}", plain(f"{expert['backend']} ({fidelity}), {expert['runs']:,} runs")]
+        yield [f"expert: {plain(name)}", f"{expert['backend']} ({fidelity}), {expert['runs']:,} runs"]
     if figures := report.get("plan_steps"):
         yield ["plan steps that name no expert", f"{figures['unresolved']:,} of {figures['n']:,}"]
 
