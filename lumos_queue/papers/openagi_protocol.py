@@ -23,6 +23,7 @@ FREE, CONSTRAINED = "free", "constrained"
 FEASIBILITY = "feasibility"
 ENCODER_PARSER, MODEL_PARSER = "encoder:FOLDER@-1", "model:URL"  #: of the released code, and of the paper's section 5.3
 PAPER_EXPERTS = "hf"  #: the option with which the paper's checkpoints run
+CHAT_OPTIONS = ("experts-prompts", "experts-images")  #: of chat models, whose addresses are remarks
 #: Schema of a row to values of the setting `schema`: the paper's prompt first, then others that are compared with it.
 SCHEMAS: Mapping[str, tuple[str, ...]] = {
     "zero-shot": ("zero-shot-paper", "zero-shot-released", "zero-shot"),
@@ -91,5 +92,5 @@ def list_other_experts(evaluation: StoredEvaluation) -> list[str]:
     return [
         str(value) if name == "experts" else f"{name} {value}"
         for name, value in tools.items()
-        if value != PAPER_EXPERTS and not name.endswith("_sha256")
+        if value != PAPER_EXPERTS and not name.endswith("_sha256") and name not in CHAT_OPTIONS
     ]

@@ -93,7 +93,10 @@ def test_a_job_of_an_earlier_version_has_the_rule_of_types():
 def test_each_expert_with_another_backend_is_named():
     tools = {"experts": "hf", "experts_sha256": "ab", "image-denoising": "package:opencv"}
     assert list_other_experts(evaluation({}, tools)) == ["image-denoising package:opencv"]
-    assert list_other_experts(evaluation({}, {"experts": "chat://h:1?model=m"})) == ["chat://h:1?model=m"]
+    chat = {"experts": "chat://h:1?model=m", "experts-prompts": "1", "experts-images": "no"}
+    assert list_other_experts(evaluation({}, chat)) == ["chat://h:1?model=m"]
+    one_expert = {"experts": "hf", "fill-mask": "chat://h:1?model=m"}
+    assert list_other_experts(evaluation({}, one_expert)) == ["fill-mask chat://h:1?model=m"]
     assert not list_other_experts(evaluation({}, {"experts": "hf"})) and not list_other_experts(evaluation({}))
 
 
