@@ -6,7 +6,7 @@ training data: they have no scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,6 +189,10 @@ class Benchmark:
     def metrics_of(self, task: Task) -> tuple[str, ...]:
         """Return the metrics that judge a task. A worker omits a metric whose model weights are not installed."""
         return self.metrics
+
+    def remark_on_versions(self, versions: Mapping[str, Collection[str]]) -> list[str]:
+        """Return remarks for reports on the versions of scores (metric to versions), one line each."""
+        return []
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
         """Return the verdicts of rules that need no model: rule name to a verdict for each task.

@@ -223,7 +223,7 @@ def _format_score_versions(report: dict[str, Any]) -> str:
         has_several = len(versions) > 1
         texts = [f"{version}: {episodes:,}" if has_several else version for version, episodes in versions.items()]
         lines.append(f"{metric} {', '.join(texts)}")
-    return "\n".join(lines)
+    return "\n".join((*lines, *report.get("scoring", {}).get("remarks", ())))
 
 
 def _format_share(phases: dict[str, float], name: str) -> str:

@@ -159,7 +159,10 @@ def _make_report(connection: Connection, job: Any) -> Report:
 
             report |= judge_figures(connection, job, definition.judge)
             report |= note_ungraded(report, job.state)
-        report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": score_versions(connection, job.id)}
+        versions = score_versions(connection, job.id)
+        report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": versions}
+        if remarks := benchmark.remark_on_versions(versions):
+            report["scoring"]["remarks"] = remarks
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
         report |= _scorings(connection, job.id)
         report["baselines"] = load_or_compute_baselines(connection, job, benchmark)

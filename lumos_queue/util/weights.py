@@ -27,7 +27,7 @@ def find_weights(name: str) -> Path:
     if not folder.is_dir():
         if name.startswith(("/", "./", "../", "~")):
             raise SpecError(f"not run: needs a model folder: there is none at '{name[:80]}'.")
-        folder = _in_cache(name)
+        folder = find_cached_weights(name)
     check_weights(folder)
     return folder
 
@@ -101,7 +101,8 @@ def _shards(folder: Path, index: Path) -> list[Path]:
     return shards
 
 
-def _in_cache(name: str) -> Path:
+def find_cached_weights(name: str) -> Path:
+    """Return the folder of an id in the Hugging Face cache. Raises SpecError ('not run: needs …') if it is missing."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 

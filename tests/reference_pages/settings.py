@@ -39,6 +39,7 @@ OTHERS = {
     ),
     "LUMOS_CLIP_WEIGHTS": ("path", "", "weights of OpenAGI's `clip_score` ([experts.md](experts.md))"),
     "LUMOS_BERT_WEIGHTS": ("path", "", "weights of its `bert_score`"),
+    "LUMOS_BERT_LAYER": ("number", "", "layer whose embeddings `bert_score` compares ([experts.md](experts.md))"),
     "LUMOS_VIT_WEIGHTS": ("path", "", "weights of its `vit_score`"),
     "LUMOS_LAUNCH_FOLDER": (
         "path",

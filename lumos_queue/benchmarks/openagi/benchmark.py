@@ -7,7 +7,7 @@ a list with a value for each sample.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
@@ -28,6 +28,7 @@ from lumos_queue.experts.graph import read_signature
 from lumos_queue.experts.plans import read_wire
 from lumos_queue.experts.runs import annotate_plan
 from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.scoring.media.paper import BERT, check_layer, remark_on_layers
 
 SAMPLES, MAX_SAMPLES = 10, 1000
 PROFILES = ("released", "strong")
@@ -55,6 +56,7 @@ class OpenAGI(Benchmark):
     check_level = "format"  # gold plans are not run by a conversion
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        check_layer()
         samples = _read_samples(options.get("samples", str(SAMPLES)))
         profile = options.get("profile", PROFILES[0])
         if profile not in PROFILES:
@@ -107,6 +109,9 @@ class OpenAGI(Benchmark):
 
     def metrics_of(self, task: Task) -> tuple[str, ...]:
         return tuple(name for name in self.metrics if is_judged_by(task, name))
+
+    def remark_on_versions(self, versions: Mapping[str, Collection[str]]) -> list[str]:
+        return remark_on_layers(versions.get(BERT, ()))
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
         """Return the scores of plans that rules make: `RULE` to the scores of `feasible`, `RULE: METRIC` to others."""

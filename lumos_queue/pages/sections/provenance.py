@@ -101,6 +101,8 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     for metric, versions in report.get("scoring", {}).get("versions", {}).items():
         texts = [f"{version} ({episodes:,} episodes)" for version, episodes in versions.items()]
         yield f"scorer of {plain(metric)}", ", ".join(texts)
+    for remark in report.get("scoring", {}).get("remarks", ()):
+        yield "remark on scores", remark
     for name, value in _settings(row.spec):
         yield name, value
     for name, value in report.get("requests", {}).items():

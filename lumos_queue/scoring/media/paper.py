@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import util
@@ -18,6 +18,8 @@ from types import MappingProxyType
 from typing import Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.scoring.media.bert_layers import BERT_LAYERS, VARIABLE, Layer, choose_layer
+from lumos_queue.scoring.media.checkpoints import is_checkpoint, is_folder
 from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.weights import digest_of_weights, find_weights
 
@@ -39,8 +41,7 @@ SCORES: Mapping[str, PaperScore] = MappingProxyType(
         VIT: PaperScore("LUMOS_VIT_WEIGHTS", "nateraw/vit-base-beans", "a ViT"),
     }
 )
-#: The layer whose embeddings agree best with people, as bert-score lists it; for others the last.
-_LAYERS = {"deberta-xlarge-mnli": 40}
+_EARLIER_LAYER = "deberta-xlarge-mnli"  #: earlier versions used layer 40 for a folder with this name
 
 
 def find_score_weights(name: str) -> Path:
@@ -55,11 +56,16 @@ def find_score_weights(name: str) -> Path:
 def name_score_weights(name: str) -> str:
     """Return the name of a score's weights as 'NAME@DIGEST', because scores of different weights are not comparable.
 
-    NAME is the id of the weights, or the last part of their folder; DIGEST is the beginning of their sha256.
+    NAME is the id of the weights, also for a folder with the weights of the paper's checkpoint; for other folders it is
+    the last part of their path. A layer of BERTScore follows as ' layer N', except for the last layer and, in the
+    paper's checkpoint, the released code's layer. DIGEST is the beginning of the sha256 of weights and tokenizer.
+
+    Raises SpecError if the weights are missing, or for a layer that the model does not have.
     """
-    weights = _choose(SCORES[name])
-    label = Path(weights).name if Path(weights).is_absolute() or Path(weights).is_dir() else weights
-    return f"{label[:60]}@{_digest(find_score_weights(name))[:12]}"
+    folder = find_score_weights(name)
+    label = _find_checkpoint(name, folder) or Path(_choose(SCORES[name])).name
+    suffix = _name_layer(folder, label) if name == BERT else ""
+    return f"{label[:60]}{suffix}@{_digest(folder)[:12]}"
 
 
 _digest = cache(digest_of_weights)  # of gigabytes
@@ -72,6 +78,40 @@ def has_score_weights(name: str) -> bool:
 
 def _choose(score: PaperScore) -> str:
     return os.environ.get(score.variable) or score.checkpoint
+
+
+def _find_checkpoint(name: str, folder: Path) -> str:
+    """Return the id of a score's weights; '' for a folder with weights that are not those of the paper's checkpoint."""
+    score = SCORES[name]
+    if not is_folder(weights := _choose(score)):
+        return weights
+    return score.checkpoint if is_checkpoint(folder, score.checkpoint) else ""
+
+
+def _layer(folder: Path) -> Layer:
+    return choose_layer(folder, _find_checkpoint(BERT, folder), os.environ.get(VARIABLE, ""))
+
+
+def _name_layer(folder: Path, label: str) -> str:
+    layer, checkpoint = _layer(folder), SCORES[BERT].checkpoint
+    is_usual = layer.number == BERT_LAYERS[checkpoint] if label == checkpoint else layer.is_last
+    return "" if is_usual else f" layer {layer.number}"
+
+
+def check_layer() -> None:
+    """Raise SpecError for a value of LUMOS_BERT_LAYER that the text encoder on this machine does not have."""
+    if os.environ.get(VARIABLE) and has_score_weights(BERT):
+        _layer(find_score_weights(BERT))
+
+
+def remark_on_layers(versions: Iterable[str]) -> list[str]:
+    """Return a remark for each version of BERTScore that used the last layer because nothing names a better layer."""
+    return [
+        f"{BERT} of {version}: the embeddings of its last layer, as bert-score's table lists no layer for this model; "
+        f"{VARIABLE} sets the layer"
+        for version in versions
+        if " layer " not in version and _EARLIER_LAYER not in version.partition("@")[0]
+    ]
 
 
 @cache
@@ -120,8 +160,11 @@ def bert_score(candidate: str, reference: str) -> float:
     """Return the F1 of BERTScore (Zhang et al. 2020), not rescaled and without idf weights; 0 if a text is empty."""
     import torch
 
-    folder = str(find_score_weights(BERT))
-    candidate_vectors, theirs = (_embed(folder, text.strip()[:_MAX_TEXT]) for text in (candidate, reference))
+    folder = find_score_weights(BERT)
+    layer = _layer(folder).number
+    candidate_vectors, theirs = (
+        _embed(str(folder), layer, text.strip()[:_MAX_TEXT]) for text in (candidate, reference)
+    )
     if len(candidate_vectors[1]) <= 2 or len(theirs[1]) <= 2:  # nothing between the special tokens
         return 0.0
     alike = candidate_vectors[0] @ theirs[0].T
@@ -130,11 +173,11 @@ def bert_score(candidate: str, reference: str) -> float:
     return 0.0 if total <= 0 or not torch.isfinite(torch.tensor(total)) else float(2 * precision * recall) / total
 
 
-def _embed(folder: str, text: str) -> tuple[Any, Any]:
+def _embed(folder: str, layer: int, text: str) -> tuple[Any, Any]:
     """Return the embeddings of all tokens, each of norm 1, and the mask of the tokens that are not special tokens."""
     import torch
 
-    model, tokenizer, layer = _load_bert(folder)
+    model, tokenizer = _load_bert(folder)
     tokens = tokenizer(text, return_tensors="pt", truncation=True, max_length=_limit(model, tokenizer))
     with torch.inference_mode():
         states = model(**tokens, output_hidden_states=True).hidden_states[layer][0]
@@ -169,11 +212,12 @@ def _load_vit(folder: str) -> tuple[Any, Any]:
 
 
 @lru_cache(maxsize=1)
-def _load_bert(folder: str) -> tuple[Any, Any, int]:
+def _load_bert(folder: str) -> tuple[Any, Any]:
     from transformers import AutoModel, AutoTokenizer
 
-    layer = next((number for name, number in _LAYERS.items() if name in Path(folder).as_posix()), -1)
-    return _quiet(AutoModel, folder), AutoTokenizer.from_pretrained(folder), layer
+    model = _quiet(AutoModel, folder)
+    encoder = model.get_encoder() if model.config.is_encoder_decoder else model
+    return encoder, AutoTokenizer.from_pretrained(folder)
 
 
 def _quiet(auto: Any, folder: str) -> Any:
