@@ -96,12 +96,16 @@ def find_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -
 def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, BackendFacts]:
     """Return the facts of the experts of prepared options, by canonical name; {} for options that were not prepared.
 
-    Raises SpecError if the experts on this machine differ from the experts at submission.
+    A job that an earlier version submitted gets the experts as that version ran them. Raises SpecError if the experts
+    on this machine differ from the experts at submission.
     """
     if DIGEST not in tools:
         return {}
     facts, reasons = _resolve_all(tools, resolve)
     if _digest_of(facts) != tools[DIGEST]:
+        earlier_facts = {name: backend.earlier or backend for name, backend in facts.items()}
+        if _digest_of(earlier_facts) == tools[DIGEST]:
+            return earlier_facts
         raise SpecError(
             "The experts here are not those that the job was submitted with: restore them, or submit again."
             + _count_missing({name: why for name, why in reasons.items() if name in NEEDED})

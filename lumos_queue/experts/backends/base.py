@@ -55,3 +55,5 @@ class BackendFacts:
     note: str = ""  #: a description in one line: 'median filter, 3 x 3'
     #: None for `oracle:`, which runs in the process of the actions, and for experts of another machine.
     loading: Loading | None = None
+    #: The same backend as earlier versions ran it, with another digest: half-done jobs continue with it.
+    earlier: BackendFacts | None = None

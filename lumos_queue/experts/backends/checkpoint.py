@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -10,6 +11,7 @@ from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
 from lumos_queue.experts.backends.needs import need_modules, versions
+from lumos_queue.experts.backends.hf.lengths import FIXED_LENGTHS, OWN_LENGTHS
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.util.extras import install_command
 from lumos_queue.util.weights import check_weights, digest_of_weights, find_weights
@@ -33,6 +35,7 @@ MODELS: Mapping[str, str] = MappingProxyType(
         "Image Editing": f"{_DIFFUSION}:EditImage",
     }
 )
+_WITH_LENGTHS = ("Text Summarization", "Machine Translation")  #: whose outputs have the lengths of their checkpoints
 #: Licences of the paper's checkpoints as their cards name them. The licences of other checkpoints are unknown.
 LICENCES: Mapping[str, str] = MappingProxyType(
     {
@@ -67,7 +70,7 @@ def find(expert: str, url: str) -> BackendFacts:
     folder = find_weights(name)
     size = sum(path.stat().st_size for path in check_weights(folder))
     paper = name == EXPERTS[expert].checkpoint
-    return BackendFacts(
+    facts = BackendFacts(
         expert,
         url,
         digest("hf", expert, digest_of_weights(folder), *versions(*libraries)),
@@ -81,4 +84,13 @@ def find(expert: str, url: str) -> BackendFacts:
             memory=_BASE + _PER_BYTE * size,
             seconds=_DRAWING_SECONDS if draws else 60.0,
         ),
+    )
+    if expert not in _WITH_LENGTHS:
+        return facts
+    assert facts.loading is not None
+    earlier_options = {**facts.loading.options, "lengths": FIXED_LENGTHS}
+    return replace(
+        facts,
+        digest=digest(facts.digest, "lengths", OWN_LENGTHS),
+        earlier=replace(facts, loading=replace(facts.loading, options=earlier_options)),
     )

@@ -14,12 +14,12 @@ from transformers import (
     AutoTokenizer,
 )
 
+from lumos_queue.experts.backends.hf.lengths import FIXED_LENGTHS, NEW_TOKENS, OWN_LENGTHS, read_lengths
 from lumos_queue.experts.backends.hf.loading import load
 from lumos_queue.experts.backends.pixels import read_text
 from lumos_queue.experts.problems import BAD_INPUT, SampleError
 
 _MASK = "[MASK]"
-_NEW_TOKENS = 200
 _WINDOW, _STRIDE, _LONGEST_ANSWER = 384, 128, 30  #: tokens
 
 
@@ -48,24 +48,36 @@ class ClassifyText(_Text):
 
 class _Generate(_Text):
     prefix = ""
+    task = ""  #: name of the task in the configurations of checkpoints
+
+    def __init__(self, folder: str, lengths: str = OWN_LENGTHS):
+        super().__init__(folder)
+        self.lengths = {"max_new_tokens": NEW_TOKENS}
+        if lengths != FIXED_LENGTHS:
+            self.lengths = read_lengths(self.model.config, self.model.generation_config, self.task)
 
     def run(self, *inputs: bytes) -> bytes:
         with torch.inference_mode():
-            output = self.model.generate(**self.encode(self.prefix + read_text(inputs[0])), max_new_tokens=_NEW_TOKENS)
+            output = self.model.generate(**self.encode(self.prefix + read_text(inputs[0])), **self.lengths)
         return self.tokenizer.decode(output[0], skip_special_tokens=True).strip().encode()
 
 
 class Summarize(_Generate):
     auto = AutoModelForSeq2SeqLM
+    task = "summarization"
 
 
 class Translate(_Generate):
     auto = AutoModelForSeq2SeqLM
     prefix = "translate English to German: "
+    task = "translation_en_to_de"
 
 
 class Continue(_Generate):
     auto = AutoModelForCausalLM
+
+    def __init__(self, folder: str):
+        super().__init__(folder, FIXED_LENGTHS)
 
 
 class FillMask(_Text):
