@@ -33,6 +33,7 @@ DATA = Group(
         "get": Command("downloads:data_get", "data get gsm8k/test.jsonl"),
         "list": Command("downloads:data_list", "data list"),
         "captions": Command("captions:data_captions", "data captions k3f9a2cd --out captions.json"),
+        "openagi": Command("openagi_data:data_openagi", "data openagi --from ~/datasets --out openagi"),
         "import": Command("compat:import_files", "data import plan.jsonl ground.jsonl --licence MIT"),
         "import-toolbench": Command(
             "toolbench:import_toolbench", "data import-toolbench 57_DFS.json --licence Apache-2.0"

@@ -60,10 +60,10 @@ class ReleasedFolder:
         if not folder.is_dir():
             raise Unusable("", f"no such folder in '{self.path}'")
         files = [
-            (f"inputs/{self._input_name(spec, channel.slot.name)}", channel.slot.kind) for channel in spec.channels
+            (f"inputs/{input_name(spec, channel.slot.name)}", channel.slot.kind) for channel in spec.channels
         ]
-        if has_reference := spec.goal.metric != "clip":
-            files.append((f"outputs/{_output_name(spec)}", spec.goal.output))
+        if has_reference(spec):
+            files.append((f"outputs/{output_name(spec)}", spec.goal.output))
         file_values = [self._read_values(folder, name, kind) for name, kind in files]
         counts = {name: len(values) for (name, _), values in zip(files, file_values, strict=True)}
         if len(set(counts.values())) > 1:
@@ -71,15 +71,10 @@ class ReleasedFolder:
             hint = "; a text of several lines needs JSON lines (.jsonl)" if Kind.TEXT in dict(files).values() else ""
             raise Unusable("", f"its channels differ in their number of samples: {counts_text}{hint}")
         values = [self._load(folder, column[:samples]) for column in file_values]
-        *inputs, references = values if has_reference else (*values, [])
-        captions = [] if has_reference else self._fill_masks(spec, inputs[0])
+        *inputs, references = values if has_reference(spec) else (*values, [])
+        captions = [] if has_reference(spec) else self._fill_masks(spec, inputs[0])
         origin = {"reader": "the released layout, pictures resized to 256 x 256"}
         return make_task(spec, inputs, references, captions, {}, origin)
-
-    def _input_name(self, spec: TaskSpec, channel: str) -> str:
-        if channel == "image":
-            return "images"
-        return "captions" if spec.category == "text-image" else _FILES[channel]
 
     def _read_values(self, folder: Path, name: str, kind: Kind) -> list[str | Path]:
         """Return the samples of a file or folder of the task, in order: texts, or paths of pictures."""
@@ -113,7 +108,20 @@ class ReleasedFolder:
         return captions if fits else []
 
 
-def _output_name(spec: TaskSpec) -> str:
+def input_name(spec: TaskSpec, channel: str) -> str:
+    """Return the name of the folder or, without its suffix, of the file with a channel's inputs."""
+    if channel == "image":
+        return "images"
+    return "captions" if spec.category == "text-image" else _FILES[channel]
+
+
+def has_reference(spec: TaskSpec) -> bool:
+    """Return whether the task has outputs: a picture from a text is judged without a reference."""
+    return spec.goal.metric != "clip"
+
+
+def output_name(spec: TaskSpec) -> str:
+    """Return the name of the folder or, without its suffix, of the file with the outputs."""
     if spec.goal.output is Kind.IMAGE:
         return "images"
     return "labels" if spec.linear else "answers"
