@@ -19,7 +19,7 @@ def data_openagi(
         typer.Option("--from", help="A folder with data sets, or a .zip or .tar of one. May be repeated."),
     ],
     more_folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FOLDER]...", help="Further folders, as --from A B C.")
+        list[Path] | None, typer.Argument(metavar="FOLDER", help="Further folders, as --from A B C.")
     ] = None,
     samples: Annotated[int, typer.Option(min=1, max=1000, help="Samples of a task; the paper has 100.")] = 100,
     seed: Annotated[
