@@ -39,8 +39,8 @@ def data_openagi(
 ) -> None:
     """Build OpenAGI's tasks from published data sets.
 
-    Reads ImageNet-1K, COCO 2017, CNN/DailyMail, SST-2, TextVQA and SQuAD in their published layouts, and writes tasks in
-    the released layout with a manifest. Tasks whose data are missing are listed. Use the folder with --data.
+    Reads ImageNet-1K, COCO 2017, CNN/DailyMail, SST-2, TextVQA and SQuAD in their published layouts, and writes tasks
+    in the released layout with a manifest. Tasks whose data are missing are listed. Use the folder with --data.
     """
     from lumos_queue.benchmarks.openagi.builder.build import BuildOptions, as_json, build
     from lumos_queue.benchmarks.openagi.builder.translator import find_translator

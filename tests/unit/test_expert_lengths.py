@@ -23,7 +23,8 @@ OPTIONS = {SUMMARY: "text-summarization", TRANSLATION: "machine-translation"}
 def make(folder: Path, task_settings: object = None, **lengths: object) -> Path:
     """A T5 of random weights that never ends its output, with lengths in its configurations."""
     tiny_experts.make(SUMMARY, folder)
-    for name, changes in (("config.json", {"task_specific_params": task_settings}), ("generation_config.json", lengths)):
+    changes_by_name = {"config.json": {"task_specific_params": task_settings}, "generation_config.json": lengths}
+    for name, changes in changes_by_name.items():
         content = json.loads((folder / name).read_text()) | {"eos_token_id": None} | changes
         (folder / name).write_text(json.dumps(content))
     return folder

@@ -306,7 +306,7 @@ def test_a_failed_translation_leaves_out_the_german_tasks_of_its_source(sets, tm
 
 def test_nothing_is_written_where_no_data_set_is(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SpecError, match="None of the data sets can be used in .*ImageNet-1K val: no picture") as error:
+    with pytest.raises(SpecError, match=r"None of the data sets can be used in .*ImageNet-1K val: no picture") as error:
         run(tmp_path / "empty", tmp_path / "out")
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()

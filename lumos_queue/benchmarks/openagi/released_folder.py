@@ -59,9 +59,7 @@ class ReleasedFolder:
         folder = self.path / str(spec.id)
         if not folder.is_dir():
             raise Unusable("", f"no such folder in '{self.path}'")
-        files = [
-            (f"inputs/{input_name(spec, channel.slot.name)}", channel.slot.kind) for channel in spec.channels
-        ]
+        files = [(f"inputs/{input_name(spec, channel.slot.name)}", channel.slot.kind) for channel in spec.channels]
         if has_reference(spec):
             files.append((f"outputs/{output_name(spec)}", spec.goal.output))
         file_values = [self._read_values(folder, name, kind) for name, kind in files]

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
-from lumos_queue.experts.backends.needs import need_modules, versions
 from lumos_queue.experts.backends.hf.lengths import FIXED_LENGTHS, OWN_LENGTHS
+from lumos_queue.experts.backends.needs import need_modules, versions
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.util.extras import install_command
 from lumos_queue.util.weights import check_weights, digest_of_weights, find_weights

@@ -25,6 +25,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.base import BackendFacts
 from lumos_queue.experts.base import Kind
 from lumos_queue.util.new_folder import write_folder
+from lumos_queue.util.regular_file import open_regular
 
 MANIFEST = "manifest.json"
 Remark = Callable[[str], None]
@@ -220,7 +221,7 @@ def _count_reasons(excluded: Mapping[str, str]) -> dict[str, int]:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

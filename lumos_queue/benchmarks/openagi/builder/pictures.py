@@ -36,8 +36,11 @@ class UnusablePicture(Exception):
     """Raised for a picture that cannot be used. The argument is the reason, in one line."""
 
 
-def read_pixels(path: Path) -> Pixels:
-    """Return a picture in RGB. Raises UnusablePicture, for example for a decompression bomb."""
+def read_pixels(path: Path) -> tuple[Pixels, str]:
+    """Return a picture in RGB, and the sha256 of its file.
+
+    Raises UnusablePicture for a picture that cannot be used, such as a decompression bomb.
+    """
     try:
         picture = read_image(path)
         if picture.width * picture.height > MAX_PIXELS:
@@ -51,7 +54,7 @@ def read_pixels(path: Path) -> Pixels:
     pixels = np.frombuffer(b"".join(pieces), np.uint8)
     if pixels.size != size:
         raise UnusablePicture("it changed while it was read")
-    return pixels.reshape(picture.height, picture.width, 3)
+    return pixels.reshape(picture.height, picture.width, 3), picture.sha256
 
 
 def _read_piece(path: Path, sha256: str, start: int) -> bytes:

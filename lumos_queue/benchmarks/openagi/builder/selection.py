@@ -6,7 +6,6 @@ of the drawn order takes its place.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,8 +54,7 @@ class Selection:
             if sample.picture is None:
                 raise UnusablePicture("its picture is missing")
             path = sample.picture.save(folder, MAX_BYTES)
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            pixels = read_pixels(path)
+            pixels, digest = read_pixels(path)
             contents = {names: write_jpeg(pixels, names, *self._seed_of(sample)) for names in PICTURE_SETS}
             self.pictures.append(dict(_store(contents, folder / f"{len(self.samples)}")))
             self.picture_digests.append(digest)

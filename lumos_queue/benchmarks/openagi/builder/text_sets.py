@@ -20,7 +20,12 @@ _HIGHLIGHT = "@highlight"
 #: Ends of sentences. Lines without one, such as captions of photographs, get a full stop, as in version 3.0.0.
 _ENDS = (".", "!", "?", "...", "'", "`", '"', "\u2019", "\u201d", ")")
 _SENTIMENTS = {"0": "negative", "1": "positive"}
-_PARQUET = r"-[0-9]{5}-of-[0-9]{5}(?:-[0-9a-f]+)?\.parquet"
+_TEST_TABLE = re.compile(
+    r"(?:cnn_dailymail-)?test(?:-[0-9]{5}-of-[0-9]{5}(?:-[0-9a-f]{1,64})?\.parquet|\.csv|\.jsonl?)"
+)
+_VALIDATION_TABLE = re.compile(
+    r"(?:sst2-)?validation(?:-[0-9]{5}-of-[0-9]{5}(?:-[0-9a-f]{1,64})?\.parquet|\.csv|\.jsonl?)"
+)
 
 
 # --- CNN/DailyMail
@@ -34,7 +39,7 @@ def read_cnn_dailymail(index: FileIndex) -> PublishedSet:
     """
     if file := index.find("all_test.txt"):
         return _read_stories(file, index)
-    file = _find_table(index, rf"(?:cnn_dailymail-)?test(?:{_PARQUET}|\.csv|\.jsonl?)", "article", "highlights")
+    file = _find_table(index, _TEST_TABLE, "article", "highlights")
     if file is None:
         raise UnusableSet("no all_test.txt with its stories, and no test file with the columns article and highlights")
     return _read_rows(file, index, "id", "article", "highlights")
@@ -79,7 +84,7 @@ def read_sst2(index: FileIndex) -> PublishedSet:
     """Return the sentences of SST-2's validation split, GLUE's dev.tsv, with 'negative' or 'positive'."""
     if file := index.find("dev.tsv", "SST-2") or index.find("dev.tsv"):
         return _read_dev(file, index)
-    file = _find_table(index, rf"(?:sst2-)?validation(?:{_PARQUET}|\.csv|\.jsonl?)", "sentence", "label")
+    file = _find_table(index, _VALIDATION_TABLE, "sentence", "label")
     if file is None:
         raise UnusableSet("no SST-2/dev.tsv, and no validation file with the columns sentence and label")
     return _read_rows(file, index, "idx", "sentence", "label", _SENTIMENTS)
@@ -140,10 +145,10 @@ def _list_questions(document: Node) -> Iterator[tuple[str, Node, Node]]:
 # --- tables
 
 
-def _find_table(index: FileIndex, pattern: str, *columns: str) -> DataFile | None:
+def _find_table(index: FileIndex, pattern: re.Pattern[str], *columns: str) -> DataFile | None:
     """Return the first file with a name of this pattern whose rows have the columns; None without such a file."""
     for file in index.list_files():
-        if re.fullmatch(pattern, file.name.rpartition("/")[2]):
+        if pattern.fullmatch(file.name.rpartition("/")[2]):
             try:
                 first = next(iter(read_records(file.save(index.scratch), "rows", columns)), None)
             except (SpecError, UnusableSet):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from lumos_queue.benchmarks.openagi.builder.selection import Selection
 from lumos_queue.benchmarks.openagi.released_folder import has_reference, input_name, output_name
 from lumos_queue.benchmarks.openagi.tasks import TaskSpec
 from lumos_queue.experts.base import Kind
+from lumos_queue.util.regular_file import read_regular
 
 
 class MissingTask(Exception):
@@ -56,7 +56,7 @@ def _write_pictures(folder: Path, selection: Selection, augmentations: tuple[str
         try:
             os.link(paths[augmentations], folder / f"{number}.jpg")
         except OSError:
-            shutil.copyfile(paths[augmentations], folder / f"{number}.jpg")
+            (folder / f"{number}.jpg").write_bytes(read_regular(paths[augmentations]))
 
 
 def _write_texts(path: Path, texts: Sequence[str]) -> None:
@@ -71,6 +71,6 @@ def _digest(folder: Path) -> str:
     """Return the digest of the names and contents of the files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = hashlib.sha256(read_regular(path)).hexdigest()
         digest.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
     return digest.hexdigest()
