@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tarfile
 import zipfile
@@ -257,3 +258,21 @@ def test_too_many_files_are_refused(tmp_path, scratch, monkeypatch):
     monkeypatch.setattr("lumos_queue.benchmarks.openagi.builder.files.MAX_FILES", 10)
     with pytest.raises(SpecError, match="more than 10 files: name the folders of the data sets"):
         open_index(scratch, write_all(tmp_path / "sets"))
+
+
+def test_names_of_any_form_are_written_to_the_manifest_and_to_messages(tmp_path, scratch):
+    """A name that is not UTF-8, a long name, and an id of megabytes."""
+    folder = os.path.join(os.fsencode(tmp_path), b"sets", b"\xff\x00a"[:1] + b"a" * 200)
+    os.makedirs(folder)
+    question = {"id": "i" * 10**6, "question": "where?", "answers": []}
+    content = {"data": [{"paragraphs": [{"context": "Paris", "qas": [question]}]}]}
+    with open(os.path.join(folder, b"dev-v1.1.json"), "w") as file:
+        json.dump(content, file)
+    with pytest.raises(UnusableSet, match="has no question with an answer") as error:
+        read("SQuAD val", scratch, tmp_path / "sets")
+    assert len(str(error.value)) < 200 and str(error.value).encode()
+    question["answers"] = [{"text": "Paris", "answer_start": 0}]
+    with open(os.path.join(folder, b"dev-v1.1.json"), "w") as file:
+        json.dump(content, file)
+    published = read("SQuAD val", scratch, tmp_path / "sets")
+    assert len(published.samples[0].id) <= 101 and published.files[0].name.encode()

@@ -17,7 +17,7 @@ def read_document(file: DataFile, index: FileIndex) -> Node:
         return Node(1, "", json_document(file.save(index.scratch), "JSON"))
     except SpecError as error:
         problem = str(error).rpartition("' is not JSON: ")[2].rstrip(".")
-        raise UnusableSet(f"'{file.name}' is not JSON: {problem}") from None
+        raise UnusableSet(f"'{file.label}' is not JSON: {problem}") from None
 
 
 def read_text(file: DataFile, index: FileIndex) -> str:
@@ -25,8 +25,8 @@ def read_text(file: DataFile, index: FileIndex) -> str:
     try:
         return read_regular(file.save(index.scratch, MAX_BYTES), limit=MAX_BYTES).decode("utf-8-sig")
     except UnusableFile as error:
-        raise UnusableSet(f"'{file.name}' {error.problem}") from None
+        raise UnusableSet(f"'{file.label}' {error.problem}") from None
     except OSError as error:
-        raise UnusableSet(f"'{file.name}' cannot be read ({error.strerror or error})") from None
+        raise UnusableSet(f"'{file.label}' cannot be read ({error.strerror or error})") from None
     except UnicodeDecodeError as error:
-        raise UnusableSet(f"'{file.name}' is not UTF-8 (byte {error.start:,})") from None
+        raise UnusableSet(f"'{file.label}' is not UTF-8 (byte {error.start:,})") from None

@@ -18,8 +18,10 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from lumos_queue.errors import SpecError
+from lumos_queue.readers.source import shorten
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.regular_file import UnusableFile, open_regular
+from lumos_queue.util.sanitize import storable
 
 MAX_FILES = 2_000_000  #: in all folders and archives together
 MAX_MEMBER_BYTES = 1 << 30  #: of an unpacked member of an archive
@@ -50,6 +52,11 @@ class DataFile:
     _open: Callable[[], IO[bytes]]  #: raises OSError, UnusableFile or an error of _DAMAGE
     _path: Path | None  #: None for a member of an archive
 
+    @property
+    def label(self) -> str:
+        """The name for messages: a line of limited length."""
+        return shorten(self.name, 100)
+
     def save(self, scratch: Path, limit: int = MAX_MEMBER_BYTES) -> Path:
         """Return the path of the file; a member of an archive is unpacked into the folder `scratch`.
 
@@ -61,13 +68,13 @@ class DataFile:
                     return self._path
                 data = file.read(limit + 1)
         except UnusableFile as error:
-            raise UnusableSet(f"'{self.name}' {error.problem}") from None
+            raise UnusableSet(f"'{self.label}' {error.problem}") from None
         except OSError as error:
-            raise UnusableSet(f"'{self.name}' cannot be read ({error.strerror or error})") from None
+            raise UnusableSet(f"'{self.label}' cannot be read ({error.strerror or error})") from None
         except _DAMAGE as error:
-            raise UnusableSet(f"'{self.name}' cannot be unpacked ({' '.join(str(error).split())[:100]})") from None
+            raise UnusableSet(f"'{self.label}' cannot be unpacked ({' '.join(str(error).split())[:100]})") from None
         if len(data) > limit:
-            raise UnusableSet(f"'{self.name}' unpacks to more than {limit >> 20} MB")
+            raise UnusableSet(f"'{self.label}' unpacks to more than {limit >> 20} MB")
         number, path = tempfile.mkstemp(dir=scratch)
         with open(number, "wb") as copy:
             copy.write(data)
@@ -117,7 +124,7 @@ class FileIndex:
                 if name in ARCHIVES:
                     self._add_archive(path, folder)
                 else:
-                    name = path.relative_to(folder).as_posix()
+                    name = storable(path.relative_to(folder).as_posix())[0]
                     self._keep(DataFile(name, path.parent.name, _opener(path, folder), path))
 
     def _add_archive(self, path: Path, folder: Path) -> None:
@@ -125,8 +132,9 @@ class FileIndex:
             file = open_regular(path, folder)
             self._archives.append(file)
             members = self._list_zip(file) if path.name.endswith(ZIP) else self._list_tar(file)
-            for name, open_member in members:
-                self._keep(DataFile(name.lstrip("/"), PurePosixPath(name).parent.name, open_member, None))
+            for member_name, open_member in members:
+                name = storable(member_name)[0].lstrip("/")
+                self._keep(DataFile(name, PurePosixPath(name).parent.name, open_member, None))
         except UnusableFile:
             raise
         except OSError as error:

@@ -66,7 +66,7 @@ def _read_mapping(file: DataFile, index: FileIndex) -> Mapping[str, str]:
     for number, line in enumerate(read_text(file, index).splitlines(), start=1):
         wnid, _, words = line.strip().partition(" ")
         if not (_WNID.fullmatch(wnid) and words.strip()):
-            raise UnusableSet(f"'{file.name}', line {number:,}: expected a line like 'n01440764 tench, Tinca tinca'")
+            raise UnusableSet(f"'{file.label}', line {number:,}: expected a line like 'n01440764 tench, Tinca tinca'")
         names[wnid] = words.strip()
     return names
 
@@ -85,7 +85,7 @@ def _read_validation_classes(index: FileIndex) -> tuple[Mapping[int, str], list[
     wnids = {}
     for number, line in enumerate(read_text(truth, index).split(), start=1):
         if number > VALIDATION_PICTURES or not (line.isascii() and line.isdecimal() and int(line[:9]) in classes):
-            raise UnusableSet(f"'{truth.name}', line {number:,}: expected the number of a class of {_META}")
+            raise UnusableSet(f"'{truth.label}', line {number:,}: expected the number of a class of {_META}")
         wnids[number] = classes[int(line)][0]
     return wnids, [truth, meta]
 
@@ -98,7 +98,7 @@ def _read_solution(file: DataFile, index: FileIndex) -> Iterator[tuple[int, str]
         match = _VALIDATION.fullmatch(f"{cells[0]}.JPEG") if len(cells) == 2 else None
         wnid = cells[1].partition(" ")[0] if match else ""
         if match is None or not _WNID.fullmatch(wnid):
-            raise UnusableSet(f"'{file.name}', line {number:,}: expected a picture and its class, e.g. n01440764")
+            raise UnusableSet(f"'{file.label}', line {number:,}: expected a picture and its class, e.g. n01440764")
         yield int(match[1]), wnid
 
 
@@ -145,7 +145,7 @@ def _read_coco(
         names = {item["id"].whole(): item["file_name"].text() for item in document["images"].items()}
         targets = read_targets(document["annotations"].items(), document)
     except BadRow as bad:
-        raise UnusableSet(f"'{file.name}': {bad.field}: {bad.problem}") from None
+        raise UnusableSet(f"'{file.label}': {bad.field}: {bad.problem}") from None
     samples, excluded, has_picture = [], {}, False
     is_caption = "captions" in name
     for number, file_name in sorted(names.items()):
@@ -183,7 +183,7 @@ def read_textvqa(index: FileIndex) -> PublishedSet:
         except BadRow as bad:
             excluded[sample_id] = f"{bad.field}: {bad.problem}"
     if not samples:
-        raise UnusableSet(f"'{file.name}' has no question with an answer{_first(excluded)}")
+        raise UnusableSet(f"'{file.label}' has no question with an answer{_first(excluded)}")
     problem = "" if has_picture else "no picture of the questions is in a folder 'train_images'"
     return PublishedSet(samples, [file], excluded, problem)
 
@@ -192,7 +192,7 @@ def _items_of(document: Node, file: DataFile) -> list[Any]:
     try:
         return document["data"].items()
     except BadRow as bad:
-        raise UnusableSet(f"'{file.name}': {bad.field}: {bad.problem}") from None
+        raise UnusableSet(f"'{file.label}': {bad.field}: {bad.problem}") from None
 
 
 def _first(excluded: Mapping[str, str]) -> str:

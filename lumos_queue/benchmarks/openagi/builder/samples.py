@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from lumos_queue.benchmarks.openagi.builder.files import DataFile, FileIndex
 
+MAX_ID = 100  #: characters of a sample's id
 MAX_TEXT = 60_000  #: characters: limit of the texts that experts take
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from lumos_queue.benchmarks.openagi.builder.documents import read_document, read_text
 from lumos_queue.benchmarks.openagi.builder.files import DataFile, FileIndex, UnusableSet
-from lumos_queue.benchmarks.openagi.builder.samples import PublishedSample, PublishedSet
+from lumos_queue.benchmarks.openagi.builder.samples import MAX_ID, PublishedSample, PublishedSet
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.fields import Node, RowNode
 from lumos_queue.readers.records import read_records
+from lumos_queue.readers.source import shorten
 from lumos_queue.util.sanitize import storable
 
 _STORY = ".story"
@@ -50,7 +51,7 @@ def _read_stories(file: DataFile, index: FileIndex) -> PublishedSet:
     samples, excluded = [], {}
     stories = [story for name in sorted(names) if (story := index.find(f"{name}{_STORY}"))]
     if not stories:
-        raise UnusableSet(f"no story of '{file.name}': expected files like {'0' * 4}…{_STORY}")
+        raise UnusableSet(f"no story of '{file.label}': expected files like {'0' * 4}…{_STORY}")
     for story in sorted(stories, key=lambda story: ("dailymail" in story.name, story.name.rpartition("/")[2])):
         sample_id = story.name.rpartition("/")[2].removesuffix(_STORY)
         try:
@@ -93,7 +94,7 @@ def read_sst2(index: FileIndex) -> PublishedSet:
 def _read_dev(file: DataFile, index: FileIndex) -> PublishedSet:
     lines = read_text(file, index).splitlines()
     if lines[:1] != ["sentence\tlabel"]:
-        raise UnusableSet(f"'{file.name}': expected the columns sentence and label in its first line")
+        raise UnusableSet(f"'{file.label}': expected the columns sentence and label in its first line")
     samples, excluded = [], {}
     for number, line in enumerate(lines[1:]):
         sentence, _, label = line.rpartition("\t")
@@ -103,7 +104,7 @@ def _read_dev(file: DataFile, index: FileIndex) -> PublishedSet:
         else:
             excluded[str(number)] = "expected a sentence and the label 0 or 1"
     if not samples:
-        raise UnusableSet(f"'{file.name}' has no sentence with a label")
+        raise UnusableSet(f"'{file.label}' has no sentence with a label")
     return PublishedSet(samples, [file], excluded)
 
 
@@ -129,9 +130,9 @@ def read_squad(index: FileIndex) -> PublishedSet:
             except BadRow as bad:
                 excluded[sample_id] = f"{bad.field}: {bad.problem}"
     except BadRow as bad:
-        raise UnusableSet(f"'{file.name}': {bad.field}: {bad.problem}") from None
+        raise UnusableSet(f"'{file.label}': {bad.field}: {bad.problem}") from None
     if not samples:
-        raise UnusableSet(f"'{file.name}' has no question with an answer")
+        raise UnusableSet(f"'{file.label}' has no question with an answer")
     return PublishedSet(samples, [file], excluded)
 
 
@@ -139,7 +140,7 @@ def _list_questions(document: Node) -> Iterator[tuple[str, Node, Node]]:
     for article in document["data"].items():
         for paragraph in article["paragraphs"].items():
             for item in paragraph["qas"].items():
-                yield item["id"].text(), paragraph, item
+                yield shorten(item["id"].text(), MAX_ID), paragraph, item
 
 
 # --- tables
@@ -174,14 +175,14 @@ def _read_rows(
             except BadRow as bad:
                 excluded[sample_id] = f"{bad.field}: {bad.problem}"
     except SpecError as error:
-        raise UnusableSet(f"'{file.name}': {error}") from None
+        raise UnusableSet(f"'{file.label}': {error}") from None
     if not samples:
-        raise UnusableSet(f"'{file.name}' has no row that can be used")
+        raise UnusableSet(f"'{file.label}' has no row that can be used")
     return PublishedSet(samples, [file], excluded)
 
 
 def _read_row(row: RowNode, key: str, text: str, target: str, labels: Mapping[str, str] | None) -> tuple[Any, ...]:
-    sample_id = row[key].label() if key in row else str(row.row)
+    sample_id = shorten(row[key].label(), MAX_ID) if key in row else str(row.row)
     if labels is None:
         aim = row[target].text(verbatim=True)
     elif (aim := labels.get(row[target].label(), "")) == "":
