@@ -23,6 +23,7 @@ STORES_NO_JOB = {
     "data captions",
     "data get",
     "data list",
+    "data openagi",
     "dataset build",
     "dataset diff",
     "dataset list",
