@@ -12,6 +12,7 @@ from lumos_queue.api.connect import open_deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.extras import install_command
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     import datasets
@@ -113,6 +114,7 @@ def _library(name: str) -> Any:
     from importlib import import_module
 
     try:
-        return import_module(name)
+        with import_libraries(name):
+            return import_module(name)
     except ImportError as error:
         raise SpecError(f"This needs {name}, which is not installed: {install_command('frames')}.") from error

@@ -21,6 +21,7 @@ from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.ranges import check_ranges
 from lumos_queue.submission.resume import check_resume
+from lumos_queue.util.model_loading import import_libraries
 from workers.embedded_run import EmbeddedRun
 from workers.patience import Patience, format_give_up
 
@@ -137,7 +138,8 @@ class JobHandle:
         `by` names fields by which the scores are split: further columns of the data, or fields by which the benchmark
         groups. `report["by"]` has the groups of each field. Raises SpecError for a field that the job does not have.
         """
-        from lumos_queue.api.results import read_report
+        with import_libraries():
+            from lumos_queue.api.results import read_report
 
         return read_report(self._deployment, [self.id], _as_names(by))
 
@@ -150,7 +152,8 @@ class JobHandle:
         jobs differ or are incomplete. `by`: fields as in `report`; the p-values of their groups are corrected by Holm's
         method. Raises SpecError for jobs that cannot be compared.
         """
-        from lumos_queue.api.results import read_comparison
+        with import_libraries():
+            from lumos_queue.api.results import read_comparison
 
         name = other if isinstance(other, str) else other.id
         return read_comparison(self._deployment, [self.id, name], metric, common, _as_names(by))
@@ -161,7 +164,8 @@ class JobHandle:
 
     def score(self, scorer: Any) -> ScoringOutcome:
         """Run a scorer (an object or a name) on the finished episodes that lack its scores, and add these scores."""
-        from lumos_queue.api.results import add_scores
+        with import_libraries():
+            from lumos_queue.api.results import add_scores
 
         return add_scores(self._deployment, self.id, scorer)
 

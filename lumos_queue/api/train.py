@@ -20,6 +20,7 @@ from lumos_queue.submission.ranges import RANGES, check_ranges
 from lumos_queue.submission.tags import read_name_and_tags
 from lumos_queue.training.recipes.base import Recipe
 from lumos_queue.training.recipes.registry import RECIPES
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.plugins import TRUSTED
 
 
@@ -114,7 +115,8 @@ def _make_experts(
     steps: int = 0,
     seed: int = 0,
 ) -> Recipe:
-    from lumos_queue.training.recipes.experts import experts
+    with import_libraries():
+        from lumos_queue.training.recipes.experts import experts
 
     return experts(Path(folder), only, profile, steps, seed)
 

@@ -13,6 +13,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.prompts.conversations import Conversation
 from lumos_queue.prompts.dialogue import render
 from lumos_queue.util.extras import install_command
+from lumos_queue.util.model_loading import import_libraries
 
 ROW_GROUP_SIZE = 1000  #: rows of a Parquet row group
 _TEXT_COLUMNS = (
@@ -97,7 +98,8 @@ def require_format(format: str) -> None:
     """Raise SpecError, before any episode is read, when the library for this format is not installed."""
     if format == "parquet":
         try:
-            import pyarrow.parquet  # noqa: F401
+            with import_libraries("pyarrow.parquet"):
+                import pyarrow.parquet  # noqa: F401
         except ImportError:
             raise SpecError(f"Parquet files need pyarrow: {install_command('export')}.") from None
 
@@ -119,8 +121,9 @@ class ParquetWriter:
     """A writer of Parquet files. The columns are fixed before the first row, so that no row can change them."""
 
     def __init__(self, path: Path):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        with import_libraries():
+            import pyarrow as pa
+            import pyarrow.parquet as pq
 
         turn = pa.struct([("role", pa.string()), ("content", pa.string())])
         self._schema = pa.schema([*((name, pa.string()) for name in _TEXT_COLUMNS), ("messages", pa.list_(turn))])

@@ -9,6 +9,7 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from lumos_queue.papers.model import PaperColumn, PaperRow
@@ -48,7 +49,8 @@ def papers(
 
     Shows each published figure, the figure of a stored evaluation, and the requirements for running the row here.
     """
-    from lumos_queue.cli.paper_tables import print_tables
+    with import_libraries():
+        from lumos_queue.cli.paper_tables import print_tables
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
@@ -110,7 +112,9 @@ def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], 
 def _read_tables(settings: Settings, selection: str) -> list[dict[str, Any]]:
     """Return the selected table, one row of it, or all tables. Without a database, rows have no stored evaluation."""
     from lumos_queue.errors import SpecError, unknown
-    from lumos_queue.papers.comparison import KEYS, papers_tables
+
+    with import_libraries():
+        from lumos_queue.papers.comparison import KEYS, papers_tables
     from lumos_queue.submission.database import database
 
     key, _, row = selection.partition("/")

@@ -11,6 +11,7 @@ import typer
 
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from lumos_queue.pages.material import Prices
@@ -43,8 +44,10 @@ def write_reports(
     """
     from db.jobs import get_job
     from lumos_queue.errors import SpecError
-    from lumos_queue.pages.compose import read_page
-    from lumos_queue.pages.fit import write_small
+
+    with import_libraries():
+        from lumos_queue.pages.compose import read_page
+        from lumos_queue.pages.fit import write_small
     from lumos_queue.pages.html import render_html
     from lumos_queue.pages.markdown import render_markdown
     from lumos_queue.reports.completeness import remark
@@ -74,7 +77,9 @@ def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
     from math import isfinite
 
     from lumos_queue.errors import SpecError
-    from lumos_queue.pages.material import Prices
+
+    with import_libraries():
+        from lumos_queue.pages.material import Prices
 
     prices = Prices(prompt or 0.0, completion or 0.0)
     if not isfinite(prices.prompt + prices.completion):

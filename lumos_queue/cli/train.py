@@ -12,6 +12,7 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli.submit import submit_and_finish
 from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from db.tags import NameAndTags
@@ -176,7 +177,9 @@ def train_experts(
     """
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.tags import read_name_and_tags
-    from lumos_queue.training.recipes.experts import experts
+
+    with import_libraries():
+        from lumos_queue.training.recipes.experts import experts
 
     name_and_tags = read_name_and_tags(name, tag)
     recipe = experts(folder, only, profile, steps, seed)

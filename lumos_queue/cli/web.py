@@ -10,6 +10,7 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.serve import Host
+from lumos_queue.util.model_loading import import_libraries
 
 
 def web(
@@ -60,7 +61,8 @@ def web(
     from lumos_queue.util.launch_folder import from_launch
 
     require_libraries(*WEB_LIBRARIES, extra="web")
-    from lumos_queue.web.server import Serving, serve
+    with import_libraries():
+        from lumos_queue.web.server import Serving, serve
 
     settings = read_settings()
     if flower:

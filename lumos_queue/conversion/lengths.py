@@ -11,6 +11,7 @@ from lumos_queue.notation import write_actions
 from lumos_queue.prompts.dialogue import PLAN_HEAD
 from lumos_queue.records import AnnotatedSubgoal
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.model_loading import MODEL_LOADING, import_libraries
 from lumos_queue.util.regular_file import check_entries
 
 CountTokens = Callable[[str], int]
@@ -29,11 +30,13 @@ def load_token_counter(tokenizer: str) -> CountTokens:
     """Return a function that counts tokens: by the tokenizer in the folder `tokenizer`, or `estimate_tokens` for ''."""
     if not tokenizer:
         return estimate_tokens
-    from transformers import AutoTokenizer
+    with import_libraries():
+        from transformers import AutoTokenizer
 
     folder = from_launch(tokenizer)
     check_entries(folder)
-    model_tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    with MODEL_LOADING:
+        model_tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     return lambda text: len(model_tokenizer.encode(text))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lumos_queue.errors import SpecError
 from lumos_queue.scoring.limit import AtLimit
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from lumos_queue.actions.base import ActionInterface, StatelessActions
@@ -137,7 +138,8 @@ class Domain:
 
     def _interface(self) -> Any:
         if self.interface:
-            return resolve_name(self.interface)
+            with import_libraries(self.interface):
+                return resolve_name(self.interface)
         from lumos_queue.actions.plain import PlainActions
 
         return PlainActions(self.name, self.session_class)
@@ -145,4 +147,7 @@ class Domain:
     @property
     def session_class(self) -> type:
         """The class of `session`, which is imported if `session` is a name."""
-        return resolve_name(self.session) if isinstance(self.session, str) else self.session
+        if not isinstance(self.session, str):
+            return self.session
+        with import_libraries(self.session):
+            return resolve_name(self.session)

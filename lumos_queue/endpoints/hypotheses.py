@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from lumos_queue.endpoints.loaded_model import LoadedModel
 from lumos_queue.endpoints.prefixes import PrefixCache
+from lumos_queue.util.model_loading import import_libraries
 
 
 class Decoder(Protocol):
@@ -35,8 +36,9 @@ class CausalPrompt:
         self._prefixes = prefixes
 
     def begin(self) -> Any:
-        import torch
-        from transformers import DynamicCache
+        with import_libraries("torch", "transformers.DynamicCache"):
+            import torch
+            from transformers import DynamicCache
 
         self._cache: Any = DynamicCache()
         cached_count, layers = self._prefixes.find(self._prompt)
@@ -52,7 +54,8 @@ class CausalPrompt:
         return self._forward([[token] for token in tokens])
 
     def _forward(self, rows: list[list[int]]) -> Any:
-        import torch
+        with import_libraries("torch"):
+            import torch
 
         with torch.inference_mode():
             output = self._model(torch.tensor(rows), cache=self._cache, use_cache=True, logits_to_keep=1)
@@ -68,8 +71,9 @@ class EncodedPrompt:
         self._start = loaded_model.start
 
     def begin(self) -> Any:
-        import torch
-        from transformers import DynamicCache, EncoderDecoderCache
+        with import_libraries("torch", "transformers.DynamicCache", "transformers.EncoderDecoderCache"):
+            import torch
+            from transformers import DynamicCache, EncoderDecoderCache
 
         self._cache: Any = EncoderDecoderCache(DynamicCache(), DynamicCache())
         with torch.inference_mode():
@@ -83,8 +87,9 @@ class EncodedPrompt:
         return self._forward(tokens)
 
     def _forward(self, tokens: Sequence[int]) -> Any:
-        import torch
-        from transformers.modeling_outputs import BaseModelOutput
+        with import_libraries("torch", "transformers.modeling_outputs.BaseModelOutput"):
+            import torch
+            from transformers.modeling_outputs import BaseModelOutput
 
         with torch.inference_mode():
             encoder_output: Any = BaseModelOutput(_repeat(self._encoder_states, len(tokens)))
@@ -104,7 +109,8 @@ def _repeat(tensor: Any, rows: int) -> Any:
 
 def _select_rows(cache: Any, rows: Sequence[int]) -> None:
     """Replace the rows of the cache by these of its rows, in that order."""
-    import torch
+    with import_libraries("torch"):
+        import torch
 
     index = torch.tensor(rows)
     for layer in cache.layers:

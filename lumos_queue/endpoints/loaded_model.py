@@ -8,7 +8,7 @@ from typing import Any
 
 from lumos_queue.endpoints.model_folder import encodes_prompts
 from lumos_queue.errors import SpecError
-from lumos_queue.util.model_loading import MODEL_LOADING
+from lumos_queue.util.model_loading import MODEL_LOADING, import_libraries
 from lumos_queue.util.regular_file import check_entries
 
 #: Tokens of a prompt and of a reply for models with relative positions (T5), which have no limit of their own.
@@ -55,18 +55,19 @@ class LoadedModel:
 
 def load_model(folder: Path) -> LoadedModel:
     """Load the model in a folder. Raises SpecError if it cannot be loaded or its weights are incomplete."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
-    from transformers.utils import logging
+    with import_libraries():
+        import torch
+        from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+        from transformers.utils import logging
 
     logging.disable_progress_bar()
     torch.set_num_threads(1)  # several threads are slower on small matrices, and workers share the machine
     check_entries(folder)
     encodes = encodes_prompts(folder)
     try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        tokenizer.model_max_length = 10**9  # the context is checked elsewhere; no warning on the terminal
         with MODEL_LOADING:
+            tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            tokenizer.model_max_length = 10**9  # the context is checked elsewhere; no warning on the terminal
             load: Any = (AutoModelForSeq2SeqLM if encodes else AutoModelForCausalLM).from_pretrained
             model, loading_info = load(
                 folder,

@@ -39,6 +39,7 @@ from lumos_queue.endpoints.stop_strings import StopStrings
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError
 from lumos_queue.records import Completion, Ending
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from lumos_queue.endpoints.row_cache import RowCache
@@ -155,7 +156,8 @@ class Batcher:
     def _run(self) -> None:
         while (new_rows := self._take_arrivals()) is not None and not self._is_closed:
             try:
-                import torch
+                with import_libraries("torch"):
+                    import torch
 
                 if self._model is None and new_rows:
                     self._load()
@@ -198,7 +200,8 @@ class Batcher:
 
     def _search(self) -> None:
         """Run one forward pass of the oldest search."""
-        import torch
+        with import_libraries("torch"):
+            import torch
 
         request, reply = self._searches[0]
         try:
@@ -240,9 +243,10 @@ class Batcher:
             self._prefill(group, width)
 
     def _prefill(self, group: list[Row], width: int) -> None:
-        import torch
+        with import_libraries("torch", "lumos_queue.endpoints.row_cache.RowCache"):
+            import torch
 
-        from lumos_queue.endpoints.row_cache import RowCache
+            from lumos_queue.endpoints.row_cache import RowCache
 
         if self._cache is None:
             self._cache = RowCache()
@@ -265,7 +269,8 @@ class Batcher:
 
     def _step(self) -> None:
         """Run one forward pass, which adds a token to every row of the batch."""
-        import torch
+        with import_libraries("torch"):
+            import torch
 
         assert self._cache
         logits = self._model(
@@ -300,7 +305,8 @@ class Batcher:
         self._prefixes.add(row.tokens[:-1], self._cache.read(index))
 
     def _choose(self, rows: list[Row], logits: Any) -> list[int]:
-        import torch
+        with import_libraries("torch"):
+            import torch
 
         best = logits.topk(2)
         ties = (best.values[:, 0] - best.values[:, 1] < NEAR_TIE).tolist()

@@ -19,6 +19,7 @@ from lumos_queue.endpoints.request_bodies import (
     write_sampling,
 )
 from lumos_queue.endpoints.urls import CHAT_SCHEMES, check_address, local_path
+from lumos_queue.util.model_loading import import_libraries
 
 #: A function, or its location `package.module:function`, which is imported at the first call.
 Function = Callable[..., Any] | str
@@ -75,11 +76,14 @@ class EndpointScheme:
 
 
 def _function(function: Function) -> Callable[..., Any]:
-    return resolve_name(function) if isinstance(function, str) else function
+    if not isinstance(function, str):
+        return function
+    with import_libraries(function):
+        return resolve_name(function)
 
 
 def _check_path(checker: str, url: str) -> None:
-    resolve_name(checker)(local_path(url))
+    _function(checker)(local_path(url))
 
 
 TGI, TGIS = (

@@ -24,6 +24,7 @@ from lumos_queue.endpoints.stop_strings import StopStrings
 from lumos_queue.endpoints.token_constraint import CONTEXT, Cursor, TokenConstraint
 from lumos_queue.errors import EpisodeError, SpecError
 from lumos_queue.records import Ending
+from lumos_queue.util.model_loading import import_libraries
 
 MAX_CONSTRAINTS = 32  #: that are cached with their tokens
 
@@ -176,7 +177,8 @@ class ReplySearch:
 
         `logits`: [vocabulary]. With a temperature, yields a single sampled token.
         """
-        import torch
+        with import_libraries("torch"):
+            import torch
 
         sampling = self._request.sampling
         allowed_tokens = None if hypothesis.cursor is None else torch.tensor(hypothesis.cursor.allowed)

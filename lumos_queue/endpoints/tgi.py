@@ -25,6 +25,7 @@ from lumos_queue.endpoints.server import ServerEndpoint, ServerReply
 from lumos_queue.endpoints.vision import data_url
 from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion
+from lumos_queue.util.model_loading import import_libraries
 
 #: Fields of GET /info about the model and the server.
 IDENTITY = ("model_id", "model_sha", "model_dtype_str", "model_device_type", "version", "sha", "max_total_tokens")
@@ -99,6 +100,7 @@ class Tgi(ServerEndpoint):
 
 def _import_library() -> ModuleType:
     """Return the module that imports the library. A thread calls this, so that requests in flight continue."""
-    from lumos_queue.endpoints import tgi_info
+    with import_libraries("lumos_queue.endpoints.tgi_info"):
+        from lumos_queue.endpoints import tgi_info
 
     return tgi_info

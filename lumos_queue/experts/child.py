@@ -17,6 +17,7 @@ from importlib import import_module
 from lumos_queue.experts.backends.base import Model
 from lumos_queue.experts.frames import PROBLEM, READY, VALUE, PipeClosed, pack, read_frame, unpack, write_frame
 from lumos_queue.experts.problems import BAD_OUTPUT, FAILED, MEMORY, SampleError, one_line
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.process import die_with_parent
 
 _NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000  # of unshare(2)
@@ -35,7 +36,9 @@ def _serve(requests: int, replies: int) -> None:
     die_with_parent(setup["parent"])  # again, because a change of user resets it
     try:
         module, _, name = setup["model"].partition(":")
-        model: Model = getattr(import_module(module), name)(**setup["options"])
+        with import_libraries():
+            model_class = getattr(import_module(module), name)
+        model: Model = model_class(**setup["options"])
     except BaseException as error:
         write_frame(replies, PROBLEM + pack([_kind(error).encode(), one_line(error).encode()]))
         raise SystemExit(1) from None

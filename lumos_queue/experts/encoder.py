@@ -21,7 +21,7 @@ from lumos_queue.experts.names import find_name
 from lumos_queue.experts.parsing import FindName
 from lumos_queue.util.extras import install_command
 from lumos_queue.util.launch_folder import from_launch
-from lumos_queue.util.model_loading import MODEL_LOADING
+from lumos_queue.util.model_loading import MODEL_LOADING, import_libraries
 from lumos_queue.util.weights import check_weights
 
 NAMES, ENCODER, MODEL = "names", "encoder", "model"
@@ -90,15 +90,16 @@ class SentenceEncoder:
 
     def __init__(self, folder: Path):
         try:
-            import torch
-            from transformers import AutoModel, AutoTokenizer
-            from transformers.utils import logging
+            with import_libraries():
+                import torch
+                from transformers import AutoModel, AutoTokenizer
+                from transformers.utils import logging
 
             logging.disable_progress_bar()
             torch.set_num_threads(1)  # workers share the machine
             self._torch = torch
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             with MODEL_LOADING:
+                self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
                 self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
             self._names = self._encode(PLANNABLE)
         except Exception as error:  # the libraries can raise anything for a damaged file

@@ -21,6 +21,7 @@ from typing import Any
 
 from lumos_queue.jobs.train_child import carry_out
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.process import die_with_parent
 
 IDLE_SECONDS = 120.0  #: after which the server ends to free its memory
@@ -71,7 +72,8 @@ def _become_item(request: dict[str, Any], parent: int) -> None:
 
 def _preload(request: dict[str, Any]) -> None:
     """Import the modules that the item needs. If that fails, the item reports the error."""
-    from lumos_queue.training.rltf.checkpoint import import_architecture
+    with import_libraries():
+        from lumos_queue.training.rltf.checkpoint import import_architecture
 
     with contextlib.suppress(Exception):
         import_architecture(from_launch(request["train"]["start"]))

@@ -15,7 +15,7 @@ from typing import Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.models.folders import check_made_from, require_libraries, write_made_from
-from lumos_queue.util.model_loading import MODEL_LOADING
+from lumos_queue.util.model_loading import MODEL_LOADING, import_libraries
 from lumos_queue.util.new_folder import write_folder
 from lumos_queue.util.regular_file import open_regular
 
@@ -49,9 +49,10 @@ def write_model(file: Path, folder: Path, origin: dict[str, Any]) -> None:
     Raises SpecError if the file is not GGUF, or if its model or tokenizer cannot be read.
     """
     require_libraries(*LIBRARIES)
-    import torch
-    from transformers import AutoModelForCausalLM, GenerationConfig
-    from transformers.utils import logging
+    with import_libraries():
+        import torch
+        from transformers import AutoModelForCausalLM, GenerationConfig
+        from transformers.utils import logging
 
     pieces = _read_pieces(file)
     logging.disable_progress_bar()
@@ -98,7 +99,8 @@ def digest_of(file: Path) -> str:
 
 def _read_pieces(file: Path) -> list[dict[str, Any]] | None:
     """Return the rules by which the tokenizer first splits a text; None for SentencePiece. Raises SpecError."""
-    from gguf import GGUFReader
+    with import_libraries():
+        from gguf import GGUFReader
 
     try:
         fields = GGUFReader(file).fields
@@ -118,10 +120,12 @@ def _read_pieces(file: Path) -> list[dict[str, Any]] | None:
 
 def _read_tokenizer(file: Path, pieces: list[dict[str, Any]] | None) -> Any:
     """Return the tokenizer with `pieces`, its rules for splitting, which transformers does not read from the file."""
-    from tokenizers import Tokenizer
-    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+    with import_libraries():
+        from tokenizers import Tokenizer
+        from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+    with MODEL_LOADING:
+        tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
     if pieces is None:
         return tokenizer
     value = json.loads(tokenizer.backend_tokenizer.to_str())

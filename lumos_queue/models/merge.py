@@ -12,7 +12,7 @@ from lumos_queue.endpoints.model_folder import check_folder, digest_of_files, en
 from lumos_queue.errors import SpecError
 from lumos_queue.models.adapters import CONFIG, WEIGHTS, Adapter, digest_of_adapter, find_base, read_adapter
 from lumos_queue.models.folders import MERGED, models_folder, require_libraries, write_made_from
-from lumos_queue.util.model_loading import MODEL_LOADING
+from lumos_queue.util.model_loading import MODEL_LOADING, import_libraries
 from lumos_queue.util.new_folder import write_folder
 
 #: Options of an adapter's configuration that are passed to peft. All other options must have peft's defaults, because
@@ -85,20 +85,21 @@ def ensure_merged_folder(adapter: Path) -> Path:
 
 
 def _write(base: Path, adapter: Adapter, target: Path, origin: dict[str, Any]) -> None:
-    import torch
-    from peft import LoraConfig, PeftModel, get_peft_model_state_dict
-    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
-    from transformers.utils import logging
+    with import_libraries():
+        import torch
+        from peft import LoraConfig, PeftModel, get_peft_model_state_dict
+        from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
+        from transformers.utils import logging
 
     logging.disable_progress_bar()
     auto: Any = AutoModelForSeq2SeqLM if encodes_prompts(base) else AutoModelForCausalLM
     options = _options(adapter, LoraConfig().to_dict())
     try:
-        tokenizer = AutoTokenizer.from_pretrained(adapter.folder, local_files_only=True)
         with MODEL_LOADING:
+            tokenizer = AutoTokenizer.from_pretrained(adapter.folder, local_files_only=True)
             model = auto.from_pretrained(base, dtype=torch.float32, use_safetensors=True, local_files_only=True)
         _resize(model, len(tokenizer))
-        with warnings.catch_warnings():
+        with MODEL_LOADING, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # missing weights are an error below
             adapted_model: Any = PeftModel.from_pretrained(
                 model, str(adapter.folder), config=LoraConfig(**options, inference_mode=True), torch_device="cpu"
@@ -134,7 +135,8 @@ def _options(adapter: Adapter, defaults: dict[str, Any]) -> dict[str, Any]:
 
 def _check_names(adapter: Adapter, weight_names: Iterable[str]) -> None:
     """Raise SpecError unless the adapter's file has exactly the weights that its configuration requires."""
-    from safetensors import safe_open
+    with import_libraries("safetensors.safe_open"):
+        from safetensors import safe_open
 
     with safe_open(adapter.folder / WEIGHTS, framework="pt") as file:
         stored_names = {name for name in file.keys() if ".lora_" in name}  # noqa: SIM118 - not a mapping
@@ -146,7 +148,8 @@ def _check_names(adapter: Adapter, weight_names: Iterable[str]) -> None:
 
 
 def _resize(model: Any, size: int) -> None:
-    import torch
+    with import_libraries("torch"):
+        import torch
 
     before = model.get_input_embeddings().weight.shape[0]
     if size <= before:
@@ -159,7 +162,8 @@ def _resize(model: Any, size: int) -> None:
 
 def _untie_if_different(model: Any) -> None:
     """Make the model save its input and output embeddings separately if the base shares them and they now differ."""
-    import torch
+    with import_libraries("torch"):
+        import torch
 
     input_weight, output_weight = model.get_input_embeddings().weight, model.get_output_embeddings().weight
     if model.config.tie_word_embeddings and not torch.equal(input_weight, output_weight):

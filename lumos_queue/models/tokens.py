@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.model_loading import MODEL_LOADING, import_libraries
 from lumos_queue.util.regular_file import check_entries
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ def prepare_tokenizer(folder: Path, phrases: Sequence[str] = ()) -> PreparedToke
 
     Raises SpecError if the tokenizer cannot be read, has no end token, or is not one of the library tokenizers.
     """
-    from tokenizers import AddedToken, Tokenizer
-    from transformers import PreTrainedTokenizerFast
+    with import_libraries():
+        from tokenizers import AddedToken, Tokenizer
+        from transformers import PreTrainedTokenizerFast
 
     base = _load(folder)
     value = json.loads(base.backend_tokenizer.to_str())
@@ -85,11 +87,13 @@ def prepare_tokenizer(folder: Path, phrases: Sequence[str] = ()) -> PreparedToke
 
 
 def _load(folder: Path) -> Any:
-    from transformers import AutoTokenizer
+    with import_libraries():
+        from transformers import AutoTokenizer
 
     check_entries(folder)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        with MODEL_LOADING:
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # a hostile folder can make the two libraries raise any exception
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SpecError(f"'{folder}' has no tokenizer that can be read: {reason}") from None

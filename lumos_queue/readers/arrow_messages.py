@@ -10,6 +10,8 @@ from __future__ import annotations
 import struct
 from typing import BinaryIO
 
+from lumos_queue.util.model_loading import import_libraries
+
 _HEADER_KIND, _HEADER = 1, 2  # fields of Message
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3  # kinds of headers
 _DATA, _COMPRESSION = 1, 3  # fields of DictionaryBatch and of RecordBatch
@@ -17,7 +19,8 @@ _DATA, _COMPRESSION = 1, 3  # fields of DictionaryBatch and of RecordBatch
 
 def is_compressed(file: BinaryIO) -> bool:
     """Return whether a part of the stream is compressed. Raises ArrowException or struct.error for a damaged stream."""
-    from pyarrow import ipc
+    with import_libraries("pyarrow.ipc"):
+        from pyarrow import ipc
 
     for message in ipc.MessageReader.open_stream(file):
         table = message.metadata.to_pybytes()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.source import MAX_FIELD_BYTES, Row, Source, shorten
 from lumos_queue.util.extras import install_command
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.untrusted_json import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ ROWS_AT_ONCE = 250  #: rows that are converted together
 def import_arrow(source: Source) -> None:
     """Import pyarrow. If it is missing, raises SpecError with the command that installs it."""
     try:
-        import pyarrow  # noqa: F401
+        with import_libraries("pyarrow"):
+            import pyarrow  # noqa: F401
     except ImportError as error:
         raise SpecError(
             f"Cannot read '{source.path}': Parquet and Arrow need pyarrow. Install it with: "
@@ -50,7 +52,8 @@ class ArrowRows:
 
     def read(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[Row | BadRow]:
         """Yield the rows. Raises SpecError for a damaged or truncated file, and for a file without rows."""
-        import pyarrow
+        with import_libraries("pyarrow"):
+            import pyarrow
 
         try:
             for batch in batches:
@@ -98,7 +101,8 @@ class _Refused:
 
 def _find_problem(kind: pyarrow.DataType, depth: int = 0) -> str:
     """Return a description of a column's type if the column cannot be read, otherwise ""."""
-    from pyarrow import BaseExtensionType, types
+    with import_libraries("pyarrow.BaseExtensionType", "pyarrow.types"):
+        from pyarrow import BaseExtensionType, types
 
     if depth > MAX_DEPTH:
         return f"nested more than {MAX_DEPTH} levels deep"
@@ -114,8 +118,9 @@ def _find_problem(kind: pyarrow.DataType, depth: int = 0) -> str:
 
 def _values(column: pyarrow.Array) -> list[Any]:
     """Return the cells of a column as Python values."""
-    import pyarrow
-    from pyarrow import compute, types
+    with import_libraries("pyarrow", "pyarrow.compute", "pyarrow.types"):
+        import pyarrow
+        from pyarrow import compute, types
 
     kind = column.type
     if isinstance(column, pyarrow.DictionaryArray):

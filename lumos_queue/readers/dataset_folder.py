@@ -14,6 +14,7 @@ from lumos_queue.readers.arrow_rows import ArrowRows, damage_error, import_arrow
 from lumos_queue.readers.file_kind import FileKind
 from lumos_queue.readers.opened_file import open_data, seekable
 from lumos_queue.readers.source import MAX_LISTED, Row, Source
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.regular_file import read_regular
 from lumos_queue.util.untrusted_json import read_json
 
@@ -51,8 +52,9 @@ def read_arrow(streams: Iterable[io.BufferedReader], source: Source, fields: Seq
 
 
 def _read_batches(streams: Iterable[io.BufferedReader], source: Source) -> Iterator[pyarrow.RecordBatch]:
-    import pyarrow
-    from pyarrow import ipc
+    with import_libraries("pyarrow", "pyarrow.ipc"):
+        import pyarrow
+        from pyarrow import ipc
 
     for stream in streams:
         with seekable(stream, source) as file:

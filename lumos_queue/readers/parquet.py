@@ -11,6 +11,7 @@ from lumos_queue.readers.arrow_rows import ROWS_AT_ONCE, ArrowRows, damage_error
 from lumos_queue.readers.gzip_file import MAX_RATIO, MAX_UNPACKED_BYTES, SLACK_BYTES
 from lumos_queue.readers.opened_file import seekable
 from lumos_queue.readers.source import Row, Source
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.untrusted_json import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ _SMALL_BYTES, _SMALL_VALUE_BYTES = 8 * 2**20, 8
 def read_parquet_rows(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the rows of a Parquet file. Raises SpecError for a file that is damaged or unpacks beyond the limits."""
     import_arrow(source)
-    import pyarrow
-    from pyarrow.parquet import ParquetFile, read_metadata
+    with import_libraries("pyarrow", "pyarrow.parquet.ParquetFile", "pyarrow.parquet.read_metadata"):
+        import pyarrow
+        from pyarrow.parquet import ParquetFile, read_metadata
 
     with seekable(file, source) as data:
         try:

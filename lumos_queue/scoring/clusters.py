@@ -13,6 +13,7 @@ import numpy as np
 
 from lumos_queue.scoring.paired_tests import Z_80
 from lumos_queue.scoring.statistics import Z_95
+from lumos_queue.util.model_loading import import_libraries
 
 SEED = 1947  #: of the resampling: the same pairs always give the same interval and p-value
 MIN_RESAMPLES = 1_999  #: drawn for an interval or a p-value; tasks of more kinds than allow so many have no draws
@@ -167,7 +168,8 @@ def _exact_p(sizes: np.ndarray, counts: np.ndarray, total: int) -> float:
 
     The sum has `counts` terms of each whole size in `sizes`.
     """
-    from scipy.special import gammaln
+    with import_libraries("scipy.special.gammaln"):
+        from scipy.special import gammaln
 
     chances = np.ones(1)  # of the sum of the terms that are positive
     for size, count in zip(sizes, counts, strict=True):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lumos_queue.scoring.statistics import Z_95
+from lumos_queue.util.model_loading import import_libraries
 
 Z_80 = 0.8416212335729143  #: the 80 % point of the normal distribution
 
@@ -45,7 +46,8 @@ def mcnemar_p(fixed: int, broken: int) -> float:
     12 (1947) 153-157; exact as in A. Agresti, Categorical Data Analysis, 3rd ed. 2013, 11.1.1). SciPy's `binomtest`
     returns the same, but importing scipy.stats takes three times as long. Return 1 without discordant pairs.
     """
-    from scipy.special import bdtr
+    with import_libraries("scipy.special.bdtr"):
+        from scipy.special import bdtr
 
     if min(fixed, broken) < 0:
         raise ValueError(f"{fixed} fixed and {broken} broken are not counts")

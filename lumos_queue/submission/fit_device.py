@@ -5,6 +5,7 @@ from __future__ import annotations
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
+from lumos_queue.util.model_loading import import_libraries
 
 AUTO = "auto"
 
@@ -39,6 +40,7 @@ def _device_of_workers(settings: Settings) -> str:
 
 
 def _has_gpu() -> bool:
-    import torch
+    with import_libraries("torch"):
+        import torch
 
     return torch.cuda.is_available()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lumos_queue.settings import Settings
 from lumos_queue.training.engine.spec import BF16, FP32
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +33,8 @@ def _bf16_is_faster() -> bool:
     With instructions for bfloat16, the product takes a fifth of the time or less; without them, thirty times as long.
     So other work on the machine does not change the result, which uses one thread and the fastest of several tries.
     """
-    import torch
+    with import_libraries("torch"):
+        import torch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -46,7 +48,8 @@ def _bf16_is_faster() -> bool:
 
 def _seconds(dtype: torch.dtype) -> float:
     """Return the seconds of one product of two float32 matrices in another type."""
-    import torch
+    with import_libraries("torch"):
+        import torch
 
     left, right = torch.ones(SIZE, SIZE), torch.ones(SIZE, SIZE)
     start = time.perf_counter()

@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.util.model_loading import import_libraries
+
 
 def write_plot(report: dict[str, Any], path: Path) -> None:
     """Draw the report (of report.py) into an SVG file: means with their intervals, and seeds' scores as small marks."""
-    import matplotlib
+    with import_libraries():
+        import matplotlib
 
     matplotlib.use("svg")
-    from matplotlib import pyplot
+    with import_libraries():
+        from matplotlib import pyplot
 
     rows, benchmarks = report["rows"], list(report["benchmarks"])
     style: dict[Any, Any] = {"svg.hashsalt": "sweep", "svg.fonttype": "none", "font.size": 9}

@@ -8,7 +8,7 @@ from typing import Any
 
 from lumos_queue.endpoints.model_folder import tokenizer_file
 from lumos_queue.errors import SpecError
-from lumos_queue.util.model_loading import MODEL_LOADING
+from lumos_queue.util.model_loading import MODEL_LOADING, import_libraries
 from lumos_queue.util.regular_file import check_entries, read_regular, read_regular_text
 from lumos_queue.util.untrusted_json import read_json
 
@@ -54,7 +54,8 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 def _read_shapes(folder: Path) -> dict[str, list[int]]:
     """Return the shape of every tensor by name. Raises SpecError for missing or damaged safetensors files."""
-    from safetensors import SafetensorError, safe_open
+    with import_libraries("safetensors.SafetensorError", "safetensors.safe_open"):
+        from safetensors import SafetensorError, safe_open
 
     files = sorted(folder.glob("*.safetensors"))
     if (folder / INDEX).is_file():
@@ -79,8 +80,9 @@ def _read_shapes(folder: Path) -> dict[str, list[int]]:
 
 def _compute_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int]]:
     """Return the shape of every tensor of a model with this configuration, by name. No memory is used for weights."""
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+    with import_libraries():
+        import torch
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
     auto: Any = AutoModelForSeq2SeqLM if config.get("is_encoder_decoder") else AutoModelForCausalLM
     try:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.regular_file import UnusableFile, open_regular
 from lumos_queue.util.sandbox import Sandbox, serve
 
@@ -139,7 +140,8 @@ def _format_of(data: bytes) -> tuple[str, str] | None:
 
 
 def main() -> None:
-    from PIL import Image as Pillow
+    with import_libraries():
+        from PIL import Image as Pillow
 
     Pillow.MAX_IMAGE_PIXELS = MAX_PIXELS
     warnings.simplefilter("error", Pillow.DecompressionBombWarning)
@@ -148,7 +150,8 @@ def main() -> None:
 
 def _decode(request: dict[str, Any]) -> dict[str, Any]:
     """Decode the image at `path` completely. Return its size and digest, or the `problem`."""
-    from PIL import Image as Pillow
+    with import_libraries("PIL.Image"):
+        from PIL import Image as Pillow
 
     try:
         data, _, sha256 = _read(path := Path(request["path"]))

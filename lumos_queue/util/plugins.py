@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.errors import PluginChanged, SpecError
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.plugin_files import DIGITS, Code
 from lumos_queue.util.plugin_imports import digest_of, hold_code, release_code
 from lumos_queue.util.plugin_trust import IN_PROCESS, TRUSTED, TrustedModules, is_dotted
@@ -134,7 +135,8 @@ def _load(
 
 def _import(code: Code) -> ModuleType:
     try:
-        module = import_module(code.module)
+        with import_libraries():
+            module = import_module(code.module)
         code.is_loaded = True
         return module
     finally:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.plugins import IN_PROCESS, TRUSTED, LoadedPlugin, Plugin, entry_points_of, is_dotted, load_plugin
 
 T = TypeVar("T")
@@ -77,7 +78,8 @@ class Registry(Generic[T]):
             return self._objects[name]
         if name in self._locations:
             module, _, attribute = self._locations[name].partition(":")
-            loaded_object = self._objects[name] = getattr(import_module(module), attribute)
+            with import_libraries(module):
+                loaded_object = self._objects[name] = getattr(import_module(module), attribute)
             return loaded_object
         return self._load_plugin(name)
 

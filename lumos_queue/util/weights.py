@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lumos_queue.errors import SpecError
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.regular_file import check_entries, open_regular, read_regular
 from lumos_queue.util.untrusted_json import read_json
 
@@ -103,8 +104,9 @@ def _shards(folder: Path, index: Path) -> list[Path]:
 
 def find_cached_weights(name: str) -> Path:
     """Return the folder of an id in the Hugging Face cache. Raises SpecError ('not run: needs …') if it is missing."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    with import_libraries():
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(snapshot_download(name, local_files_only=True))

@@ -23,7 +23,7 @@ from typing import Any
 
 from lumos_queue.actions.ranking.base import RankerKind, split_title
 from lumos_queue.errors import InfrastructureError, LumosError, SpecError
-from lumos_queue.util.model_loading import MODEL_LOADING
+from lumos_queue.util.model_loading import MODEL_LOADING, import_libraries
 
 MAX_LENGTH = 512  #: tokens of a query with a text; longer pairs are cut
 BATCH = 10  #: texts in one forward pass, as in the original
@@ -62,7 +62,8 @@ class Neural:
 
     def _scores(self, query: str, texts: list[str]) -> list[float]:
         try:
-            import torch
+            with import_libraries("torch"):
+                import torch
 
             if self._model is None:
                 self._load()
@@ -84,16 +85,17 @@ class Neural:
         return scores
 
     def _load(self) -> None:
-        import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer, DPRReader
-        from transformers.utils import logging
+        with import_libraries():
+            import torch
+            from transformers import AutoModelForSequenceClassification, AutoTokenizer, DPRReader
+            from transformers.utils import logging
 
         logging.disable_progress_bar()
         torch.set_num_threads(1)  # workers share the machine
         loader: Any = DPRReader if self._kind == "dpr" else AutoModelForSequenceClassification
         try:
-            tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
             with MODEL_LOADING:
+                tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
                 model, report = loader.from_pretrained(
                     self._folder,
                     dtype=torch.float32,
@@ -143,7 +145,8 @@ class Neural:
 
     def _logits(self, rows: list[dict[str, list[int]]]) -> list[float]:
         """Return the logits of rows of similar length, from one forward pass."""
-        import torch
+        with import_libraries("torch"):
+            import torch
 
         width = max(len(row["input_ids"]) for row in rows)
         padding = {"input_ids": self._tokenizer.pad_token_id, "token_type_ids": 0}

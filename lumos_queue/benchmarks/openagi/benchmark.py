@@ -29,6 +29,7 @@ from lumos_queue.experts.plans import read_wire
 from lumos_queue.experts.runs import annotate_plan
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.media.paper import BERT, check_layer, remark_on_layers
+from lumos_queue.util.model_loading import import_libraries
 
 SAMPLES, MAX_SAMPLES = 10, 1000
 PROFILES = ("released", "strong")
@@ -68,7 +69,8 @@ class OpenAGI(Benchmark):
         return self._generate(split, samples, profile) if path is None else self._read_folder(path, split, samples)
 
     def _generate(self, split: str, samples: int, profile: str) -> Iterator[Task]:
-        from lumos_queue.benchmarks.openagi.generated_tasks import generate_task
+        with import_libraries("lumos_queue.benchmarks.openagi.generated_tasks.generate_task"):
+            from lumos_queue.benchmarks.openagi.generated_tasks import generate_task
 
         artifacts: dict[str, bytes] = {}
         self.artifacts = artifacts

@@ -15,6 +15,7 @@ import numpy as np
 from lumos_queue.benchmarks.openagi.data.png import write_png
 from lumos_queue.errors import ActionError
 from lumos_queue.util.images import DECODE_SECONDS, image_error, read_image
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.sandbox import Sandbox, serve
 
@@ -45,7 +46,8 @@ def main() -> None:
 
 def _resize(request: dict[str, Any]) -> dict[str, Any]:
     """Return the resized picture as `pixels`: SIDE x SIDE x 3 bytes, as base64."""
-    from PIL import Image
+    with import_libraries("PIL.Image"):
+        from PIL import Image
 
     with open_regular(request["path"]) as file, Image.open(file, formats=("PNG", "JPEG", "WEBP", "GIF")) as image:
         small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)

@@ -11,7 +11,7 @@ import io
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import util
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from typing import Any
 from lumos_queue.errors import SpecError
 from lumos_queue.scoring.media.bert_layers import BERT_LAYERS, VARIABLE, Layer, choose_layer
 from lumos_queue.scoring.media.checkpoints import is_checkpoint, is_folder
-from lumos_queue.util.model_loading import MODEL_LOADING
+from lumos_queue.util.model_loading import MODEL_LOADING, import_libraries, load_once
 from lumos_queue.util.weights import digest_of_weights, find_weights
 
 CLIP, BERT, VIT = "clip_score", "bert_score", "vit_score"
@@ -125,7 +125,8 @@ def _has_weights(weights: str) -> bool:
 
 def clip_score(image: bytes, text: str) -> float:
     """Return max(0, cosine) of the embeddings of an image and a text (Hessel et al. 2021, without the factor 2.5)."""
-    import torch
+    with import_libraries("torch"):
+        import torch
 
     model, images, tokenizer = _load_clip(str(find_score_weights(CLIP)))
     words = tokenizer(
@@ -146,7 +147,8 @@ def vit_score(image: bytes, reference: bytes) -> float:
     The embedding is that of the class token, after the last layer and its norm. The paper describes a similarity, but
     its code computes a distance (docs/experts.md).
     """
-    import torch
+    with import_libraries("torch"):
+        import torch
 
     model, images = _load_vit(str(find_score_weights(VIT)))
     with torch.inference_mode():
@@ -158,7 +160,8 @@ def vit_score(image: bytes, reference: bytes) -> float:
 
 def bert_score(candidate: str, reference: str) -> float:
     """Return the F1 of BERTScore (Zhang et al. 2020), not rescaled and without idf weights; 0 if a text is empty."""
-    import torch
+    with import_libraries("torch"):
+        import torch
 
     folder = find_score_weights(BERT)
     layer = _layer(folder).number
@@ -175,7 +178,8 @@ def bert_score(candidate: str, reference: str) -> float:
 
 def _embed(folder: str, layer: int, text: str) -> tuple[Any, Any]:
     """Return the embeddings of all tokens, each of norm 1, and the mask of the tokens that are not special tokens."""
-    import torch
+    with import_libraries("torch"):
+        import torch
 
     model, tokenizer = _load_bert(folder)
     tokens = tokenizer(text, return_tensors="pt", truncation=True, max_length=_limit(model, tokenizer))
@@ -191,27 +195,28 @@ def _limit(model: Any, tokenizer: Any) -> int:
 
 
 def _see(images: Any, data: bytes) -> Any:
-    from PIL import Image
+    with import_libraries("PIL.Image"):
+        from PIL import Image
 
     with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as image:
         return images(images=image.convert("RGB"), return_tensors="pt")
 
 
-@lru_cache(maxsize=1)
+@load_once
 def _load_clip(folder: str) -> tuple[Any, Any, Any]:
     from transformers import AutoImageProcessor, AutoTokenizer, CLIPModel
 
     return _quiet(CLIPModel, folder), AutoImageProcessor.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
 
 
-@lru_cache(maxsize=1)
+@load_once
 def _load_vit(folder: str) -> tuple[Any, Any]:
     from transformers import AutoImageProcessor, AutoModel
 
     return _quiet(AutoModel, folder), AutoImageProcessor.from_pretrained(folder)
 
 
-@lru_cache(maxsize=1)
+@load_once
 def _load_bert(folder: str) -> tuple[Any, Any]:
     from transformers import AutoModel, AutoTokenizer
 

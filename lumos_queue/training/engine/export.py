@@ -18,6 +18,7 @@ from lumos_queue.records import TrainedModel
 from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal
 from lumos_queue.training.engine.model import auto_class, is_encoder_decoder, load_tokenizer
 from lumos_queue.training.engine.spec import FitSpec
+from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.regular_file import read_regular_text
 
 MADE_FROM = "made-from.json"
@@ -71,7 +72,8 @@ def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folde
 
 
 def _write_model(spec: FitSpec, checkpoint: Path, folder: Path) -> None:
-    model = auto_class(checkpoint).from_pretrained(checkpoint, local_files_only=True, use_safetensors=True)
+    with MODEL_LOADING:
+        model = auto_class(checkpoint).from_pretrained(checkpoint, local_files_only=True, use_safetensors=True)
     save_model(model, load_tokenizer(spec.tokenizer), folder)
 
 

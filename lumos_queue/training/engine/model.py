@@ -21,6 +21,7 @@ from transformers.utils import logging
 from lumos_queue.endpoints.model_folder import encodes_prompts
 from lumos_queue.errors import SpecError
 from lumos_queue.training.engine.spec import BF16, FitSpec, LoraShape, ModelShape
+from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.regular_file import check_entries
 
 #: The projections of a layer in Llama and its relatives.
@@ -45,7 +46,8 @@ def load_tokenizer(folder: str) -> PreTrainedTokenizerBase:
     """Load the tokenizer in a folder; nothing is downloaded. Raises SpecError when there is none."""
     check_entries(Path(folder))
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        with MODEL_LOADING:
+            return AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError) as error:
         raise SpecError(f"No tokenizer in '{folder}': {str(error).partition(chr(10))[0]}") from None
 
@@ -104,14 +106,15 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
     is_frozen = spec.lora is not None and spec.precision == BF16
     try:
         load = auto_class(folder).from_pretrained
-        model, loading_info = load(
-            folder,
-            local_files_only=True,
-            use_safetensors=True,
-            output_loading_info=True,
-            dtype=torch.bfloat16 if is_frozen else torch.float32,
-            attn_implementation=_attention(spec),
-        )
+        with MODEL_LOADING:
+            model, loading_info = load(
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                output_loading_info=True,
+                dtype=torch.bfloat16 if is_frozen else torch.float32,
+                attn_implementation=_attention(spec),
+            )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise SpecError(f"No language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
     if loading_info["missing_keys"]:  # they would be random

@@ -11,6 +11,7 @@ from lumos_queue.benchmarks.openagi.trials import TRIALS, read_samples, score_of
 from lumos_queue.experts.backends.base import Model
 from lumos_queue.experts.backends.own.config import MODELS
 from lumos_queue.experts.problems import SampleError
+from lumos_queue.util.model_loading import import_libraries
 
 SPLIT, SAMPLES = "dev", 60
 
@@ -33,7 +34,9 @@ class DevFigure:
 def measure_dev(expert: str, folder: Path, profiles: Sequence[str]) -> list[DevFigure]:
     """Return a figure for each profile if the expert restores pictures, otherwise one figure."""
     module, _, name = MODELS[expert].partition(":")
-    model: Model = getattr(import_module(module), name)(str(folder))
+    with import_libraries(module):
+        model_class = getattr(import_module(module), name)
+    model: Model = model_class(str(folder))
     restores = TRIALS[expert].measure == "dB"
     return [_measure(expert, model, profile, restores) for profile in (profiles if restores else profiles[:1])]
 

@@ -26,6 +26,7 @@ from lumos_queue.records import FeedbackStep
 from lumos_queue.training.engine.checkpoints import checkpoint_of, seal_checkpoint
 from lumos_queue.training.engine.model import add_adapters, load_tokenizer
 from lumos_queue.training.recipes.rltf import Rltf, RltfSpec
+from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.regular_file import check_entries, read_regular
 from lumos_queue.util.untrusted_json import read_json
 
@@ -53,9 +54,10 @@ def import_architecture(folder: Path) -> None:
     The import takes longer than a step of a small model.
     """
     check_entries(folder)
-    config = AutoConfig.from_pretrained(folder, local_files_only=True)
-    kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-    kind._model_mapping[type(config)]
+    with MODEL_LOADING:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+        kind._model_mapping[type(config)]
 
 
 def load_policy(folder: Path) -> PreTrainedModel:
@@ -65,16 +67,17 @@ def load_policy(folder: Path) -> PreTrainedModel:
     """
     check_entries(folder)
     try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
-        kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-        model, loading_info = kind.from_pretrained(
-            folder,
-            local_files_only=True,
-            use_safetensors=True,
-            dtype=torch.float32,
-            attn_implementation="eager",
-            output_loading_info=True,
-        )
+        with MODEL_LOADING:
+            config = AutoConfig.from_pretrained(folder, local_files_only=True)
+            kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+            model, loading_info = kind.from_pretrained(
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                dtype=torch.float32,
+                attn_implementation="eager",
+                output_loading_info=True,
+            )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise SpecError(f"No language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
     if loading_info["missing_keys"]:  # they would be random

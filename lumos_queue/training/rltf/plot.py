@@ -7,16 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.records import FeedbackStep
+from lumos_queue.util.model_loading import import_libraries
 
 SHARE = "feasible plans"
 
 
 def write_plot(steps: Sequence[FeedbackStep], path: Path) -> None:
     """Write the figures of the steps as SVG: panels one below another, with optimizer steps on the horizontal axis."""
-    import matplotlib
+    with import_libraries():
+        import matplotlib
 
     matplotlib.use("svg")
-    from matplotlib import pyplot
+    with import_libraries():
+        from matplotlib import pyplot
 
     lines = [
         ("reward", {"reward": [step.reward for step in steps], "baseline": [step.baseline for step in steps]}),

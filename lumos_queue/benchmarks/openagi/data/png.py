@@ -13,6 +13,8 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+from lumos_queue.util.model_loading import import_libraries
+
 Pixels = NDArray[np.uint8]  #: height x width x 3, red, green and blue
 _BLOCK = 65_535  #: bytes that a stored block can hold
 
@@ -30,7 +32,8 @@ def write_png(pixels: Pixels) -> bytes:
 
 def read_png(data: bytes) -> Pixels:
     """Return the pixels of a PNG that `write_png` made."""
-    from PIL import Image
+    with import_libraries("PIL.Image"):
+        from PIL import Image
 
     with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
         return np.asarray(image.convert("RGB"))

@@ -13,6 +13,7 @@ from diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion_instruct_pix
 from PIL import Image
 
 from lumos_queue.experts.backends.pixels import read_picture, read_text, write_picture
+from lumos_queue.util.model_loading import MODEL_LOADING
 
 _MOST_SIDE = 768  #: limit of a side of an edited image, in pixels
 
@@ -23,15 +24,17 @@ class _Diffusion:
     def __init__(self, folder: str):
         torch.set_num_threads(1)
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.made = self.pipeline.from_pretrained(
-            folder,
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=False,
-            safety_checker=None,  # it replaces images that it finds offensive by black ones, which would be scored
-            feature_extractor=None,
-            requires_safety_checker=False,
-        ).to(device)
+        with MODEL_LOADING:
+            pipeline = self.pipeline.from_pretrained(
+                folder,
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=False,
+                safety_checker=None,  # it replaces images that it finds offensive by black ones, which would be scored
+                feature_extractor=None,
+                requires_safety_checker=False,
+            )
+        self.made = pipeline.to(device)
         self.made.set_progress_bar_config(disable=True)
 
     def draw(self, text: str, **options: Any) -> bytes:

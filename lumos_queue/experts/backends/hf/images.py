@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from transformers import (
+    AutoConfig,
     AutoImageProcessor,
     AutoModelForCausalLM,
     AutoModelForImageClassification,
@@ -18,6 +19,7 @@ from transformers import (
 
 from lumos_queue.experts.backends.hf.loading import load
 from lumos_queue.experts.backends.pixels import from_pixels, read_picture, read_text
+from lumos_queue.util.model_loading import MODEL_LOADING
 
 _LEAST_SCORE = 0.9  #: of a detection
 _BEAMS, _CAPTION_TOKENS, _ANSWER_TOKENS = 4, 40, 20
@@ -28,7 +30,8 @@ class _Image:
 
     def __init__(self, folder: str):
         self.model, self.device = load(self.auto, folder)
-        self.processor = AutoImageProcessor.from_pretrained(folder)
+        with MODEL_LOADING:
+            self.processor = AutoImageProcessor.from_pretrained(folder)
 
     def look(self, data: bytes) -> Any:
         return self.processor(images=read_picture(data), return_tensors="pt").to(self.device)
@@ -71,7 +74,8 @@ class Caption(_Image):
 
     def __init__(self, folder: str):
         super().__init__(folder)
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        with MODEL_LOADING:
+            self.tokenizer = AutoTokenizer.from_pretrained(folder)
 
     def run(self, *inputs: bytes) -> bytes:
         with torch.inference_mode():
@@ -83,12 +87,13 @@ class AnswerAboutImage:
     """A classifier over answers (ViLT), or a language model that continues the question (GIT)."""
 
     def __init__(self, folder: str):
-        from transformers import AutoConfig
-
-        self.classifies = AutoConfig.from_pretrained(folder).model_type == "vilt"
+        with MODEL_LOADING:
+            self.classifies = AutoConfig.from_pretrained(folder).model_type == "vilt"
         auto = AutoModelForVisualQuestionAnswering if self.classifies else AutoModelForCausalLM
         self.model, self.device = load(auto, folder)
-        self.images, self.tokenizer = AutoImageProcessor.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+        with MODEL_LOADING:
+            self.images = AutoImageProcessor.from_pretrained(folder)
+            self.tokenizer = AutoTokenizer.from_pretrained(folder)
 
     def run(self, *inputs: bytes) -> bytes:
         image_inputs = self.images(images=read_picture(inputs[0]), return_tensors="pt").to(self.device)

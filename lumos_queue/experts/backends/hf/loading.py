@@ -6,10 +6,13 @@ from typing import Any
 
 import torch
 
+from lumos_queue.util.model_loading import MODEL_LOADING
+
 
 def load(auto: Any, folder: str) -> tuple[Any, str]:
     """Return the model and its device: a GPU if there is one."""
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = auto.from_pretrained(folder, use_safetensors=True, trust_remote_code=False, local_files_only=True)
+    with MODEL_LOADING:
+        model = auto.from_pretrained(folder, use_safetensors=True, trust_remote_code=False, local_files_only=True)
     return model.eval().to(device), device

@@ -18,6 +18,7 @@ from lumos_queue.experts.backends.hf.lengths import FIXED_LENGTHS, NEW_TOKENS, O
 from lumos_queue.experts.backends.hf.loading import load
 from lumos_queue.experts.backends.pixels import read_text
 from lumos_queue.experts.problems import BAD_INPUT, SampleError
+from lumos_queue.util.model_loading import MODEL_LOADING
 
 _MASK = "[MASK]"
 _WINDOW, _STRIDE, _LONGEST_ANSWER = 384, 128, 30  #: tokens
@@ -28,7 +29,8 @@ class _Text:
 
     def __init__(self, folder: str):
         self.model, self.device = load(self.auto, folder)
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        with MODEL_LOADING:
+            self.tokenizer = AutoTokenizer.from_pretrained(folder)
 
     def encode(self, text: str, **options: Any) -> Any:
         """Return the tokens of a text, truncated to the length that the model takes."""

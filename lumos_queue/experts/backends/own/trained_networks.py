@@ -15,6 +15,7 @@ from lumos_queue.experts.backends.own.config import CONFIG, MODELS, WEIGHTS, Exp
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.util.extras import install_command
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.weights import check_weights
 
@@ -62,7 +63,8 @@ def _digest_of_network(folder: Path, config: ExpertConfig) -> str:
 
 def _check_header(path: Path) -> None:
     """Raises SpecError for a file that is truncated or not in the safetensors format. The weights are not read."""
-    from safetensors import SafetensorError, safe_open
+    with import_libraries("safetensors.SafetensorError", "safetensors.safe_open"):
+        from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="numpy"):
