@@ -105,8 +105,8 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
     check_entries(folder)
     is_frozen = spec.lora is not None and spec.precision == BF16
     try:
-        load = auto_class(folder).from_pretrained
         with MODEL_LOADING:
+            load = auto_class(folder).from_pretrained
             model, loading_info = load(
                 folder,
                 local_files_only=True,
