@@ -226,7 +226,14 @@ def train_rltf(
     momentum: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Momentum of the baseline, a moving average.")
     ] = 0.9,
-    no_baseline: Annotated[bool, typer.Option("--no-baseline", help="Subtract nothing from rewards.")] = False,
+    baseline: Annotated[
+        str,
+        typer.Option(
+            help="What is subtracted from rewards: moving (average of earlier rewards), or none; released: the update "
+            "of the paper's code, with --batch 1."
+        ),
+    ] = "",
+    no_baseline: Annotated[bool, typer.Option("--no-baseline", help="The same as --baseline none.")] = False,
     shuffle_rewards: Annotated[
         bool, typer.Option("--shuffle-rewards", help="Shuffle rewards within a step: a control that must not learn.")
     ] = False,
@@ -262,7 +269,7 @@ def train_rltf(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.fit_device import choose_device
     from lumos_queue.submission.inference_options import InferenceOptions
-    from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
+    from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job, read_baseline
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.engine.spec import LoraShape
 
@@ -296,7 +303,7 @@ def train_rltf(
         "epsilon_decay": epsilon_decay,
         "momentum": momentum,
         "seed": seed,
-        "baseline": not no_baseline,
+        "baseline": read_baseline(baseline, no_baseline),
         "shuffle": shuffle_rewards,
         "infeasible": infeasible,
         "device": choose_device(settings, device),

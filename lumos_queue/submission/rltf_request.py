@@ -19,11 +19,13 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.job_request import make_inference_job
 from lumos_queue.submission.store import Rows
-from lumos_queue.training.recipes.rltf import rltf
+from lumos_queue.training.recipes.rltf import RELEASED, rltf
 from lumos_queue.training.rltf_presets import PRESETS
 
 #: Default settings of a formulation whose planner can be searched.
 _SEARCHED = {"decoding": "constrained", "schema": "fine-tuning"}
+
+_BASELINES: dict[str, bool | str] = {"moving": True, "none": False, RELEASED: RELEASED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,15 @@ class RltfOptions:
     epsilon: float | None  #: None: the preset's
     temperature: float | None  #: of rollouts; 0: beams; None: 0 where the planner can be searched, else 1
     spec: dict[str, Any]  #: fields of RltfSpec that differ from the preset's
+
+
+def read_baseline(name: str, no_baseline: bool) -> bool | str:
+    """Return `RltfSpec.baseline` for --baseline NAME; '': moving, or none with --no-baseline. Raises SpecError."""
+    if name and name not in _BASELINES:
+        raise unknown("baseline", name, _BASELINES)
+    if no_baseline and name not in ("", "none"):
+        raise SpecError(f"--no-baseline contradicts --baseline {name}: leave out one of the two.")
+    return _BASELINES["none" if no_baseline else name or "moving"]
 
 
 def make_rltf_job(
@@ -113,6 +124,11 @@ def make_rltf_job(
         remark(f"{excluded_count} of {len(tasks)} tasks are left out: no scorer or gold answer for '{reward}' exists")
     epsilon = 0.0 if temperature > 0 else preset.spec.epsilon if options.epsilon is None else options.epsilon
     spec = replace(preset.spec, **options.spec, epsilon=epsilon)
+    if spec.is_released and (spec.batch, spec.samples) != (1, 1):
+        raise SpecError(
+            "--baseline released takes an optimizer step for each plan: give --batch 1 and --samples 1, not "
+            f"{spec.batch} and {spec.samples}."
+        )
     infer = job.infer.as_json() | {"limit": 0}
     recipe = rltf(options.start, options.folder, infer, (trained_role,), positions, reward, spec)
     return Train(recipe), rows

@@ -56,6 +56,13 @@ def planner(tmp_path_factory) -> Path:
         ("openagi", {"--from": "nowhere"}, "No folder 'nowhere': --from names a Hugging Face model folder"),
         ("openagi", {"--from": "other"}, "other' is not a model folder: it has no config.json."),
         ("openagi", {"--folder": "other"}, "holds something else already: name a new or empty one."),
+        ("openagi", {"--baseline": "mean"}, "No baseline called 'mean'. Choose one of: moving, none, released."),
+        ("openagi", {"--baseline": "released"}, "give --batch 1 and --samples 1, not 55 and 1."),
+        (
+            "openagi",
+            {"--baseline": "released", "--batch": "1", "--samples": "2"},
+            "give --batch 1 and --samples 1, not 1 and 2.",
+        ),
         ("openagi", {"--grounder": "scripted:x.json"}, "'model-synthesis' has no role grounder"),
     ],
 )

@@ -29,7 +29,7 @@ def t5_planner(tmp_path_factory):
     return write_t5_planner(tmp_path_factory.mktemp("rltf") / "t5")
 
 
-def hand_written_logprob(model, tokenizer, ask, apart=False):
+def hand_written_logprob(model, tokenizer, ask, apart=False, end=True):
     """log P of a reply token by token: the logits of each place from a pass of its own, renormalised in float64."""
     import torch
 
@@ -41,6 +41,9 @@ def hand_written_logprob(model, tokenizer, ask, apart=False):
         constraint = PlanConstraint.from_json(ask.constraint)
         before = "" if apart else ask.prompt
         path = TokenConstraint(constraint, tokenizer, tokenizer.eos_token_id, before).trace(ask.reply)
+    if not end:
+        assert path[-1][0] == tokenizer.eos_token_id
+        path = path[:-1]
     total, written = 0.0, []
     for token, allowed in path:
         if apart:
@@ -130,6 +133,45 @@ def test_a_step_is_the_hand_written_step(kind, double, planner, t5_planner):
             assert torch.allclose(one.grad, other.grad, rtol=0, atol=1e-6), name
         if precision == torch.float32 or apart:
             break  # after it the weights may differ by more
+
+
+@pytest.mark.parametrize("kind", ["causal", "encoder-decoder"])
+def test_a_released_step_is_the_hand_written_step(kind, planner, t5_planner):
+    """The loss is −log P of the plan without its end token, times the mean of the epoch's rewards so far. T5 computes
+    parts in float32 whatever it is given, so its gradients are compared, not its weights."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+
+    from lumos_queue.training.rltf.checkpoint import begin_fit, load_policy
+    from lumos_queue.training.rltf.update import step_fit
+
+    folder, apart = (planner, False) if kind == "causal" else (t5_planner, True)
+    spec = RltfSpec(epochs=2, batch=1, rate=0.001, warm_up=0.0, weight_decay=1e-6, baseline="released", clip=0.001)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    fit = begin_fit(spec, load_policy(folder).double())
+    loader = AutoModelForSeq2SeqLM if apart else AutoModelForCausalLM
+    by_hand = loader.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval().double()
+    optimizer = torch.optim.AdamW(by_hand.parameters(), lr=0.001, weight_decay=1e-6)
+    epochs = ([(20, 0.5), (110, -1.0), (120, 0.8)], [(110, 0.25), (20, -1.0), (120, 1.0)])
+    weights = (0.5, -0.25, 0.1, 0.25, -0.375, 0.25 / 3)
+    for step, ((number, reward), weight) in enumerate(zip([*epochs[0], *epochs[1]], weights, strict=True), start=1):
+        rollouts = gold_rollouts({number: reward})
+        done, learnt = step_fit(fit, spec, 6, rollouts, encoder(tokenizer, apart), tokenizer.pad_token_id)
+        for group in optimizer.param_groups:
+            group["lr"] = 0.001 * (7 - step) / 6
+        optimizer.zero_grad()
+        (episode,) = rollouts.episodes
+        loss = -hand_written_logprob(by_hand, tokenizer, episode.asks[0], apart, end=False) * weight
+        loss.backward()
+        optimizer.step()
+        assert done.loss == pytest.approx(float(loss), abs=1e-6)
+        assert (learnt.reward, learnt.baseline) == (reward, 0.0)
+        for (name, one), other in zip(fit.policy.named_parameters(), by_hand.parameters(), strict=True):
+            assert torch.allclose(one.grad, other.grad, rtol=0, atol=1e-6), name
+        if apart:
+            break  # after it the weights may differ by more
+        for name, value in by_hand.state_dict().items():
+            assert torch.allclose(fit.policy.state_dict()[name], value, rtol=0, atol=1e-6), name
 
 
 def test_entropy_and_divergence_are_those_of_the_choices_that_were_allowed(planner):

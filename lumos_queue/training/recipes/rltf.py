@@ -25,6 +25,7 @@ from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.regular_file import read_regular_text
 
 REQUEST = "rltf.json"  #: in the output folder: the recipe of its checkpoints
+RELEASED = "released"
 STEPS = "steps"  #: in the output folder: the checkpoints, each a model folder that `local:` serves
 
 
@@ -38,11 +39,13 @@ class RltfSpec:
     rate: float = 1e-5  #: peak learning rate; it falls linearly to 0
     weight_decay: float = 1e-6
     warm_up: float = 0.1  #: the first part of the steps, in which the rate rises linearly
-    clip: float = 1.0  #: largest norm of the gradient
+    clip: float = 1.0  #: largest norm of the gradient; the released update has no limit
     epsilon: float = 0.2  #: probability of sampling a plan from the softmax of the beams; 0 where all plans are sampled
     epsilon_decay: float = 0.9  #: factor of epsilon at each step
     momentum: float = 0.9  #: weight of the old baseline in the new one
-    baseline: bool = True  #: whether the baseline is subtracted from rewards
+    #: Whether the moving average of earlier rewards is subtracted from rewards. RELEASED: the update of the released
+    #: code, which subtracts nothing.
+    baseline: bool | str = True
     infeasible: float = -1.0  #: reward of a plan that cannot run; its score is 0
     shuffle: bool = False  #: whether rewards are shuffled within each step: a control experiment that must not learn
     lora: LoraShape | None = None  #: None: all weights are trained
@@ -54,6 +57,15 @@ class RltfSpec:
     def from_json(cls, value: Mapping[str, Any]) -> RltfSpec:
         lora = value["lora"]
         return cls(**{**value, "lora": lora and LoraShape(**{**lora, "targets": tuple(lora["targets"])})})
+
+    @property
+    def is_released(self) -> bool:
+        """Whether a step is that of the released code.
+
+        The weight of log P is then the mean of the epoch's rewards so far, with that of the step itself; a step learns
+        from one plan, the end token of a reply is not in log P, and the norm of the gradient is not limited.
+        """
+        return self.baseline == RELEASED
 
     def epsilon_at(self, step: int) -> float:
         """Return epsilon for the rollouts of a step. Steps are counted from 1."""

@@ -1,7 +1,7 @@
 """Score replies by a policy: log-probabilities with gradients, entropy, and the divergence from another policy.
 
 log P(reply | prompt) is the sum, over the reply's tokens and the end token, of the log softmax over the tokens that are
-allowed there. Without a constraint, the whole vocabulary is allowed. There is no length penalty.
+allowed there; the released code leaves out the end token. Without a constraint, the whole vocabulary is allowed. There is no length penalty.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class EncodedAsk:
     prompt: tuple[int, ...]
     reply: tuple[int, ...]
     allowed: tuple[tuple[int, ...], ...] | None  #: at each token of the reply; None: all tokens
+    has_end: bool = False  #: whether the last token of the reply is the end token
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class ReplyScore:
     """The score of one reply; each field is a scalar in nats."""
 
     logprob: torch.Tensor
+    logprob_without_end: torch.Tensor
     entropy: torch.Tensor  #: sum over the tokens of the reply
     kl: torch.Tensor  #: KL(policy || reference), sum over the same tokens; 0 without a reference
 
@@ -54,7 +56,9 @@ class AskEncoder:
                 path = tokens.trace(ask.reply)
             except ValueError as error:
                 raise SpecError(f"The reply {ask.reply[:80]!r} is not one that was allowed: {error}") from None
-            return EncodedAsk(prompt, tuple(token for token, _ in path), tuple(choices for _, choices in path))
+            reply = tuple(token for token, _ in path)
+            has_end = reply[-1:] == (self._tokenizer.eos_token_id,)
+            return EncodedAsk(prompt, reply, tuple(choices for _, choices in path), has_end)
         if self._encoder_decoder:
             reply = self._ids(ask.reply, False)
         else:
@@ -62,7 +66,7 @@ class AskEncoder:
         reply += (self._tokenizer.eos_token_id,) * ask.ended
         if not reply:
             raise SpecError("A reply of the rollouts is empty: nothing can be learnt from it.")
-        return EncodedAsk(prompt, reply, None)
+        return EncodedAsk(prompt, reply, None, ask.ended)
 
     def _ids(self, text: str, bos: bool) -> tuple[int, ...]:
         return tuple(self._tokenizer(text, add_special_tokens=bos)["input_ids"])
@@ -108,7 +112,7 @@ def score_replies(policy: Logits, asks: Sequence[EncodedAsk], reference: Logits 
         mask = _mask(ask, logits)
         logs = _log_softmax(logits, mask)
         tokens = torch.tensor(ask.reply, device=logits.device)
-        logprob = logs.gather(1, tokens[:, None]).sum()
+        logprobs = logs.gather(1, tokens[:, None])
         with torch.no_grad():
             weights = logs.exp()
             finite = logs.masked_fill(~mask, 0.0)
@@ -116,7 +120,8 @@ def score_replies(policy: Logits, asks: Sequence[EncodedAsk], reference: Logits 
             kl = torch.zeros(())
             if reference_logits is not None:
                 kl = (weights * (finite - _log_softmax(reference_logits, mask).masked_fill(~mask, 0.0))).sum()
-        scores.append(ReplyScore(logprob, entropy, kl))
+        without_end = logprobs[: len(ask.reply) - ask.has_end]
+        scores.append(ReplyScore(logprobs.sum(), without_end.sum(), entropy, kl))
     return scores
 
 

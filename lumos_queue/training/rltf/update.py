@@ -1,4 +1,7 @@
-"""Do one optimizer step of REINFORCE: the loss is the mean of −log P(replies)·(R − b) (arXiv:2304.04370, section 4)."""
+"""Do one optimizer step of REINFORCE: the loss is the mean of −log P(replies)·(R − b) (arXiv:2304.04370, section 4).
+
+The released code replaces R − b by the mean of the epoch's rewards so far (RltfSpec.is_released).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import math
 import resource
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -36,19 +40,22 @@ def step_fit(
     step = state.step + 1
     registry = _check_registry(state, rollouts)
     rewards = _rewards(fit, spec, rollouts)
-    baseline = (state.baseline or 0.0) if spec.baseline else 0.0
+    baseline = (state.baseline or 0.0) if spec.baseline is True else 0.0
+    weights = [reward - baseline for reward in rewards]
+    if spec.is_released:
+        weights = [_mean_of_epoch(state, steps // spec.epochs, rewards)]
     rate = spec.rate_at(step, steps)
     for group in fit.optimizer.param_groups:
         group["lr"] = rate
     calls = [
-        (ask, encoder.encode(ask), -(reward - baseline) / len(rewards))
-        for episode, reward in zip(rollouts.episodes, rewards, strict=True)
+        (ask, encoder.encode(ask), -weight / len(rewards))
+        for episode, weight in zip(rollouts.episodes, weights, strict=True)
         for ask in episode.asks
     ]
     fit.optimizer.zero_grad()
-    loss, entropy, kl = _backward(fit, calls, pad, reference)
+    loss, entropy, kl = _backward(fit, calls, pad, reference, with_end=not spec.is_released)
     parameters = [value for group in fit.optimizer.param_groups for value in group["params"]]
-    norm = float(torch.nn.utils.clip_grad_norm_(parameters, spec.clip))
+    norm = float(torch.nn.utils.clip_grad_norm_(parameters, math.inf if spec.is_released else spec.clip))
     if not (math.isfinite(loss) and math.isfinite(norm)):
         raise DivergedFit(f"step {step}: the loss is {loss}, its gradient's norm {norm}")
     fit.optimizer.step()
@@ -81,8 +88,19 @@ def step_fit(
     return TrainingStep("", step, loss, rate, norm, tokens, memory), feedback_step
 
 
+def _mean_of_epoch(state: FitState, steps: int, rewards: Sequence[float]) -> float:
+    """Return the mean reward of the epoch's steps so far and of this step, which has one reward.
+
+    `steps`: of an epoch. Raises SpecError for a step of several rewards.
+    """
+    if len(rewards) != 1:
+        raise SpecError(f"A released step learns from one rollout, not {len(rewards)}: begin a fit with --batch 1.")
+    earlier_steps = state.history[len(state.history) - state.step % steps :]
+    return fmean([*(step.reward for step in earlier_steps), *rewards])
+
+
 def _backward(
-    fit: Fit, calls: Sequence[tuple[RolloutAsk, EncodedAsk, float]], pad: int, reference: Any
+    fit: Fit, calls: Sequence[tuple[RolloutAsk, EncodedAsk, float]], pad: int, reference: Any, with_end: bool
 ) -> tuple[float, float, float]:
     """Compute the gradients of all calls; return the loss, and the sums of entropy and divergence over the calls."""
     policy = read_logits(fit.policy, pad)
@@ -96,7 +114,10 @@ def _backward(
         scores = score_replies(policy, [encoded_ask for _, encoded_ask, _ in part], start_policy)
         for (ask, _, _), score in zip(part, scores, strict=True):
             _check_weights(ask, float(score.logprob.detach()))
-        terms = [weight * score.logprob for (_, _, weight), score in zip(part, scores, strict=True)]
+        terms = [
+            weight * (score.logprob if with_end else score.logprob_without_end)
+            for (_, _, weight), score in zip(part, scores, strict=True)
+        ]
         total = torch.stack(terms).sum()
         total.backward()
         loss += float(total.detach())
