@@ -9,7 +9,7 @@ from pathlib import Path
 #: Libraries whose modules import each other, or are imported when a name is first used. numpy is not one of them: 20
 #: fresh processes with eight threads each imported its parts without an error.
 LIBRARIES = frozenset(
-    [
+    {
         "PIL",
         "accelerate",
         "cv2",
@@ -28,7 +28,7 @@ LIBRARIES = frozenset(
         "torch",
         "torchvision",
         "transformers",
-    ]
+    }
 )
 IMPORTERS = frozenset({"__import__", "import_module", "resolve_name"})
 LOCK, BLOCK, DECORATOR = "MODEL_LOADING", "import_libraries", "load_once"
