@@ -77,6 +77,28 @@ for thread in threads:
     thread.join()
 print(json.dumps(problems))
 """
+#: Imports all modules; prints their number, and those that take the lock meanwhile.
+MODULES = """
+import importlib, json, pkgutil, sys
+from lumos_queue.util import model_loading
+
+class Lock:
+    def __enter__(self):
+        modules.append(name)
+    def __exit__(self, *error):
+        pass
+
+model_loading.MODEL_LOADING, modules, count = Lock(), [], 0
+for folder in sys.argv[1:]:
+    for _, name, _ in pkgutil.walk_packages([folder], f"{folder}."):
+        if not name.endswith("__main__"):
+            try:
+                importlib.import_module(name)
+                count += 1
+            except ModuleNotFoundError:  # a package of an expert that is not installed
+                pass
+print(json.dumps([count, modules]))
+"""
 
 
 def test_functions_import_large_libraries_under_the_lock():
@@ -148,9 +170,9 @@ def test_a_block_whose_modules_are_imported_does_not_wait_for_a_model(monkeypatc
             entries.append(" ".join(names))
 
     with model_loading.MODEL_LOADING:  # as a thread that loads a model
-        imported = threading.Thread(target=use, args=("json.decoder",))
+        imported = threading.Thread(target=use, args=("json.decoder",), daemon=True)
         imported.start()
-        imported.join()
+        imported.join(60)
         new = threading.Thread(target=use, args=("json.decoder", "json.encoder"))
         new.start()
         assert entries == ["json.decoder"]
@@ -158,18 +180,32 @@ def test_a_block_whose_modules_are_imported_does_not_wait_for_a_model(monkeypatc
     assert entries == ["json.decoder", "json.decoder json.encoder"]
 
 
-def test_a_block_that_fails_imports_again():
-    for _ in range(2):
-        with pytest.raises(ModuleNotFoundError), model_loading.import_libraries("no_such_library"):
-            import no_such_library  # noqa: F401  # pyright: ignore[reportMissingImports]
+def test_a_block_that_fails_waits_for_the_lock_again():
+    with pytest.raises(ModuleNotFoundError), model_loading.import_libraries("no_such_library"):
+        raise ModuleNotFoundError
+    assert "no_such_library" not in model_loading._imported
+
+
+@pytest.mark.long
+def test_no_module_takes_the_lock_while_it_is_imported():
+    """Another thread that holds the lock could wait for this module: neither would continue."""
+    process = subprocess.run(
+        [sys.executable, "-c", MODULES, *FOLDERS], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert process.returncode == 0, process.stderr
+    count, modules = json.loads(process.stdout.splitlines()[-1])
+    assert count > 1000 and modules == []
 
 
 def test_threads_that_need_a_model_at_once_load_it_once():
-    start, loads = threading.Barrier(8), []
+    start, second_load, loads = threading.Barrier(8), threading.Event(), []
 
     @model_loading.load_once
     def load(folder: str) -> object:
         loads.append(folder)
+        if len(loads) == 2:
+            second_load.set()
+        second_load.wait(0.2)  # without the lock, another thread enters meanwhile
         return object()
 
     models: list[object] = []

@@ -30,10 +30,12 @@ def test_the_folders_are_under_twenty_four_megabytes_together():
 def test_the_instruction_heads_cost_one_token(name):
     from transformers import AutoTokenizer
 
-    from lumos_queue.training.starter.work import PHRASES
+    from lumos_queue.training.starter.work import list_phrases
 
     tokenizer = AutoTokenizer.from_pretrained(STARTER / name, local_files_only=True)
-    assert [len(tokenizer(phrase, add_special_tokens=False)["input_ids"]) for phrase in PHRASES] == [1] * len(PHRASES)
+    assert [len(tokenizer(phrase, add_special_tokens=False)["input_ids"]) for phrase in list_phrases()] == [1] * len(
+        list_phrases()
+    )
 
 
 @pytest.mark.parametrize("name", STARTERS)

@@ -23,11 +23,11 @@ def tokenizer(tmp_path_factory):
     """Trained, written and loaded again, as a server would."""
     from transformers import AutoTokenizer
 
-    from lumos_queue.training.starter.work import PHRASES
+    from lumos_queue.training.starter.work import list_phrases
     from lumos_queue.training.tokenizer import train_tokenizer
 
     folder = tmp_path_factory.mktemp("tokenizer")
-    train_tokenizer([CONVERSATION.text()] * 3, 300, PHRASES).save_pretrained(folder)
+    train_tokenizer([CONVERSATION.text()] * 3, 300, list_phrases()).save_pretrained(folder)
     return AutoTokenizer.from_pretrained(folder)
 
 
@@ -44,9 +44,9 @@ def test_the_beginning_of_sequence_token_is_added_once(tokenizer):
 
 
 def test_each_fixed_phrase_is_one_token_wherever_it_stands(tokenizer):
-    from lumos_queue.training.starter.work import PHRASES
+    from lumos_queue.training.starter.work import list_phrases
 
-    for phrase in PHRASES:
+    for phrase in list_phrases():
         (token,) = tokenizer(phrase, add_special_tokens=False)["input_ids"]
         inside = tokenizer(f"x {phrase}y", add_special_tokens=False)["input_ids"]
         assert inside.count(token) == 1, phrase

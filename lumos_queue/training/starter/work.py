@@ -30,9 +30,13 @@ from lumos_queue.training.starter.selection import Problem, low_level_problems, 
 from lumos_queue.training.tokenizer import train_tokenizer
 from lumos_queue.util.launch_folder import from_launch
 
-PHRASES = phrases("maths")  #: each one token
 #: The small models learn up to this many times the adapter's tokens, because they start from random weights.
 SMALL_FACTOR = 6
+
+
+def list_phrases() -> tuple[str, ...]:
+    """Return the fixed texts of the conversations; each is one token."""
+    return phrases("maths")
 
 
 def run_item(recipe: Starter, window: Window) -> WindowResult:
@@ -87,12 +91,12 @@ def _prepare_fit(
         conversation for pair in development for conversation in gold_conversations(*pair, generator, agent)
     ]
     if name == ADAPTER:
-        tokenizer = prepare_tokenizer(from_launch(recipe.base), PHRASES).tokenizer
+        tokenizer = prepare_tokenizer(from_launch(recipe.base), list_phrases()).tokenizer
         budget = recipe.tokens
     else:
         # One tokenizer for both small models: the second starts from the weights of the first.
         texts = (conversation.text() for pair in problems[::3] for conversation in _all_conversations(pair, agent))
-        tokenizer = train_tokenizer(texts, VOCABULARY, PHRASES)
+        tokenizer = train_tokenizer(texts, VOCABULARY, list_phrases())
         budget = SMALL_FACTOR * recipe.tokens
     tokenizer.save_pretrained(folder / "tokenizer")
     conversations = select_conversations(
