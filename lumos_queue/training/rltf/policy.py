@@ -1,7 +1,8 @@
 """Score replies by a policy: log-probabilities with gradients, entropy, and the divergence from another policy.
 
 log P(reply | prompt) is the sum, over the reply's tokens and the end token, of the log softmax over the tokens that are
-allowed there; the released code leaves out the end token. Without a constraint, the whole vocabulary is allowed. There is no length penalty.
+allowed there; the released code leaves out the end token. Without a constraint, the whole vocabulary is allowed. There
+is no length penalty.
 """
 
 from __future__ import annotations
