@@ -10,6 +10,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.util.model_loading import import_libraries
 
 
 def data_openagi(
@@ -42,9 +43,11 @@ def data_openagi(
     Reads ImageNet-1K, COCO 2017, CNN/DailyMail, SST-2, TextVQA and SQuAD in their published layouts, and writes tasks
     in the released layout with a manifest. Tasks whose data are missing are listed. Use the folder with --data.
     """
-    from lumos_queue.benchmarks.openagi.builder.build import BuildOptions, as_json, build
     from lumos_queue.benchmarks.openagi.builder.translator import find_translator
     from lumos_queue.submission.agents import parse_pairs
+
+    with import_libraries():
+        from lumos_queue.benchmarks.openagi.builder.build import BuildOptions, as_json, build
 
     translator, problem = find_translator(parse_pairs("--tool", tool))
     options = BuildOptions(samples, seed, first)

@@ -11,6 +11,7 @@ from typing import Any
 
 from lumos_queue.benchmarks.openagi.builder.files import UnusableSet
 from lumos_queue.errors import ActionError
+from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.regular_file import read_regular
 from lumos_queue.util.sandbox import Sandbox, serve
 
@@ -40,7 +41,8 @@ def main() -> None:
 
 def _read(request: dict[str, Any]) -> dict[str, Any]:
     """Return the classes without children, or the `problem`."""
-    from scipy.io import loadmat
+    with import_libraries():
+        from scipy.io import loadmat
 
     try:
         data = read_regular(request["path"], limit=MAX_BYTES)
