@@ -5,15 +5,16 @@ Lines without calculations are left out. In the socratic files, a subgoal answer
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from lumos_queue.benchmarks.base import RuleReview
+from lumos_queue.benchmarks.gsm8k.wording import Wording
 from lumos_queue.rationales.maths.blanks import content_words, describe_blank
 from lumos_queue.rationales.maths.calculations import Calculation, SolutionLine, calculations
 from lumos_queue.rationales.maths.copied_numbers import find_copied_numbers
 from lumos_queue.rationales.maths.equations import final_quantity
-from lumos_queue.rationales.maths.evident_links import ChosenLinks, EvidentReading, choose_reading
+from lumos_queue.rationales.maths.evident_links import EvidentReading, choose_reading
 from lumos_queue.rationales.maths.expressions import Operation
 from lumos_queue.rationales.maths.links import Linker
 from lumos_queue.rationales.maths.program import ProgramBuilder, Step
@@ -43,7 +44,9 @@ def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Link
     """Return the gold program, and the linker of its operands, by version 1 of the rules. Raises NotConvertible."""
     gold = _read_gold(answer)
     linker = Linker.of(question_numbers(question).numbers)
-    return _build(question, answer, gold, calculations(solution, gold), linker), linker
+    lines = calculations(solution, gold)
+    steps = (_steps(line, question, lines[-1].calculations[-1], linker) for line in lines)
+    return _build(question, answer, gold, lines, steps), linker
 
 
 def convert_by_evidence(question: str, solution: str, answer: str) -> tuple[Annotation, EvidentReading]:
@@ -51,7 +54,7 @@ def convert_by_evidence(question: str, solution: str, answer: str) -> tuple[Anno
     gold = _read_gold(answer)
     lines = calculations(solution, gold, all_prose=True)
     reading = choose_reading(question, lines)
-    return _build(question, answer, gold, lines, ChosenLinks(iter(reading.expressions))), reading
+    return _build(question, answer, gold, lines, _worded_steps(question, lines, reading)), reading
 
 
 def review(question: str, solution: str, answer: str, version: int) -> RuleReview:
@@ -73,11 +76,12 @@ def _read_gold(answer: str) -> Fraction:
 
 
 def _build(
-    question: str, answer: str, gold: Fraction, lines: Sequence[SolutionLine], linker: Linker | ChosenLinks
+    question: str, answer: str, gold: Fraction, lines: Sequence[SolutionLine], steps: Iterable[Sequence[Step]]
 ) -> Annotation:
+    """Return the program of the steps of each line. Raises NotConvertible."""
     program = ProgramBuilder()
-    for line in lines:
-        program.add(_steps(line, question, lines[-1].calculations[-1], linker))
+    for line_steps in steps:
+        program.add(line_steps)
     if not program.values:
         raise NotConvertible("no_mark")
     if program.values[-1] != gold and gold in program.values:
@@ -93,8 +97,22 @@ def _build(
     return annotation
 
 
-def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker | ChosenLinks) -> list[Step]:
-    """Return an action for each calculation of a line. `last` is the calculation that computes the answer."""
+def _worded_steps(question: str, lines: Sequence[SolutionLine], reading: EvidentReading) -> Iterator[list[Step]]:
+    """Yield the steps of each line, with the expressions of a reading."""
+    wording, expressions, results = Wording(question, lines), iter(reading.expressions), set[Fraction]()
+    for position, line in enumerate(lines):
+        steps: list[Step] = []
+        for index, calculation in enumerate(line.calculations):
+            steps.append((next(expressions), wording.describe(position, index, results)))
+            results.add(calculation.value)
+        yield steps
+
+
+def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker) -> list[Step]:
+    """Return an action for each calculation of a line. `last` is the calculation that computes the answer.
+
+    By version 1 of the rules.
+    """
     steps: list[Step] = []
     text, stated_numbers = f"{question} {line.text}", frozenset(numbers_in(question, words=True))
     for index, calculation in enumerate(line.calculations):

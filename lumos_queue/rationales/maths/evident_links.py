@@ -7,7 +7,7 @@ and solutions use what they calculate: a row with an unused result waits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -37,18 +37,6 @@ class EvidentReading:
     expressions: tuple[Expression, ...]
     evidence: tuple[str, ...] = ()  #: for each operand with several sources
     doubts: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class ChosenLinks:
-    """Gives the linked expressions of a reading to a builder that asks for them in order, as `links.Linker` does."""
-
-    expressions: Iterator[Expression]
-    results: list[Fraction] = field(default_factory=list)
-
-    def link(self, expression: Expression, words: str = "") -> Expression:
-        """Return the next expression of the reading, whose numbers are those of `expression`."""
-        return next(self.expressions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,93 @@
+"""Reads the clause of a line that states a calculation's result, as the words before and after the result.
+
+    The tip came out to 110*.3=$<<110*.3=33>>33                    ->  The tip came out to | $ |
+    Ben makes 3 points off shots because 1 x 3 = <<1*3=3>>3        ->  Ben makes | | points off shots
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lumos_queue.rationales.maths.calculations import Calculation, strip_formula
+from lumos_queue.rationales.maths.clauses import clause_before_end
+from lumos_queue.rationales.maths.cut_numbers import word_cut_numbers
+from lumos_queue.rationales.maths.english import INCOMPLETE
+from lumos_queue.scoring.numbers import read_numeral
+
+MAX_LEFT_WORDS = 30
+MAX_RIGHT_WORDS = 14
+
+_SENTENCE = re.compile(r"(?<=[.;!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)\s+")
+_CONTINUATION = re.compile(r"(?:,|;|\bso|\bthen|\bmeaning|\bbecause|\band)\s+")
+_OPENING = re.compile(
+    r"^(?:[-\s,:.)*]|\b(?:so|thus|then|therefore|hence|now|and|but|because|finally|next|also|first|second|lastly|again"
+    r"|(?:that|which|this|it) means(?: that)?|meaning(?: that)?|as a result|after that|overall)\b(?!['’-])(?! (?:day|week|month|year|one|hour)))+",
+    re.IGNORECASE,
+)
+_BECAUSE = re.compile(r"\b(?:because|since|as)\W*$", re.IGNORECASE)
+_RESULT = re.compile(r"^\s*+(?P<money>\$\s*+)?-?(?:[\d.,/]*\d)?\s*(?P<percent>%?)")
+_NUMERAL = re.compile(r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+")
+_END = re.compile(r"[.,](?!\d)|[;:=(<$*+/×÷!?]|\b(?:so|because|since|then|which|and|but|while)\b")
+_PLAIN = re.compile(r"""[\w\s$%.,:;'’"“”/&()+*=?!°-]*""")
+_DOLLARS = re.compile(r"^(?:dollars?|bucks)\b\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A clause without its result."""
+
+    left: str
+    right: str
+    is_money: bool = False
+    is_percent: bool = False
+
+
+def read_gap(calculation: Calculation, known_numbers: Collection[Fraction], continues: bool) -> Gap | None:
+    """Return the clause of a calculation; None if its characters are not those of plain sentences.
+
+    Numbers that are not in `known_numbers` are replaced by words. `continues`: whether the text before the calculation
+    begins with the line's previous calculation.
+    """
+    known_numbers = set(known_numbers) - {calculation.value}
+    head = _SENTENCE.split(strip_formula(calculation.before))[-1].strip()
+    if continues:
+        boundary = _CONTINUATION.search(f"{head} ")
+        head = head[boundary.end() :] if boundary else ""
+    result = _RESULT.match(calculation.after)
+    is_money = calculation.before.rstrip().endswith("$") or bool(result and result["money"])
+    is_percent = bool(result and result["percent"])
+    tail = _read_tail(calculation.after[result.end() if result else 0 :])
+    if _BECAUSE.search(head):
+        head = _BECAUSE.sub("", head).rstrip(" ,")
+        head, tail, is_money = _cut_result(head, calculation.value) or (f"{head}:", tail, is_money)
+    if dollars := _DOLLARS.match(tail):
+        tail, is_money = tail[dollars.end() :], True
+    head = _OPENING.sub("", head).rstrip(" $")
+    left, right = (" ".join(word_cut_numbers(text, known_numbers).split()) for text in (head, tail))
+    if not _PLAIN.fullmatch(left + right) or len(left.split()) > MAX_LEFT_WORDS:
+        return None
+    return Gap(left, right, is_money, is_percent)
+
+
+def _cut_result(clause: str, value: Fraction) -> tuple[str, str, bool] | None:
+    """Return the texts before and after the result in a clause, and whether it is money; None if it is not there."""
+    for match in _NUMERAL.finditer(clause):
+        if read_numeral(match[0]) == value:
+            before = clause[: match.start()].rstrip()
+            return before.removesuffix("$"), _read_tail(clause[match.end() :]), before.endswith("$")
+    return None
+
+
+def _read_tail(text: str) -> str:
+    """Return the words after a result that belong to its clause."""
+    clause = clause_before_end(text)
+    if clause is not None and len(clause.split()) <= MAX_RIGHT_WORDS and "$" not in clause:
+        return clause
+    end = _END.search(text)
+    words = (text[: end.start()] if end else text).split()[:MAX_RIGHT_WORDS]
+    while words and (words[-1].lower() in INCOMPLETE or words[-1][0].isdigit()):
+        words.pop()
+    return " ".join(words)
