@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.blanks import content_words
 from lumos_queue.rationales.maths.calculations import Calculation, SolutionLine
 from lumos_queue.rationales.maths.equations import final_quantity
+from lumos_queue.rationales.maths.expressions import format_expression
 from lumos_queue.rationales.maths.gap_questions import ask_for_gap
 from lumos_queue.rationales.maths.gaps import read_gap
 from lumos_queue.rationales.maths.prose import describe_quantity
@@ -17,7 +19,10 @@ from lumos_queue.rationales.maths.sub_questions import find_fitting_questions
 from lumos_queue.scoring.numerals import numbers_in
 
 MAX_UNIT_WORDS = 4  #: words of a phrase that may only name a unit, `how many square feet`
-_FRAME = frozenset(("the", "answer", "how", "many", "much", "what", "money", "number"))  #: words of the phrases themselves
+_FRAME = frozenset(
+    ("the", "answer", "how", "many", "much", "what", "money", "number", "to", "for", "of", "amount", "is")
+)  #: words of the phrases themselves
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "next")
 _LOWER_WORD = re.compile(r"(?<![A-Za-z'’])[a-z]+")
 
 
@@ -32,9 +37,12 @@ class Wording:
         text = " ".join((question, *(line.text for line in lines)))
         self._lower_words = frozenset(_LOWER_WORD.findall(text))
         self._earlier: set[str] = set()
+        self._formulas: Counter[str] = Counter()  # of the calculations without words
 
     def describe(self, position: int, index: int, results: Collection[Fraction]) -> str | None:
         """Return the quantity that a calculation of a line gives; None if the row has no words for it.
+
+        A quantity that an earlier calculation has is not returned again.
 
         `position`: of the line; `index`: of its calculation; `results`: of the earlier calculations.
         """
@@ -43,7 +51,10 @@ class Wording:
             if quantity.lower() not in self._earlier:
                 self._earlier.add(quantity.lower())
                 return quantity
-        return None
+        formula = format_expression(self._lines[position].calculations[index].expression)
+        self._formulas[formula] += 1
+        count = self._formulas[formula]
+        return f"the {_ORDINALS[min(count, len(_ORDINALS)) - 1]} result of this form" if count > 1 else None
 
     def _list_candidates(self, position: int, index: int, results: Collection[Fraction]) -> Iterator[str]:
         line = self._lines[position]
@@ -60,14 +71,21 @@ class Wording:
         """Yield phrases in the words of a line, the clearest first."""
         phrase = describe_quantity(calculation.before, calculation.after, self._stated_numbers)
         gap = read_gap(calculation, self._stated_numbers | {Fraction(1)}, continues)
-        questions = [text for text in ask_for_gap(gap, self._lower_words) if _is_safe(text, calculation.value)] if gap else []
-        if phrase is not None and len(phrase.split()) > MAX_UNIT_WORDS:
-            yield phrase
-        elif phrase and questions and not content_words(questions[0]) - _FRAME > content_words(phrase) - _FRAME:
+        forms = ask_for_gap(gap, self._lower_words) if gap else ()
+        questions = [text for text in forms if _is_safe(text, calculation.value)]
+        if phrase is not None and not (questions and _is_clearer(questions[0], phrase)):
             yield phrase
         yield from questions
         if phrase is not None:
             yield phrase
+
+
+def _is_clearer(question: str, phrase: str) -> bool:
+    """Return whether a question for a gap says more than a phrase, which may only name a unit."""
+    words, phrase_words = content_words(question) - _FRAME, content_words(phrase) - _FRAME
+    if len(phrase.split()) > MAX_UNIT_WORDS:
+        return "'" not in question and words >= phrase_words
+    return words > phrase_words
 
 
 def _is_safe(text: str, value: Fraction) -> bool:
@@ -75,4 +93,4 @@ def _is_safe(text: str, value: Fraction) -> bool:
     is_fraction = value.denominator > 1 and f"{value.numerator}/{value.denominator}" in text.replace(" ", "")
     if is_fraction or variables_in(text) or value in numbers_in(text, words=True):
         return False
-    return bool(content_words(text) - _FRAME)
+    return not _FRAME.issuperset(_LOWER_WORD.findall(text.lower()))

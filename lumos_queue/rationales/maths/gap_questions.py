@@ -16,34 +16,37 @@ from collections.abc import Iterator, Sequence
 
 from lumos_queue.rationales.maths.english import (
     BEING,
-    DETERMINERS,
-    INCOMPLETE,
     MEASURES,
-    NO_NAMES,
     PREPOSITIONS,
     PRONOUNS,
 )
+from lumos_queue.rationales.maths.gap_words import (
+    LOWER,
+    MEASURE_UNITS,
+    NO_SUBJECTS,
+    OPENER,
+    QUANTITIES,
+    capitalize,
+    is_complete,
+    is_noun_phrase,
+    is_opener,
+    is_subject,
+    names_quantity,
+    split_noun,
+    split_opener,
+    starts_as_pronoun,
+)
 from lumos_queue.rationales.maths.gaps import Gap
-from lumos_queue.rationales.maths.verbs import MODALS, OBJECTS, PARTICLES, has_verb, is_verb
+from lumos_queue.rationales.maths.verbs import MODALS, PARTICLES, has_verb, is_verb, takes_object
 from lumos_queue.rationales.word_set import word_set
 
-MAX_OPENER_WORDS = 14
 MAX_SUBJECT_WORDS = 16
-MAX_NOUN_WORDS = 5
 
-_ARTICLES = word_set("a an every some both most many another one two three four five six seven eight nine ten all")
-#: Nouns whose value is a number, so that `the total weight` needs no `how many`.
-_QUANTITIES = word_set(
-    """total number cost price sum amount average weight length height width area volume temperature time distance age
-    profit speed rate difference perimeter salary income revenue bill tip discount tax percentage share change balance
-    savings earnings pay wage wages score size capacity value fee payment budget interest population count expense
-    expenses costs sales commission bonus loss deposit depth half twice radius circumference ratio mean median raise"""
-)
 _FIND = re.compile(
-    r"(?:^|.*\b)(?:find|figure out|calculate|determine|compute|know|work out|get|finding|calculating)(?: out)? (?P<quantity>.+)$",
-    re.IGNORECASE,
+    r"\b(?:find|figure out|calculate|determine|compute|know|work out|get|finding|calculating)(?: out)? ", re.IGNORECASE
 )
-_CONVERT = re.compile(r"(?:^|.*\b)convert (?P<quantity>.+) (?:in)?to (?P<unit>[a-z ]+)$", re.IGNORECASE)
+_CONVERT = re.compile(r"\bconvert ", re.IGNORECASE)
+_TO_UNIT = re.compile(r" (?:in)?to (?=[a-z ]{1,30}\Z)")
 _ADVERBS = word_set("then now also about only therefore currently exactly just still already approximately thus hence")
 _ANOTHER = word_set("another additional extra")
 _PIED = word_set("for in by at to from into on after within per until with")
@@ -52,32 +55,13 @@ _ADDS_TO = re.compile(r"\b(?:come|comes|came|amount|amounts|amounted|adds? up|ad
 _TOTAL_OF = re.compile(r"\b(?:a (?:grand |combined )?total of|a sum of|up to|as many as)$", re.IGNORECASE)
 _IN_TOTAL = re.compile(r" (?:in total|in all|altogether|all together)$")
 _NOUN_OF = re.compile(r"^(?P<clause>.+?) an? (?P<noun>(?:[a-z-]+ )?[a-z-]+)(?: of)?$")
-_OPENER = re.compile(
-    r"(?:on|in|at|after|before|during|for|from|if|when|by|with|within|over|each|every|together|altogether|combined|per|until"
-    r"|all(?= (?:total|together|in all)\b)|next|last|that|this|between|among|without|once|out of|of|overall|as of|to|while|initially|originally|later"
-    r"|tomorrow|yesterday|today|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
-    re.IGNORECASE,
-)
 _REASON = re.compile(r"(?:since|because|as|given|so|knowing)\b", re.IGNORECASE)
 #: After these, the rest of a line may be a clause of its own.
 _BOUNDARY = re.compile(
     r"[,;:]\s*|\b(?:so(?: that(?! (?:many|amount)))?|then|mean(?:s|ing)?(?: that)?|because|but|therefore)\s+"
     r"|\band (?=(?:he|she|they|it|we|there)\b)|\bthat (?=(?:he|she|they|there)\b)"
 )
-_SUM_OPENER = re.compile(r"(?:in total|in all|(?:all )?together|altogether|combined|overall),? (?=[A-Za-z])", re.IGNORECASE)
-_CONNECTION = re.compile(r"\s*\b(?:so|then|and|that|but|means|meaning|therefore|which)$")
-_FIRST_PRONOUN = re.compile(r" (?=(?:he|she|they|there) )")
-_NO_SUBJECTS = word_set("that this which who what if since when because while that's that’s it's it’s there's")
-_GIVING = word_set("take takes took cost costs give gives gave leave leaves left owe owes pay pays paid save saves bring earn earns")
-_SPLITTING = PREPOSITIONS | word_set(
-    """off through into out around than because combined apiece today yesterday tomorrow daily weekly currently home away
-    are is was were be have has had can could will would need needs needed without until within so then but and or
-    because since while between among across up down over under against toward towards instead about once
-    remain remained not last next every divided multiplied times plus minus monday tuesday wednesday thursday friday
-    saturday sunday his her their its your this these those the initially originally himself herself
-    themselves using worth sold bought used made"""
-)
-_ATTRIBUTES = word_set("total combined remaining overall weekly daily monthly yearly his her its their last next")
+_CONNECTIONS = word_set("so then and that but means mean meaning therefore which")
 _UNIT = re.compile(r"[a-z][a-z. ²-]{0,24}")
 _FULL_STOP = " .,;:="
 
@@ -102,7 +86,7 @@ class _Phrasing:
     def __init__(self, gap: Gap, lower_words: frozenset[str]) -> None:
         self.gap = gap
         self.lower_words = lower_words
-        self.noun, self.rest = _split_noun(gap.right)
+        self.noun, self.rest = split_noun(gap.right)
         self.left = gap.left.strip().rstrip("$").strip()
 
     # --- forms --------------------------------------------------------------------------------------------------------
@@ -110,19 +94,20 @@ class _Phrasing:
     def ask_purpose(self) -> str | None:
         """Return the quantity that the line finds: `… to find the number of bags:`."""
         text = self.left.rstrip(_FULL_STOP)
-        if self.left.endswith((":", "=")) and (match := _CONVERT.match(text)):
-            return f"{self._lower(match['quantity'])} in {match['unit']}"
-        match = _FIND.match(text)
-        if match is None or not (self.left.endswith((":", "=")) or not self.rest):
+        has_sign = self.left.endswith((":", "="))
+        if has_sign and (conversion := _CONVERT.search(text)):
+            quantity, *unit = _TO_UNIT.split(text[conversion.end() :])
+            if unit and quantity:
+                return f"{self._lower(quantity)} in {unit[-1]}"
+        matches = list(_FIND.finditer(text))
+        quantity = text[matches[-1].end() :].strip() if matches else ""
+        if not quantity or not (has_sign or not self.rest):
             return None
-        quantity = match["quantity"]
         first = quantity.split()[0].lower()
         is_question = first in ("how", "what")
-        if not (is_question or _is_noun_phrase(quantity)) or not _is_complete(quantity):
+        if not (is_question or is_noun_phrase(quantity)) or not is_complete(quantity):
             return None
-        if not is_question and not self.left.endswith((":", "=")) and not _names_quantity(quantity):
-            return None
-        if is_question and not self.left.endswith((":", "=")):
+        if not has_sign and (is_question or not names_quantity(quantity)):
             return None
         return self._add_unit(self._lower(quantity))
 
@@ -134,9 +119,9 @@ class _Phrasing:
         label = re.split(r"[;:.]\s+", label)[-1]
         if not label or not re.search("[A-Za-z]{3}", label):
             return None
-        if _is_noun_phrase(label) and _names_quantity(label) and not has_verb(label.split()):
+        if is_noun_phrase(label) and names_quantity(label) and not has_verb(label.split()):
             return self._add_unit(self._lower(label))
-        return f"{self._amount()} for '{label}'"
+        return f"{self._amount()} for '{capitalize(label)}'"
 
     def ask_clause(self) -> str | None:
         """Return the number of a clause as a question: `how many boxes she sold on Saturday`."""
@@ -150,9 +135,11 @@ class _Phrasing:
     def quote(self) -> str | None:
         """Return the line with a question in place of its number, or the number's unit and the words before it."""
         words = self.left.rstrip(_FULL_STOP).split()
-        if not words or (words[-1].lower() == "of" and not _TOTAL_OF.search(self.left) and not _NOUN_OF.match(self.left)):
+        if not words or (
+            words[-1].lower() == "of" and not _TOTAL_OF.search(self.left) and not _NOUN_OF.match(self.left)
+        ):
             return None
-        left = " ".join([_capitalize(words[0]), *words[1:]])
+        left = " ".join([capitalize(words[0]), *words[1:]])
         if self._is_open(words):
             if words[-1].lower() in BEING and not self.gap.right and not (self.gap.is_money or self.gap.is_percent):
                 return f"the answer to '{left} what number?'"
@@ -168,20 +155,23 @@ class _Phrasing:
         starts = [0, *(match.end() for match in _BOUNDARY.finditer(f"{self.left} "))]
         for start in reversed(starts):
             clause, before = self.left[start:].strip(), self.left[:start].strip(" ,;:")
-            if not clause and before and not has_verb(before.split()) and _OPENER.match(before):
+            if not clause and before and not has_verb(before.split()) and OPENER.match(before):
                 yield "", before
             elif not clause and self.rest and start:
                 yield "", ""
             if not clause:
                 continue
-            clause, own_opener = _split_opener(clause)
-            if not _is_subject(clause):
+            clause, own_opener = split_opener(clause)
+            if not is_subject(clause):
                 continue
             head = re.split(r"(?:[,;:]|\bso|\bthen|\bmeans?|\bmeaning)\s+", before)[-1]
-            head = _CONNECTION.sub("", head).strip(" ,")
+            head_words = head.split()
+            while head_words and head_words[-1].lower() in _CONNECTIONS:
+                head_words.pop()
+            head = " ".join(head_words).strip(" ,")
             if own_opener:
                 yield clause, own_opener
-            elif _is_opener(head):
+            elif is_opener(head):
                 yield clause, head
             elif not before or has_verb(before.split()) or _REASON.match(before):
                 yield clause, ""
@@ -190,7 +180,10 @@ class _Phrasing:
         words = clause.split()
         if not words:
             return self._ask_without_subject(opener)
-        if _starts_as_pronoun(words) or len(words) > MAX_SUBJECT_WORDS + 4:
+        if starts_as_pronoun(words) or len(words) > MAX_SUBJECT_WORDS + 4:
+            return None
+        clause = clause.rstrip(",")
+        if ("," in clause and " and " not in clause) or not {"which", "who"}.isdisjoint(words):
             return None
         clause = _IN_TOTAL.sub("", _TOTAL_OF.sub("", clause).strip())
         words = clause.split()
@@ -209,7 +202,7 @@ class _Phrasing:
         noun = f"more {self.noun}" if has_more else self.noun
         if last in _PIED or last == "of":
             return self._ask_after_preposition(words, opener, noun)
-        if not _takes_object(words):
+        if not takes_object(words):
             return None
         if article:
             return self._join(f"the {self.noun}", words, self.rest, opener) if self.gap.is_money and self.noun else None
@@ -227,15 +220,17 @@ class _Phrasing:
         verb = words[len(subject) :]
         first = subject[0].lower()
         if first == "there" or (subject[-1].lower() == "there"):
-            return self._join(self._how_many(self.noun), ["there", *verb], self.rest, opener) if first == "there" else None
+            return (
+                self._join(self._how_many(self.noun), ["there", *verb], self.rest, opener) if first == "there" else None
+            )
         name = " ".join(subject)
         nouns = self.noun.split()
         if nouns and nouns[-1] in MEASURES:
             question = "how old" if self.noun == "years old" else f"how many {self.noun}"
             return self._join(question, words, self.rest, opener)
-        if first in PRONOUNS | _NO_SUBJECTS or set(name.lower().split()) & {"which", "who"}:
+        if first in PRONOUNS | NO_SUBJECTS or (" that " not in name and not BEING.isdisjoint(name.split())):
             return None
-        if _names_quantity(name) and _is_noun_phrase(name) and not self.rest:
+        if names_quantity(name) and is_noun_phrase(name) and not self.rest:
             return self._add_opener(self._add_unit(self._lower(name)), opener)
         if self.gap.is_percent:
             return None
@@ -243,26 +238,28 @@ class _Phrasing:
             return self._join("how much", words, self.gap.right, opener)
         if self.noun:
             return self._join(f"how many {self.noun}", words, self.rest, opener)
-        return self._join("what", words, self.rest, opener) if _is_noun_phrase(name) else None
+        return self._join("what", words, self.rest, opener) if is_noun_phrase(name) else None
 
     def _ask_after_preposition(self, words: list[str], opener: str, noun: str) -> str | None:
         clause = " ".join(words)
         if _LEFT_WITH.search(clause) or _ADDS_TO.search(clause):
-            if words[0].lower() in _NO_SUBJECTS:
+            if words[0].lower() in NO_SUBJECTS:
                 return None
-            if _ADDS_TO.search(clause) and _names_quantity(name := _ADDS_TO.sub("", clause).strip()) and not self.rest:
+            if _ADDS_TO.search(clause) and names_quantity(name := _ADDS_TO.sub("", clause).strip()) and not self.rest:
                 return self._add_unit(self._lower(name))
             return self._join(self._how_many(noun), words, self.rest, opener)
         match = _NOUN_OF.match(clause)
         if match and words[-1].lower() == "of":
             noun_words, subject = match["noun"].split(), match["clause"].split()
-            if noun_words[-1] in _QUANTITIES and len(subject) > 1 and is_verb(subject, len(subject) - 1):
+            if noun_words[-1] in QUANTITIES and len(subject) > 1 and is_verb(subject, len(subject) - 1):
                 return self._join(f"the {match['noun']}", subject, self.rest if self.gap.is_money else "", opener)
             return None
         if words[-1].lower() not in _PIED or len(words) < 3 or not has_verb(words[:-1]):
             return None
         if words[-1].lower() == "to" and not (is_verb(words, len(words) - 2) or words[-2].lower() in PARTICLES):
             return None
+        if words[-1].lower() == "for" and self.gap.is_money:
+            return self._join("how much", words, self.rest, opener) if is_verb(words, len(words) - 2) else None
         return self._join(f"{words[-1].lower()} {self._how_many(noun)}", words[:-1], self.rest, opener)
 
     def _ask_without_subject(self, opener: str) -> str | None:
@@ -272,7 +269,12 @@ class _Phrasing:
             kind = "how much" if self.gap.is_money else "what percentage"
             return self._add_opener(f"{kind} {self.gap.right}", opener)
         if not self.noun:
-            starts_with_verb = self.rest.split()[:1] and self.rest.split()[0] in BEING | {"have", "had", "remain", "will"}
+            starts_with_verb = self.rest.split()[:1] and self.rest.split()[0] in BEING | {
+                "have",
+                "had",
+                "remain",
+                "will",
+            }
             return self._add_opener(f"how many {self.rest}", opener) if starts_with_verb else None
         if not self.rest and opener:
             return self._add_opener(f"how many {self.noun} there are", opener)
@@ -297,7 +299,7 @@ class _Phrasing:
         is_count = re.match(r"(?:the )?(?:total |new |final )*number\b|how many", quantity)
         if is_count or stem in quantity.lower() or len(self.noun.split()) > 2 or re.search(r" in [a-z]+$", quantity):
             return quantity
-        return f"{quantity} in {self.noun}" if self.noun.split()[-1] in _MEASURE_UNITS else quantity
+        return f"{quantity} in {self.noun}" if self.noun.split()[-1] in MEASURE_UNITS else quantity
 
     def _how_many(self, noun: str) -> str:
         if self.gap.is_money:
@@ -325,10 +327,12 @@ class _Phrasing:
         if self.left.endswith((":", "=", "-")):
             return False
         last = words[-1].lower()
-        open_words = BEING | PREPOSITIONS | _PIED | _ADVERBS | _ANOTHER | {"or", "so", "equals", "leaving", "a", "the"}
+        open_words = (
+            BEING | PREPOSITIONS | _PIED | _ADVERBS | _ANOTHER | {"or", "so", "equals", "leaving", "a", "the", "worth"}
+        )
         if last in open_words or last in ("that's", "that’s", "it's", "it’s", "of", "to"):
             return True
-        return _takes_object(words) or last.endswith("ing")
+        return takes_object(words) or last.endswith("ing")
 
     def _lower(self, text: str) -> str:
         """Return the text with a small first letter, if its first word is no name."""
@@ -336,106 +340,10 @@ class _Phrasing:
         lower = first.lower()
         if first[1:] != first[1:].lower() or not first:
             return text.strip()
-        known = lower in self.lower_words or lower in _LOWER or (_OPENER.fullmatch(lower) and not lower.endswith("day"))
+        known = (
+            (lower.endswith("ing") and len(lower) > 6)
+            or lower in self.lower_words
+            or lower in LOWER
+            or (OPENER.fullmatch(lower) and not lower.endswith("day"))
+        )
         return f"{lower if known else first} {rest}".strip()
-
-
-_LOWER = DETERMINERS | PREPOSITIONS | PRONOUNS | NO_NAMES | _ARTICLES | _QUANTITIES | INCOMPLETE - {"i"} | {"half"} - {"i"}
-_MEASURE_UNITS = word_set(
-    """minutes hours seconds days weeks months years pounds ounces grams kilograms kg feet inches meters metres miles
-    kilometers km cm yards gallons liters litres cups ml degrees square acres cents mph tons calories quarts pints"""
-)
-
-
-def _split_noun(text: str) -> tuple[str, str]:
-    """Return the counted things at the beginning of the text, and the rest."""
-    words = text.split()
-    end = 0
-    while end < len(words):
-        word = words[end].lower().strip(",")
-        if word == "of" and end:
-            end += 1
-            continue
-        if word in _SPLITTING and not (end == 0 and word in ("more", "total", "remaining", "used", "times")):
-            break
-        if end and word.endswith("ing") and end + 1 < len(words) and words[end + 1].lower() in PREPOSITIONS:
-            break
-        end += 1
-    noun = words[:end]
-    if len(noun) > MAX_NOUN_WORDS or (noun and not re.fullmatch(r"[A-Za-z0-9][\w'’-]*", noun[0])):
-        return "", text
-    if noun == ["more"] or (noun and noun[-1].lower() == "of"):
-        return "", text
-    return " ".join(noun), " ".join(words[end:])
-
-
-def _is_noun_phrase(text: str) -> bool:
-    words = text.split()
-    first = words[0].lower()
-    is_possessive = bool(re.search(r"['’]s?$", words[0]) or (len(words) > 1 and re.search(r"['’]s?$", words[1])))
-    return first in DETERMINERS | _ARTICLES | _QUANTITIES or is_possessive
-
-
-def _names_quantity(text: str) -> bool:
-    """Return whether the head of a noun phrase is a quantity: `the total cost of the pens`, `Ida's age`."""
-    words = [word.lower().strip(",") for word in text.split()]
-    ends = (at for at, word in enumerate(words) if at and word in _SPLITTING - _ATTRIBUTES)
-    end = next(ends, len(words))
-    return end > 0 and words[end - 1] in _QUANTITIES
-
-
-def _is_opener(text: str) -> bool:
-    """Return whether a text before a clause says when, where or on which condition."""
-    if not _OPENER.match(text) or len(text.split()) > MAX_OPENER_WORDS:
-        return False
-    return not (text.split()[0].lower() in ("each", "every", "that", "this", "last", "next") and has_verb(text.split()))
-
-
-def _split_opener(text: str) -> tuple[str, str]:
-    """Return a clause and its opening phrase, if a pronoun begins the clause: `In total they buy`."""
-    if match := _SUM_OPENER.match(text):
-        return text[match.end() :], match[0].strip(" ,")
-    pronouns = list(_FIRST_PRONOUN.finditer(text)) if _OPENER.match(text) else []
-    if not pronouns:
-        return text, ""
-    start = pronouns[-1].start()
-    return text[start:].strip(), text[:start].strip()
-
-
-def _is_complete(text: str) -> bool:
-    return text.split()[-1].lower() not in INCOMPLETE - {"have", "has", "had", "do", "does"}
-
-
-def _starts_as_pronoun(words: Sequence[str]) -> bool:
-    """Return whether words begin with a word that stands for an earlier clause; `that many pens` does not."""
-    return words[0].lower() in _NO_SUBJECTS and " ".join(words[:2]).lower() not in ("that many", "that amount")
-
-
-def _is_subject(text: str) -> bool:
-    """Return whether a text can begin with the subject of a clause."""
-    words = text.split()
-    first = words[0]
-    lower = first.lower()
-    if _starts_as_pronoun(words) or lower in BEING | MODALS or lower in ("and", "or", "so", "then", "to", "for"):
-        return False
-    if _OPENER.match(first) and lower not in ("each", "every", "last", "that", "this"):
-        return False
-    return first[0].isalnum()
-
-
-def _takes_object(words: Sequence[str]) -> bool:
-    """Return whether words end with a verb, or with a verb and a particle or another object: `gave her`."""
-    end = len(words) - 1
-    if is_verb(words, end):
-        return True
-    if end > 1 and words[end].lower() in OBJECTS | PARTICLES and is_verb(words, end - 1):
-        return True
-    for at in range(end - 1, max(0, end - 4), -1):
-        if words[at].lower() in _GIVING:
-            first = words[at + 1].lower()
-            return words[at + 1][0].isupper() or first in DETERMINERS | OBJECTS | {"every", "a", "an", "both"}
-    return False
-
-
-def _capitalize(word: str) -> str:
-    return word[:1].upper() + word[1:]

@@ -1,7 +1,7 @@
 """Reads the clause of a line that states a calculation's result, as the words before and after the result.
 
-    The tip came out to 110*.3=$<<110*.3=33>>33                    ->  The tip came out to | $ |
-    Ben makes 3 points off shots because 1 x 3 = <<1*3=3>>3        ->  Ben makes | | points off shots
+The tip came out to 110*.3=$<<110*.3=33>>33                    ->  The tip came out to | $ |
+Ben makes 3 points off shots because 1 x 3 = <<1*3=3>>3        ->  Ben makes | | points off shots
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from lumos_queue.scoring.numbers import read_numeral
 
 MAX_LEFT_WORDS = 30
 MAX_RIGHT_WORDS = 14
+MAX_RIGHT_CHARACTERS = 400
 
 _SENTENCE = re.compile(r"(?<=[.;!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)\s+")
 _CONTINUATION = re.compile(r"(?:,|;|\bso|\bthen|\bmeaning|\bbecause|\band)\s+")
 _OPENING = re.compile(
     r"^(?:[-\s,:.)*]|\b(?:so|thus|then|therefore|hence|now|and|but|because|finally|next|also|first|second|lastly|again"
-    r"|(?:that|which|this|it) means(?: that)?|meaning(?: that)?|as a result|after that|overall)\b(?!['’-])(?! (?:day|week|month|year|one|hour)))+",
+    r"|(?:that|which|this|it) means(?: that)?|meaning(?: that)?|as a result|after that|overall)\b(?!['’-])"
+    r"(?! (?:day|week|month|year|one|hour)))+",
     re.IGNORECASE,
 )
 _BECAUSE = re.compile(r"\b(?:because|since|as)\W*$", re.IGNORECASE)
@@ -59,7 +61,7 @@ def read_gap(calculation: Calculation, known_numbers: Collection[Fraction], cont
     result = _RESULT.match(calculation.after)
     is_money = calculation.before.rstrip().endswith("$") or bool(result and result["money"])
     is_percent = bool(result and result["percent"])
-    tail = _read_tail(calculation.after[result.end() if result else 0 :])
+    tail = _read_tail(calculation.after[result.end() if result else 0 :][:MAX_RIGHT_CHARACTERS])
     if _BECAUSE.search(head):
         head = _BECAUSE.sub("", head).rstrip(" ,")
         head, tail, is_money = _cut_result(head, calculation.value) or (f"{head}:", tail, is_money)
@@ -84,10 +86,10 @@ def _cut_result(clause: str, value: Fraction) -> tuple[str, str, bool] | None:
 def _read_tail(text: str) -> str:
     """Return the words after a result that belong to its clause."""
     clause = clause_before_end(text)
-    if clause is not None and len(clause.split()) <= MAX_RIGHT_WORDS and "$" not in clause:
-        return clause
-    end = _END.search(text)
-    words = (text[: end.start()] if end else text).split()[:MAX_RIGHT_WORDS]
+    if clause is None or len(clause.split()) > MAX_RIGHT_WORDS or "$" in clause:
+        end = _END.search(text)
+        clause = text[: end.start()] if end else text
+    words = clause.split()[:MAX_RIGHT_WORDS]
     while words and (words[-1].lower() in INCOMPLETE or words[-1][0].isdigit()):
         words.pop()
     return " ".join(words)

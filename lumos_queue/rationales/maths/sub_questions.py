@@ -1,8 +1,9 @@
 """Decides which sub-questions of a socratic solution belong to their line.
 
-In the published files many sub-questions belong to another line, and some rows ask one twice. A sub-question is kept if
-no other line of the row has it, it is not the question of the whole row unless its line is the last, its numbers are in
-the line, its unit is not another than that of the line's result, and no neighbouring line has clearly more of its words.
+In the published files many sub-questions belong to another line, and some rows have one twice. A sub-question fits if
+all of these hold: no other line of the row has it; it is not the question of the whole row, unless its line is the
+last; its numbers are in the line; the line's result can have its unit; no neighbouring line has clearly more of its
+words.
 """
 
 from __future__ import annotations
@@ -58,9 +59,7 @@ def _own_text(line: SolutionLine) -> str:
 
 def _has_numbers(line: SolutionLine) -> bool:
     """Return whether the line has the numbers of its sub-question."""
-    return set(numbers_in(_own_text(line), words=True)).issuperset(
-        numbers_in(_ONE.sub(" ", line.question), words=True)
-    )
+    return set(numbers_in(_own_text(line), words=True)).issuperset(numbers_in(_ONE.sub(" ", line.question), words=True))
 
 
 def _has_unit(line: SolutionLine) -> bool:

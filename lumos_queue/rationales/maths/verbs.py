@@ -14,14 +14,18 @@ _TWO_OBJECTS = word_set("charged paid given awarded offered owed left sent allow
 #: Verbs that the words of english.VERBS lack, in forms that end neither in `ed` nor, after a singular noun, in `s`.
 _FORMS = word_set(
     """take save sell receive contain weigh cover collect lose hold accommodate produce catch climb jump grow grew held
-    sent bore kept broke hit rode taught swam raced went became become totals represent require average write gave brought
-    drive run buy make need have has had paint bake wash fit lay fly fill carry complete deliver donate plant pick score
+    sent bore kept broke hit rode taught swam raced went became become totals represent require average write gave
+    brought drive run buy make need have has had paint bake wash fit lay fly fill carry complete deliver donate plant pick score
     remain serve use finish yield fold burn add order contribute invite visit attend sew knit swim see leave left lift
-    press perform chop trade share visit consume equal equals eat drink earn gain raise hatch gather harvest print record
-    bring spent put cut sat slept stood threw gained built understood fed led met rang sang shot struck swept tore wore
+    press perform chop trade share visit consume equal equals eat drink earn gain raise hatch gather harvest print
+    record bring spent put cut sat slept stood threw gained built understood fed led met rang sang shot struck swept tore wore
     woke drew shook sold bought fought sought thought totaled comprise reach last give store transport travel watch read
     roast shuck miss iron emit release payed earnt invest deposit cook sleep sit stand throw build feed lead meet sing
     shoot wear draw include form create borrow lend lent return keep find get win pay owe spend own"""
+)
+#: Verbs that have two objects: `gave Ida 5 pens`.
+_GIVING = word_set(
+    "take takes took cost costs give gives gave leave leaves left owe owes pay pays paid save saves bring earn earns"
 )
 #: Words between a verb and its object: `gave away 5 pens`, `gave her 5 pens`.
 PARTICLES = word_set("out up away back down off together over in")
@@ -59,3 +63,17 @@ def _is_singular(subject: Sequence[str]) -> bool:
 def has_verb(words: Sequence[str]) -> bool:
     """Return whether words probably contain a verb."""
     return any(word.lower() in BEING for word in words[1:]) or any(is_verb(words, at) for at in range(1, len(words)))
+
+
+def takes_object(words: Sequence[str]) -> bool:
+    """Return whether words end with a verb, or with a verb and a particle or another object: `gave her`."""
+    end = len(words) - 1
+    if is_verb(words, end):
+        return True
+    if end > 1 and words[end].lower() in OBJECTS | PARTICLES and is_verb(words, end - 1):
+        return True
+    for at in range(end - 1, max(0, end - 4), -1):
+        if words[at].lower() in _GIVING:
+            first = words[at + 1].lower()
+            return words[at + 1][0].isupper() or first in DETERMINERS | OBJECTS | {"every", "a", "an", "both"}
+    return False
