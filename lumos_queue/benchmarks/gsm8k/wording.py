@@ -93,4 +93,4 @@ def _is_safe(text: str, value: Fraction) -> bool:
     is_fraction = value.denominator > 1 and f"{value.numerator}/{value.denominator}" in text.replace(" ", "")
     if is_fraction or variables_in(text) or value in numbers_in(text, words=True):
         return False
-    return not _FRAME.issuperset(_LOWER_WORD.findall(text.lower()))
+    return not _FRAME.issuperset(re.findall("[a-z]+", text.lower()))

@@ -19,8 +19,8 @@ _ORDINAL = re.compile(
 _WORDINGS = tuple(
     (re.compile(pattern.replace("#", _MASK), re.IGNORECASE), words)
     for pattern, words in (
-        (r"#(?: ?[-+*/x×÷=]? ?\$?#)+", _MASK),  # a formula
         (r"(?:\ban? )?(?:#|(?<![0-9.])[0-9.]++)/[0-9.]*+#|#/[0-9.]++", "that fraction"),
+        (r"#(?: ?[-+*/x×÷=]? ?\$?#)+", _MASK),  # a formula
         (r"(?:\b(?:the|an?) )?#(?:st|nd|rd|th)\b", "that"),
         (r"(?:\ban? )?#(?: ?%| percent\b)", "that percentage"),
         (r"\b(the|his|her|their|its|our|those|these|all|'s|’s) \$ ?# (?=[a-z])", r"\1 "),

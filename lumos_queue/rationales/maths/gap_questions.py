@@ -54,7 +54,7 @@ _LEFT_WITH = re.compile(r"\b(?:left|ends? up|ended up|start(?:s|ed)?|remains?) w
 _ADDS_TO = re.compile(r"\b(?:come|comes|came|amount|amounts|amounted|adds? up|added up) (?:out )?to$")
 _TOTAL_OF = re.compile(r"\b(?:a (?:grand |combined )?total of|a sum of|up to|as many as)$", re.IGNORECASE)
 _IN_TOTAL = re.compile(r" (?:in total|in all|altogether|all together)$")
-_NOUN_OF = re.compile(r"^(?P<clause>.+?) an? (?P<noun>(?:[a-z-]+ )?[a-z-]+)(?: of)?$")
+_NOUN_OF = re.compile(r"^(?P<clause>.+?) an? (?P<noun>(?:[a-z-]+ )?[a-z-]+) of$")
 _REASON = re.compile(r"(?:since|because|as|given|so|knowing)\b", re.IGNORECASE)
 #: After these, the rest of a line may be a clause of its own.
 _BOUNDARY = re.compile(
@@ -249,7 +249,7 @@ class _Phrasing:
                 return self._add_unit(self._lower(name))
             return self._join(self._how_many(noun), words, self.rest, opener)
         match = _NOUN_OF.match(clause)
-        if match and words[-1].lower() == "of":
+        if match:
             noun_words, subject = match["noun"].split(), match["clause"].split()
             if noun_words[-1] in QUANTITIES and len(subject) > 1 and is_verb(subject, len(subject) - 1):
                 return self._join(f"the {match['noun']}", subject, self.rest if self.gap.is_money else "", opener)
@@ -264,6 +264,9 @@ class _Phrasing:
 
     def _ask_without_subject(self, opener: str) -> str | None:
         if self.gap.is_money or self.gap.is_percent:
+            verb, _, subject = self.gap.right.partition(" ")
+            if verb in BEING and subject and is_noun_phrase(subject) and not opener:
+                return self._lower(subject)
             if not self.gap.right.startswith("of "):
                 return None
             kind = "how much" if self.gap.is_money else "what percentage"

@@ -65,6 +65,7 @@ def read_gap(calculation: Calculation, known_numbers: Collection[Fraction], cont
     if _BECAUSE.search(head):
         head = _BECAUSE.sub("", head).rstrip(" ,")
         head, tail, is_money = _cut_result(head, calculation.value) or (f"{head}:", tail, is_money)
+        is_percent, tail = is_percent or tail.startswith("%"), tail.removeprefix("%").lstrip()
     if dollars := _DOLLARS.match(tail):
         tail, is_money = tail[dollars.end() :], True
     head = _OPENING.sub("", head).rstrip(" $")

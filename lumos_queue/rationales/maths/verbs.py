@@ -15,13 +15,14 @@ _TWO_OBJECTS = word_set("charged paid given awarded offered owed left sent allow
 _FORMS = word_set(
     """take save sell receive contain weigh cover collect lose hold accommodate produce catch climb jump grow grew held
     sent bore kept broke hit rode taught swam raced went became become totals represent require average write gave
-    brought drive run buy make need have has had paint bake wash fit lay fly fill carry complete deliver donate plant pick score
-    remain serve use finish yield fold burn add order contribute invite visit attend sew knit swim see leave left lift
-    press perform chop trade share visit consume equal equals eat drink earn gain raise hatch gather harvest print
-    record bring spent put cut sat slept stood threw gained built understood fed led met rang sang shot struck swept tore wore
-    woke drew shook sold bought fought sought thought totaled comprise reach last give store transport travel watch read
-    roast shuck miss iron emit release payed earnt invest deposit cook sleep sit stand throw build feed lead meet sing
-    shoot wear draw include form create borrow lend lent return keep find get win pay owe spend own"""
+    brought drive run buy make need have has had paint bake wash fit lay fly fill carry complete deliver donate
+    plant pick score remain serve use finish yield fold burn add order contribute invite visit attend sew knit swim
+    see leave left lift press perform chop trade share consume equal equals eat drink earn gain raise hatch gather
+    harvest print record bring spent put cut sat slept stood threw gained built understood fed led met rang sang
+    shot struck swept tore wore woke drew shook sold bought fought sought thought totaled comprise reach last give
+    store transport travel watch read roast shuck miss iron emit release payed earnt invest deposit cook sleep sit
+    stand throw build feed lead meet sing shoot wear draw include form create borrow lend lent return keep find get
+    win pay owe spend own"""
 )
 #: Verbs that have two objects: `gave Ida 5 pens`.
 _GIVING = word_set(
