@@ -23,6 +23,7 @@ _FRAME = frozenset(
     ("the", "answer", "how", "many", "much", "what", "money", "number", "to", "for", "of", "amount", "is")
 )  #: words of the phrases themselves
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "next")
+_COST = re.compile(r"^how much money (.* costs?)$")
 _LOWER_WORD = re.compile(r"(?<![A-Za-z'’])[a-z]+")
 
 
@@ -70,6 +71,7 @@ class Wording:
     def _describe_line(self, calculation: Calculation, continues: bool) -> Iterator[str]:
         """Yield phrases in the words of a line, the clearest first."""
         phrase = describe_quantity(calculation.before, calculation.after, self._stated_numbers)
+        phrase = phrase and _COST.sub(r"how much \1", phrase)
         gap = read_gap(calculation, self._stated_numbers | {Fraction(1)}, continues)
         forms = ask_for_gap(gap, self._lower_words) if gap else ()
         questions = [text for text in forms if _is_safe(text, calculation.value)]
@@ -83,9 +85,9 @@ class Wording:
 def _is_clearer(question: str, phrase: str) -> bool:
     """Return whether a question for a gap says more than a phrase, which may only name a unit."""
     words, phrase_words = content_words(question) - _FRAME, content_words(phrase) - _FRAME
-    if len(phrase.split()) > MAX_UNIT_WORDS:
-        return "'" not in question and words >= phrase_words
-    return words > phrase_words
+    if "'" in question:  # it may quote the line
+        return len(phrase.split()) <= MAX_UNIT_WORDS and words > phrase_words
+    return words >= phrase_words and len(question.split()) > len(phrase.split())
 
 
 def _is_safe(text: str, value: Fraction) -> bool:

@@ -61,6 +61,7 @@ _BOUNDARY = re.compile(
     r"[,;:]\s*|\b(?:so(?: that(?! (?:many|amount)))?|then|mean(?:s|ing)?(?: that)?|because|but|therefore)\s+"
     r"|\band (?=(?:he|she|they|it|we|there)\b)|\bthat (?=(?:he|she|they|there)\b)"
 )
+_JOINING = word_set("which who so because since means")  #: a clause with these is two clauses
 _CONNECTIONS = word_set("so then and that but means mean meaning therefore which")
 _UNIT = re.compile(r"[a-z][a-z. ²-]{0,24}")
 _FULL_STOP = " .,;:="
@@ -155,7 +156,7 @@ class _Phrasing:
         starts = [0, *(match.end() for match in _BOUNDARY.finditer(f"{self.left} "))]
         for start in reversed(starts):
             clause, before = self.left[start:].strip(), self.left[:start].strip(" ,;:")
-            if not clause and before and not has_verb(before.split()) and OPENER.match(before):
+            if not clause and not has_verb(before.split()) and is_opener(before):
                 yield "", before
             elif not clause and self.rest and start:
                 yield "", ""
@@ -173,7 +174,7 @@ class _Phrasing:
                 yield clause, own_opener
             elif is_opener(head):
                 yield clause, head
-            elif not before or has_verb(before.split()) or _REASON.match(before):
+            elif not before or has_verb(before.split()) or _REASON.match(before) or before.split()[0].endswith("ing"):
                 yield clause, ""
 
     def _ask(self, clause: str, opener: str) -> str | None:
@@ -183,7 +184,9 @@ class _Phrasing:
         if starts_as_pronoun(words) or len(words) > MAX_SUBJECT_WORDS + 4:
             return None
         clause = clause.rstrip(",")
-        if ("," in clause and " and " not in clause) or not {"which", "who"}.isdisjoint(words):
+        if "," in clause and (" and " not in clause or words[0].endswith("ing")):
+            return None
+        if not _JOINING.isdisjoint(words) or (words[0].lower() in PRONOUNS and "and" in words):
             return None
         clause = _IN_TOTAL.sub("", _TOTAL_OF.sub("", clause).strip())
         words = clause.split()

@@ -89,7 +89,11 @@ def names_quantity(text: str) -> bool:
 
 def is_opener(text: str) -> bool:
     """Return whether a text before a clause says when, where or on which condition."""
-    if not OPENER.match(text) or len(text.split()) > MAX_OPENER_WORDS:
+    if not OPENER.match(text) or len(text.split()) > MAX_OPENER_WORDS or "=" in text:
+        return False
+    if text.split()[-1].lower() in ("so", "then", "and", "that") or re.match(
+        r"that (?:many|percentage|amount)", text, re.I
+    ):
         return False
     return not (text.split()[0].lower() in ("each", "every", "that", "this", "last", "next") and has_verb(text.split()))
 

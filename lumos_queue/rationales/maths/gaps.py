@@ -26,7 +26,7 @@ _CONTINUATION = re.compile(r"(?:,|;|\bso|\bthen|\bmeaning|\bbecause|\band)\s+")
 _OPENING = re.compile(
     r"^(?:[-\s,:.)*]|\b(?:so|thus|then|therefore|hence|now|and|but|because|finally|next|also|first|second|lastly|again"
     r"|(?:that|which|this|it) means(?: that)?|meaning(?: that)?|as a result|after that|overall)\b(?!['’-])"
-    r"(?! (?:day|week|month|year|one|hour)))+",
+    r"(?! (?:day|week|month|year|one|hour|far)))+",
     re.IGNORECASE,
 )
 _BECAUSE = re.compile(r"\b(?:because|since|as)\W*$", re.IGNORECASE)

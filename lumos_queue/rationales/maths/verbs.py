@@ -55,6 +55,8 @@ def is_verb(words: Sequence[str], position: int) -> bool:
 def _is_singular(subject: Sequence[str]) -> bool:
     """Return whether a subject can have a verb with `s`: `he`, `Ann`, `each box`."""
     last = subject[-1]
+    if last.lower() in DETERMINERS | PREPOSITIONS:
+        return last.lower() in ("he", "she", "it", "who")
     if last.lower() in ("he", "she", "it", "who") or (last[0].isupper() and len(subject) <= 3):
         return True
     first = subject[0].lower()
