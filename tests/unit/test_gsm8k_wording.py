@@ -50,6 +50,14 @@ def quantity(line: str, question: str = "Numbers: 3, 4 and 5. How many?") -> str
         ("First convert the length to feet: 3*4=# feet", "the length in feet"),
         ("Third stall: 3*4=# plums", "the number of plums for 'Third stall'"),
         ("Its new size is 3*4=#", "its new size"),
+        ("The shelf has 3*4=# cups and plates in May.", "how many cups and plates the shelf has in May"),
+        (
+            "After lunch Ben was on the 3*4=#th floor of the mall.",
+            "the answer to 'After lunch Ben was on which floor of the mall?'",
+        ),
+        ("So far, she has baked 3*4=# buns.", "how many buns she has baked"),
+        ("A fifth of the goats equals 3*4=# goats.", "the number of goats for 'A fifth of the goats'"),
+        ("Ed jogs for 5 days so that is 3*4=# laps.", "the answer to 'Ed jogs for 5 days so that is how many laps?'"),
         (
             "Ida has 3 red and 5 blue for a total of 3*4=# pens.",
             "the answer to 'Ida has 3 red and 5 blue for a total of how many pens?'",
@@ -98,6 +106,8 @@ def test_version_1_keeps_its_words():
         ("on day 18", "on day 18"),
         ("the 18th goat", "the 18th goat"),
         ("5 eggs", "5 eggs"),
+        ("a dozen of them", "a dozen of them"),
+        ("the first 18 eggs", "the first eggs"),
         ("\0 and 18 \0", " and that number"),
     ],
 )

@@ -9,10 +9,11 @@ from fractions import Fraction
 from lumos_queue.scoring.numerals import mask_numbers
 
 _MASK = "\0"
-#: Numbers that count the days or name them are no results: `on day 3`, `the 2nd week`.
+#: Numbers that name a day, and words for constants, are no results: `on day 3`, `the 2nd week`, `a dozen`.
 _ORDINAL = re.compile(
     r"\b(?:day|week|month|year|hour|round|game|step|page|grade|room|team|group|level|trip|shift|part|stage|box|bus|number)"
-    r" [0-9]{1,2}\b(?![.,/%]?[0-9])(?! ?[-+*/x×])|\b[0-9]{1,3}(?:st|nd|rd|th)\b",
+    r" [0-9]{1,2}\b(?![.,/%]?[0-9])(?! ?[-+*/x×])|\b[0-9]{1,3}(?:st|nd|rd|th)\b"
+    r"|\b(?:an?|per|half a) dozen\b|\bhalf an?\b",
     re.IGNORECASE,
 )
 #: Applied in this order. A determiner alone stands for the number: `the 18 eggs` becomes `the eggs`.
@@ -26,7 +27,10 @@ _WORDINGS = tuple(
         (r"\b(the|his|her|their|its|our|those|these|all|'s|’s) \$ ?# (?=[a-z])", r"\1 "),
         (r"(?:\ban? )?\$ ?#(?![\w/])", "that amount"),
         (r"\$ ?#", "that amount"),
-        (r"\b(the|his|her|their|its|our|those|these|all|remaining|other|both|'s|’s) #-?(?=\s*[a-z])", r"\1 "),
+        (
+            r"\b(the|his|her|their|its|our|those|these|all|other|both|first|second|last|next|'s|’s) #-?(?=\s*[a-z])",
+            r"\1 ",
+        ),
         (r"#-[a-z]+ ?", ""),
         (r"(?:\ban? )?#(?= ?[a-z])", "that many "),
         (r"#", "that number"),

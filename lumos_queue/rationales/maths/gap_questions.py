@@ -61,6 +61,8 @@ _BOUNDARY = re.compile(
     r"[,;:]\s*|\b(?:so(?: that(?! (?:many|amount)))?|then|mean(?:s|ing)?(?: that)?|because|but|therefore)\s+"
     r"|\band (?=(?:he|she|they|it|we|there)\b)|\bthat (?=(?:he|she|they|there)\b)"
 )
+_ORDINAL = re.compile(r"(?:st|nd|rd|th) ")
+_RELATIVE = re.compile(r" (?:he|she|they|it) (?:is|are|was|were) ")
 _JOINING = word_set("which who so because since means")  #: a clause with these is two clauses
 _CONNECTIONS = word_set("so then and that but means mean meaning therefore which")
 _UNIT = re.compile(r"[a-z][a-z. ²-]{0,24}")
@@ -88,7 +90,9 @@ class _Phrasing:
         self.gap = gap
         self.lower_words = lower_words
         self.noun, self.rest = split_noun(gap.right)
-        self.left = gap.left.strip().rstrip("$").strip()
+        self.tail = _ORDINAL.sub("", gap.right)
+        left = gap.left.removesuffix(" the") if self.tail != gap.right else gap.left
+        self.left = left.strip().rstrip("$").strip()
 
     # --- forms --------------------------------------------------------------------------------------------------------
 
@@ -144,7 +148,7 @@ class _Phrasing:
         if self._is_open(words):
             if words[-1].lower() in BEING and not self.gap.right and not (self.gap.is_money or self.gap.is_percent):
                 return f"the answer to '{left} what number?'"
-            text = " ".join(filter(None, (left, self._question_words(), self.gap.right)))
+            text = " ".join(filter(None, (left, self._question_words(), self.tail)))
             return f"the answer to '{text}?'"
         suffix = f" {self.rest}" if self.rest and not self.noun else ""
         return f"{self._amount()} for '{left}{suffix}'"
@@ -231,7 +235,7 @@ class _Phrasing:
         if nouns and nouns[-1] in MEASURES:
             question = "how old" if self.noun == "years old" else f"how many {self.noun}"
             return self._join(question, words, self.rest, opener)
-        if first in PRONOUNS | NO_SUBJECTS or (" that " not in name and not BEING.isdisjoint(name.split())):
+        if first in PRONOUNS | NO_SUBJECTS or _has_other_verb(name):
             return None
         if names_quantity(name) and is_noun_phrase(name) and not self.rest:
             return self._add_opener(self._add_unit(self._lower(name)), opener)
@@ -254,7 +258,7 @@ class _Phrasing:
         match = _NOUN_OF.match(clause)
         if match:
             noun_words, subject = match["noun"].split(), match["clause"].split()
-            if noun_words[-1] in QUANTITIES and len(subject) > 1 and is_verb(subject, len(subject) - 1):
+            if noun_words[-1] in QUANTITIES - {"average"} and len(subject) > 1 and is_verb(subject, len(subject) - 1):
                 return self._join(f"the {match['noun']}", subject, self.rest if self.gap.is_money else "", opener)
             return None
         if words[-1].lower() not in _PIED or len(words) < 3 or not has_verb(words[:-1]):
@@ -312,6 +316,8 @@ class _Phrasing:
             return "how much money"
         if self.gap.is_percent:
             return "what percentage"
+        if ordinal := _ORDINAL.match(noun):
+            return f"which {noun[ordinal.end() :]}"
         return f"how many {noun}" if noun else "how many"
 
     def _question_words(self) -> str:
@@ -319,7 +325,7 @@ class _Phrasing:
             return "how much" if not self.noun else "how many dollars"
         if self.gap.is_percent:
             return "what percentage"
-        return "how many"
+        return "which" if self.tail != self.gap.right else "how many"
 
     def _amount(self) -> str:
         if self.gap.is_money:
@@ -353,3 +359,8 @@ class _Phrasing:
             or (OPENER.fullmatch(lower) and not lower.endswith("day"))
         )
         return f"{lower if known else first} {rest}".strip()
+
+
+def _has_other_verb(subject: str) -> bool:
+    """Return whether a subject has a verb that does not belong to a relative clause: `the pens they were given`."""
+    return " that " not in subject and not BEING.isdisjoint(_RELATIVE.sub(" ", subject).split())

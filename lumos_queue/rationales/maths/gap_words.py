@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lumos_queue.rationales.maths.english import BEING, DETERMINERS, INCOMPLETE, NO_NAMES, PREPOSITIONS, PRONOUNS
+from lumos_queue.rationales.maths.english import BEING, DETERMINERS, INCOMPLETE, NO_NAMES, PREPOSITIONS, PRONOUNS, VERBS
 from lumos_queue.rationales.maths.verbs import MODALS, has_verb
 from lumos_queue.rationales.word_set import word_set
 
@@ -58,11 +58,16 @@ def split_noun(text: str) -> tuple[str, str]:
         if word == "of" and end:
             end += 1
             continue
+        if word == "and" and end and end + 1 < len(words) and words[end + 1].lower() not in _SPLITTING | VERBS:
+            end += 1
+            continue
         if word in _SPLITTING and not (end == 0 and word in ("more", "total", "remaining", "used", "times")):
             break
         if end and word.endswith("ing") and end + 1 < len(words) and words[end + 1].lower() in PREPOSITIONS:
             break
         end += 1
+    if end > 1 and words[end - 1].lower() == "of":
+        end -= 1
     noun = words[:end]
     if len(noun) > MAX_NOUN_WORDS or (noun and not re.fullmatch(r"[A-Za-z0-9][\w'’-]*", noun[0])):
         return "", text

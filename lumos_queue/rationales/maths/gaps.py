@@ -32,7 +32,7 @@ _OPENING = re.compile(
 _BECAUSE = re.compile(r"\b(?:because|since|as)\W*$", re.IGNORECASE)
 _RESULT = re.compile(r"^\s*+(?P<money>\$\s*+)?-?(?:[\d.,/]*\d)?\s*(?P<percent>%?)")
 _NUMERAL = re.compile(r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+")
-_END = re.compile(r"[.,](?!\d)|[;:=(<$*+/×÷!?]|\b(?:so|because|since|then|which|and|but|while)\b")
+_END = re.compile(r"[.,](?!\d)|[;:=(<$*+/×÷!?]|\b(?:so|because|since|then|which|but|while)\b")
 _PLAIN = re.compile(r"""[\w\s$%.,:;'’"“”/&()+*=?!°-]*""")
 _DOLLARS = re.compile(r"^(?:dollars?|bucks)\b\s*")
 
