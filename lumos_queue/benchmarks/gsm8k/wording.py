@@ -72,7 +72,7 @@ class Wording:
         """Yield phrases in the words of a line, the clearest first."""
         phrase = describe_quantity(calculation.before, calculation.after, self._stated_numbers)
         phrase = phrase and _COST.sub(r"how much \1", phrase)
-        gap = read_gap(calculation, self._stated_numbers | {Fraction(1)}, continues)
+        gap = read_gap(calculation, self._stated_numbers, continues)
         forms = ask_for_gap(gap, self._lower_words) if gap else ()
         questions = [text for text in forms if _is_safe(text, calculation.value)]
         if phrase is not None and not (questions and _is_clearer(questions[0], phrase)):

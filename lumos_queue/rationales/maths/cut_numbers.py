@@ -9,13 +9,36 @@ from fractions import Fraction
 from lumos_queue.scoring.numerals import mask_numbers
 
 _MASK = "\0"
-#: Numbers that name a day, and words for constants, are no results: `on day 3`, `the 2nd week`, `a dozen`.
-_ORDINAL = re.compile(
-    r"\b(?:day|week|month|year|hour|round|game|step|page|grade|room|team|group|level|trip|shift|part|stage|box|bus|number)"
-    r" [0-9]{1,2}\b(?![.,/%]?[0-9])(?! ?[-+*/x×])|\b[0-9]{1,3}(?:st|nd|rd|th)\b"
-    r"|\b(?:an?|per|half a) dozen\b|\bhalf an?\b",
+_ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
+    "twentieth",
+]
+#: Numbers that name a day are no results, and are written as words: `on day 3`, `the 3rd day`.
+_NAME = re.compile(
+    r"\b(?P<name>day|week|month|year|hour|round|game|step|grade|level|trip|shift|part|stage) (?P<number>[0-9]{1,2})\b"
+    r"(?![.,/%]?[0-9])(?! ?[-+*/x×])|(?<![\w.,])(?P<ordinal>[0-9]{1,2})(?:st|nd|rd|th)\b",
     re.IGNORECASE,
 )
+_ONE_ALONE = re.compile(r"\b(each|every|another|this|that|other|the|which) (?:1|one)\b(?![.,/%:]?[0-9])", re.IGNORECASE)
+_ONE_NOUN = re.compile(r"(?<![\w.,$/*+=–-])(?<![*+=/–-] )(?:1|one|One) (?=([a-z]))(?!(?:of|or|to|and|is|was|more)\b)")
 #: Applied in this order. A determiner alone stands for the number: `the 18 eggs` becomes `the eggs`.
 _WORDINGS = tuple(
     (re.compile(pattern.replace("#", _MASK), re.IGNORECASE), words)
@@ -40,13 +63,23 @@ _WORDINGS = tuple(
 
 def word_cut_numbers(text: str, known_numbers: Collection[Fraction]) -> str:
     """Return the text with words in place of the numbers that are not in `known_numbers`."""
-    text, parts, start = text.replace(_MASK, " "), list[str](), 0
-    for ordinal in _ORDINAL.finditer(text):
-        parts += [mask_numbers(text[start : ordinal.start()], known_numbers, _MASK), ordinal[0]]
-        start = ordinal.end()
-    text = "".join((*parts, mask_numbers(text[start:], known_numbers, _MASK)))
+    text = _NAME.sub(lambda match: _word_name(match, known_numbers), text.replace(_MASK, " "))
+    if 1 not in known_numbers:
+        text = _ONE_NOUN.sub(lambda match: "an " if match[1] in "aeio" else "a ", _ONE_ALONE.sub(r"\1", text))
+    text = mask_numbers(text, known_numbers, _MASK)
     if _MASK not in text:
         return text
     for pattern, words in _WORDINGS:
         text = pattern.sub(words, text)
     return re.sub(r"[ \t]{1,40}", " ", text)
+
+
+def _word_name(match: re.Match, known_numbers: Collection[Fraction]) -> str:
+    """Return `the third day` for `day 3`, and `third` for `3rd`; a known or a large number stays."""
+    number = int(match["number"] or match["ordinal"])
+    if number in known_numbers or not 1 <= number <= len(_ORDINALS):
+        return match[0]
+    if match["ordinal"]:
+        return _ORDINALS[number - 1]
+    name = match["name"]
+    return f"{'The' if name[0].isupper() else 'the'} {_ORDINALS[number - 1]} {name.lower()}"
