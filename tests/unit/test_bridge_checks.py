@@ -148,6 +148,7 @@ def test_what_a_thing_is_refutes_what_it_is_not(question, texts):
         ("opera singers", "Is Ann an opera singer?"),
         ("species", None),
         ("buses", None),
+        ("genuses", None),
         ("wolves", None),
     ],
 )
