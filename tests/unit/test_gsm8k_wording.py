@@ -55,6 +55,11 @@ def quantity(line: str, question: str = "Numbers: 3, 4 and 5. How many?") -> str
             "After lunch Ben was on the 3*4=#th floor of the mall.",
             "the answer to 'After lunch Ben was on which floor of the mall?'",
         ),
+        ("Then add the tax 3*4=$#", "the amount of money for 'Add the tax'"),
+        ("There are 3*4=# boys in Ms. Orr's room.", "how many boys there are in Ms Orr's room"),
+        ("Then find how many hours the trip will be: 3*4=# hours", "how many hours the trip will be"),
+        ("Ed spends 3*4=# hours sleeping.", "how many hours Ed spends sleeping"),
+        ("3*4=# her score in all games", "her score in all games"),
         ("So far, she has baked 3*4=# buns.", "how many buns she has baked"),
         ("A fifth of the goats equals 3*4=# goats.", "the number of goats for 'A fifth of the goats'"),
         ("Ed jogs for 5 days so that is 3*4=# laps.", "the answer to 'Ed jogs for 5 days so that is how many laps?'"),
@@ -120,13 +125,10 @@ def test_cut_numbers_become_words(text, target):
 
 def test_equal_subgoals_are_made_different():
     question = "Bo fills 3 jars with 4 plums each on Monday and 5 jars with 4 plums each on Tuesday. How many plums?"
-    solution = (
-        "On Monday the jars were 3*4=<<3*4=12>>12 plums.\nOn Tuesday the jars were 5*4=<<5*4=20>>20 plums.\n"
-        "12+20=<<12+20=32>>32 plums"
-    )
+    solution = "There are 3*4=<<3*4=12>>12 plums.\nThere are 5*4=<<5*4=20>>20 plums.\n12+20=<<12+20=32>>32 plums"
     texts = quantities(question, solution, "32")
+    assert texts[:2] == ["how many plums there are", "the answer to 'There are how many plums?'"]
     assert len(set(texts)) == 3
-    assert "Monday" in texts[0] and "Tuesday" in texts[1]
 
 
 def test_equal_calculations_without_words_are_told_apart():

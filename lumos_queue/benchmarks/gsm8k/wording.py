@@ -10,6 +10,7 @@ from fractions import Fraction
 from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.blanks import content_words
 from lumos_queue.rationales.maths.calculations import Calculation, SolutionLine
+from lumos_queue.rationales.maths.english import DETERMINERS
 from lumos_queue.rationales.maths.equations import final_quantity
 from lumos_queue.rationales.maths.expressions import format_expression
 from lumos_queue.rationales.maths.gap_questions import ask_for_gap
@@ -71,6 +72,8 @@ class Wording:
     def _describe_line(self, calculation: Calculation, continues: bool) -> Iterator[str]:
         """Yield phrases in the words of a line, the clearest first."""
         phrase = describe_quantity(calculation.before, calculation.after, self._stated_numbers)
+        if phrase and phrase.removeprefix("how many ").split()[0] in DETERMINERS:
+            phrase = None
         phrase = phrase and _COST.sub(r"how much \1", phrase)
         gap = read_gap(calculation, self._stated_numbers, continues)
         forms = ask_for_gap(gap, self._lower_words) if gap else ()
@@ -87,7 +90,7 @@ def _is_clearer(question: str, phrase: str) -> bool:
     words, phrase_words = content_words(question) - _FRAME, content_words(phrase) - _FRAME
     if "'" in question:  # it may quote the line
         return len(phrase.split()) <= MAX_UNIT_WORDS and words > phrase_words
-    return words >= phrase_words and len(question.split()) > len(phrase.split())
+    return words >= phrase_words and len(question.split()) >= len(phrase.split())
 
 
 def _is_safe(text: str, value: Fraction) -> bool:

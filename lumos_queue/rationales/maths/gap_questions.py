@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from lumos_queue.rationales.maths.english import (
     BEING,
+    DETERMINERS,
     MEASURES,
     PREPOSITIONS,
     PRONOUNS,
@@ -278,6 +279,8 @@ class _Phrasing:
                 return None
             kind = "how much" if self.gap.is_money else "what percentage"
             return self._add_opener(f"{kind} {self.gap.right}", opener)
+        if self.gap.right.split()[:1] and self.gap.right.split()[0] in DETERMINERS:
+            return self._add_opener(self.gap.right, opener)
         if not self.noun:
             starts_with_verb = self.rest.split()[:1] and self.rest.split()[0] in BEING | {
                 "have",

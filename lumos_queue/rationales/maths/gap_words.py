@@ -36,8 +36,8 @@ _SPLITTING = PREPOSITIONS | word_set(
     """off through into out around than because combined apiece today yesterday tomorrow daily weekly currently now home
     away are is was were be have has had can could will would need needs needed without until within so then but and or
     because since while between among across up down over under against toward towards instead about once
-    remain remained not last next every divided multiplied times plus minus monday tuesday wednesday thursday friday
-    saturday sunday his her their its your this these those the initially originally himself herself
+    remain remained not either last next every divided multiplied times plus minus monday tuesday wednesday thursday
+    friday saturday sunday his her their its your this these those the initially originally himself herself
     themselves using worth sold bought used made"""
 )
 _ATTRIBUTES = word_set("total combined remaining overall weekly daily monthly yearly his her its their last next")
@@ -63,7 +63,7 @@ def split_noun(text: str) -> tuple[str, str]:
             continue
         if word in _SPLITTING and not (end == 0 and word in ("more", "total", "remaining", "used", "times")):
             break
-        if end and word.endswith("ing") and end + 1 < len(words) and words[end + 1].lower() in PREPOSITIONS:
+        if end and words[end - 1].lower() not in ("of", "more") and _is_participle(word, words[end + 1 : end + 2]):
             break
         end += 1
     if end > 1 and words[end - 1].lower() == "of":
@@ -74,6 +74,12 @@ def split_noun(text: str) -> tuple[str, str]:
     if noun == ["more"] or (noun and noun[-1].lower() == "of"):
         return "", text
     return " ".join(noun), " ".join(words[end:])
+
+
+def _is_participle(word: str, following: Sequence[str]) -> bool:
+    """Return whether a word after a noun is `sleeping`, or `expected` at the end or before a preposition."""
+    is_last = not following or following[0].lower() in PREPOSITIONS
+    return (word.endswith("ing") and len(word) > 5) or (word.endswith("ed") and len(word) > 4 and is_last)
 
 
 def is_noun_phrase(text: str) -> bool:
@@ -96,7 +102,7 @@ def is_opener(text: str) -> bool:
     """Return whether a text before a clause says when, where or on which condition."""
     if not OPENER.match(text) or len(text.split()) > MAX_OPENER_WORDS or "=" in text:
         return False
-    if text.split()[-1].lower() in ("so", "then", "and", "that") or re.match(
+    if text.split()[-1].lower() in ("so", "then", "and", "that", "this") or re.match(
         r"that (?:many|percentage|amount)", text, re.I
     ):
         return False
@@ -115,7 +121,18 @@ def split_opener(text: str) -> tuple[str, str]:
 
 
 def is_complete(text: str) -> bool:
-    return text.split()[-1].lower() not in INCOMPLETE - {"have", "has", "had", "do", "does"}
+    return text.split()[-1].lower() not in INCOMPLETE - {
+        "be",
+        "is",
+        "are",
+        "was",
+        "were",
+        "have",
+        "has",
+        "had",
+        "do",
+        "does",
+    }
 
 
 def starts_as_pronoun(words: Sequence[str]) -> bool:

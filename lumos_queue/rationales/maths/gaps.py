@@ -21,7 +21,8 @@ MAX_LEFT_WORDS = 30
 MAX_RIGHT_WORDS = 14
 MAX_RIGHT_CHARACTERS = 400
 
-_SENTENCE = re.compile(r"(?<=[.;!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)\s+")
+_SENTENCE = re.compile(r"(?<=[.;!?])\s+")
+_TITLE = re.compile(r"\b(Mrs?|Ms|Dr|St)\.")
 _CONTINUATION = re.compile(r"(?:,|;|\bso|\bthen|\bmeaning|\bbecause|\band)\s+")
 _OPENING = re.compile(
     r"^(?:[-\s,:.)*]|\b(?:so|thus|then|therefore|hence|now|and|but|because|finally|next|also|first|second|lastly|again"
@@ -34,6 +35,7 @@ _RESULT = re.compile(r"^\s*+(?P<money>\$\s*+)?-?(?:[\d.,/]*\d)?\s*(?P<percent>%?
 _NUMERAL = re.compile(r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+")
 _END = re.compile(r"[.,](?!\d)|[;:=(<$*+/×÷!?]|\b(?:so|because|since|then|which|but|while)\b")
 _PLAIN = re.compile(r"""[\w\s$%.,:;'’"“”/&()+*=?!°-]*""")
+_PER = re.compile(r"^\s*/\s*(?=[a-z])")
 _DOLLARS = re.compile(r"^(?:dollars?|bucks)\b\s*")
 
 
@@ -54,14 +56,15 @@ def read_gap(calculation: Calculation, known_numbers: Collection[Fraction], cont
     begins with the line's previous calculation.
     """
     known_numbers = set(known_numbers) - {calculation.value}
-    head = _SENTENCE.split(strip_formula(calculation.before))[-1].strip()
+    before, after = (_TITLE.sub(r"\1", text) for text in (calculation.before, calculation.after))
+    head = _SENTENCE.split(_strip_formula(before))[-1].strip()
     if continues:
         boundary = _CONTINUATION.search(f"{head} ")
         head = head[boundary.end() :] if boundary else ""
-    result = _RESULT.match(calculation.after)
-    is_money = calculation.before.rstrip().endswith("$") or bool(result and result["money"])
+    result = _RESULT.match(after)
+    is_money = before.rstrip().endswith("$") or bool(result and result["money"])
     is_percent = bool(result and result["percent"])
-    tail = _read_tail(calculation.after[result.end() if result else 0 :][:MAX_RIGHT_CHARACTERS])
+    tail = _read_tail(after[result.end() if result else 0 :][:MAX_RIGHT_CHARACTERS])
     if _BECAUSE.search(head):
         head = _BECAUSE.sub("", head).rstrip(" ,")
         head, tail, is_money = _cut_result(head, calculation.value) or (f"{head}:", tail, is_money)
@@ -75,6 +78,13 @@ def read_gap(calculation: Calculation, known_numbers: Collection[Fraction], cont
     return Gap(left, right, is_money, is_percent)
 
 
+def _strip_formula(text: str) -> str:
+    """Return the text without the formula at its end; the `x` of `the tax` belongs to the word."""
+    stripped = strip_formula(text)
+    end = text.rfind(stripped) + len(stripped)
+    return f"{stripped}x" if stripped[-1:].isalpha() and text[end : end + 1] == "x" else stripped
+
+
 def _cut_result(clause: str, value: Fraction) -> tuple[str, str, bool] | None:
     """Return the texts before and after the result in a clause, and whether it is money; None if it is not there."""
     for match in _NUMERAL.finditer(clause):
@@ -86,6 +96,7 @@ def _cut_result(clause: str, value: Fraction) -> tuple[str, str, bool] | None:
 
 def _read_tail(text: str) -> str:
     """Return the words after a result that belong to its clause."""
+    text = _PER.sub("per ", text)
     clause = clause_before_end(text)
     if clause is None or len(clause.split()) > MAX_RIGHT_WORDS or "$" in clause:
         end = _END.search(text)
