@@ -15,7 +15,7 @@ from typing import Self
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import LEVELS, Action, Annotation, Completion, Execution, Outcome, Score, Task
+from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Annotation, Completion, Execution, Outcome, Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.judge import METRIC
 from lumos_queue.scoring.limit import select_judged_answer
@@ -276,6 +276,10 @@ class Benchmark:
 
     def review(self, task: Task) -> RuleReview:
         """Return the doubts about the annotation that a rule makes. With doubts, a conversion by rule rejects it."""
+        return RuleReview()
+
+    def review_steps(self, task: Task, steps: Sequence[AnnotatedSubgoal]) -> RuleReview:
+        """Return the doubts about an annotation that a teacher wrote, as `review` does for that of a rule."""
         return RuleReview()
 
     def count_ambiguous(self, task: Task) -> int:

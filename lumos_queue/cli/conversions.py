@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,12 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli import own_file as own
 from lumos_queue.jobs.scheduling import Scheduling
+
+if TYPE_CHECKING:
+    from db.tags import NameAndTags
+    from lumos_queue.settings import Settings
+    from lumos_queue.submission.conversion_request import ConversionOptions
+    from lumos_queue.submission.file_options import FileOptions
 
 Source = Annotated[
     str,
@@ -59,7 +66,19 @@ def convert(
         typer.Option(show_default="image", help="The form of a row's image for the teacher: image, caption or none."),
     ] = "",
     seed: opt.Seed = 0,
-    temperature: opt.Temperature = 0.0,
+    samples: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=20,
+            help="Samples of the teacher for each row, at most. The first that passes all checks is stored; a note "
+            "says that two agree, and ends the row.",
+        ),
+    ] = 1,
+    temperature: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Sampling temperature; 0: greedy. Default: 0.7 with --samples of 2 or more, else 0."),
+    ] = None,
     max_tokens: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="Maximum tokens of one reply.")] = 800,
     price_prompt: opt.PricePrompt = 0.0,
     price_completion: opt.PriceCompletion = 0.0,
@@ -79,6 +98,14 @@ def convert(
     skip_bad_rows: opt.SkipBad = False,
     option: opt.RowOptions = [],
     published: opt.Published = False,
+    waiting: Annotated[
+        str,
+        typer.Option(
+            metavar="JOB",
+            help="Send the waiting rows of that conversion by rule to the teacher, with their drafts and the reasons. "
+            "The rows are stored, so no file is needed; SOURCE may be left out.",
+        ),
+    ] = "",
     recheck: Annotated[
         str,
         typer.Option(
@@ -111,16 +138,13 @@ def convert(
     from lumos_queue.submission.file_request import resolve_file
     from lumos_queue.submission.tags import read_name_and_tags
 
-    if not source:
-        raise SpecError("Name a source or a file, e.g. gsm8k, or give --recheck JOB.")
     settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
+    scheduling = Scheduling(priority, concurrency)
     file_options = FileOptions(question, answer, id, choices, images, rationale, scorer, domain, licence, title)
-    file = resolve_file(source, data, split, file_options, option, output.say, kind="convert")
     options = ConversionOptions(
-        source=file.benchmark,
-        data=file.data,
-        split=file.split,
-        definition=file.definition,
+        source=source,
+        data=data,
+        split=split,
         limit=limit,
         deterministic=deterministic,
         teacher=teacher,
@@ -139,17 +163,48 @@ def convert(
         options=option,
         vision=vision,
         published=published,
+        samples=samples,
     )
+    if waiting:
+        _convert_waiting(settings, waiting, options, file_options, name_and_tags, scheduling, again, follow)
+        return
+    if not source:
+        raise SpecError("Name a source or a file, e.g. gsm8k, or give --recheck JOB or --waiting JOB.")
+    file = resolve_file(source, data, split, file_options, option, output.say, kind="convert")
+    options = replace(options, source=file.benchmark, data=file.data, split=file.split, definition=file.definition)
     job, rows = with_data(settings, lambda: make_conversion_job(options, settings, output.say))
     submit_and_finish(
         settings,
         job,
         rows,
         name_and_tags=name_and_tags,
-        scheduling=Scheduling(priority, concurrency),
+        scheduling=scheduling,
         again=again,
         follow=follow,
     )
+
+
+def _convert_waiting(
+    settings: Settings,
+    job: str,
+    options: ConversionOptions,
+    file_options: FileOptions,
+    name_and_tags: NameAndTags,
+    scheduling: Scheduling,
+    again: bool,
+    follow: bool,
+) -> None:
+    """Send the waiting rows of a job to the teacher, and print the report of that job. Raises SpecError."""
+    from lumos_queue.cli.job_repeats import store_and_run
+    from lumos_queue.submission.rerun import Repeat
+    from lumos_queue.submission.waiting_request import check_stored_rows, make_waiting_job
+
+    check_stored_rows(job, options, file_options)
+
+    def make(database: Any, row: Any) -> Repeat:
+        return make_waiting_job(database, settings, row, options, scheduling, output.say)
+
+    store_and_run(settings, job, make, name_and_tags, again, follow)
 
 
 def _recheck(job: str, source: str) -> None:

@@ -103,7 +103,7 @@ def rerun(
     def make(database: Any, row: Any) -> Repeat:
         return make_rerun(database, settings, row, changes, where, Scheduling(priority, concurrency), output.say)
 
-    _store_and_run(settings, job, make, name_and_tags, again, follow)
+    store_and_run(settings, job, make, name_and_tags, again, follow)
 
 
 def extend(
@@ -132,10 +132,10 @@ def extend(
     def make(database: Any, row: Any) -> Repeat:
         return make_extension(database, settings, row, limit, samples, Scheduling(priority, concurrency), output.say)
 
-    _store_and_run(settings, job, make, name_and_tags, again, follow)
+    store_and_run(settings, job, make, name_and_tags, again, follow)
 
 
-def _store_and_run(
+def store_and_run(
     settings: Settings, job: str, make: Any, name_and_tags: NameAndTags, again: bool, follow: bool
 ) -> None:
     """Store the job that `make` returns for the row of `job`, run or queue it, and print its report or its id."""

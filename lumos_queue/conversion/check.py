@@ -45,15 +45,24 @@ class AnnotationCheck:
     reasks: int = 0  #: remaining further attempts of the teacher
     verdicts: list[Verdict] = field(default_factory=list)  #: on the latest attempt
     steps: tuple[AnnotatedSubgoal, ...] = ()  #: of the latest attempt
+    reviews_replies: bool = False  #: whether the source reviews the links, numbers and wording of the teacher's replies
 
     def read(self, completion: Completion) -> tuple[AnnotatedSubgoal, ...]:
         """Read the teacher's reply and judge its form. Return its steps in the form of `steps_to_act_out`."""
-        return self.check(read_reply(completion, self.level != "format"))
+        steps = self.check(read_reply(completion, self.level != "format"))
+        if self.reviews_replies and self.is_usable:
+            self.note_doubts(self.source.review_steps(self.task, self.steps).doubts)
+        return steps
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the latest attempt was read to its end, so that its steps can be judged."""
+        return not any(verdict.name in ("truncated", "refused") for verdict in self.verdicts)
 
     def check(self, reading: TeacherReply) -> tuple[AnnotatedSubgoal, ...]:
         """Judge the form of an annotation. Return its steps as `steps_to_act_out` does, or () for an unusable reply."""
         self.steps, self.verdicts = reading.steps, list(reading.verdicts)
-        if any(verdict.name in ("truncated", "refused") for verdict in self.verdicts):
+        if not self.is_usable:
             return ()
         self.verdicts += form_verdicts(self.source, self.task, self.steps, self.max_tokens, self.count, reading.unread)
         uncheckable = [verdict for verdict in self.verdicts if verdict.name in UNCHECKABLE[self.level]]
@@ -78,11 +87,15 @@ class AnnotationCheck:
             self.verdicts += make_verdicts("wrong final answer", f"gives {outcome.answer}, expected {gold}")
         return outcome
 
-    def should_retry(self, completion: Completion) -> bool:
-        """Return whether the teacher must try again; then `prompt` is its next prompt, which lists the problems."""
-        if not rejections(self.verdicts) or not self.reasks:
+    def should_retry(self, completion: Completion, verdicts: Sequence[Verdict] | None = None) -> bool:
+        """Return whether the teacher must try again; then `prompt` is its next prompt, which lists the problems.
+
+        `verdicts`: on the attempt, if its actions have not been run.
+        """
+        problems = rejections(merge_verdicts(self.verdicts if verdicts is None else verdicts))
+        if not problems or not self.reasks:
             return False
-        self.prompt = next_prompt(self.prompt, completion.text, rejections(merge_verdicts(self.verdicts)))
+        self.prompt = next_prompt(self.prompt, completion.text, problems)
         self.reasks -= 1
         return True
 

@@ -32,12 +32,17 @@ class StatedResults:
     async def execute(self, action: Action, variables: Mapping[str, Mapping[str, Any]]) -> Execution:
         result = action.raw.removeprefix(_call(action))
         result = result.removeprefix(" = ") if result != action.raw else ""
-        parts = result.split(", ")
-        texts = parts if len(parts) == len(action.variables) else [result] * len(action.variables)
-        return Execution("ok", result, tuple({"kind": "text", "text": text} for text in texts))
+        return take_as_stated(action, result)
 
     async def close(self) -> None:
         """Do nothing, because there is nothing to close."""
+
+
+def take_as_stated(action: Action, result: str) -> Execution:
+    """Return the execution of an action that gives its stated result."""
+    parts = result.split(", ")
+    texts = parts if len(parts) == len(action.variables) else [result] * len(action.variables)
+    return Execution("ok", result, tuple({"kind": "text", "text": text} for text in texts))
 
 
 def with_stated_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:

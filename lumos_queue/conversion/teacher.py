@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lumos_queue.conversion import demos
+from lumos_queue.conversion.drafts import Draft
 from lumos_queue.conversion.form import issue_verdicts
 from lumos_queue.conversion.verdicts import make_verdicts
 from lumos_queue.notation import read_annotation
@@ -44,6 +45,15 @@ _AGAIN = (
     "Please write the whole subgoal-based plan again, with these problems mended, in the same format and without "
     "further words."
 )
+_WAITING = (
+    "Draft of the subgoal-based plan, which a rule has written and which may be wrong:\n{draft}\n\n"
+    "The rule is unsure of its draft: {doubt}\n\n"
+    "Please write the whole subgoal-based plan, corrected where the draft is wrong. Every number in an action must be in "
+    "the task, or be the result of an earlier action (then write R1, R2, ...), or be a constant whose unit its subgoal "
+    "names, such as the 60 minutes of an hour. A later action must use each result but the last. Write each subgoal in "
+    "your own words, without blanks. Write nothing but the plan."
+)
+WAITING_PROMPTS = 1  #: the newest version of the prompt for waiting rows
 #: The actions that each type of prompt offers.
 OFFERED = {
     "maths": "'Calculator', 'SetEquation', 'SolveEquation', 'Count', 'SolveInequality', and 'Define'",
@@ -92,6 +102,16 @@ def first_prompt(head: str, task: Task, plan: str) -> str:
     """Return the first prompt for a row: `head`, its task, and `plan`, its rationale as text."""
     question, plan = escape_markers(task.question).strip(), escape_markers(plan).rstrip()
     return f"{head}{question}\n\nNatural language plan: {plan}\n<|assistant|>\n"
+
+
+def waiting_prompt(head: str, task: Task, plan: str, draft: Draft) -> str:
+    """Return the first prompt for a row that waits, version 1: as `first_prompt`, with the draft and the doubt.
+
+    Jobs store the version (WAITING_PROMPTS): a prompt with other words is another version, and this one stays.
+    """
+    question, plan = escape_markers(task.question).strip(), escape_markers(plan).rstrip()
+    request = _WAITING.format(draft=escape_markers(draft.annotation).strip(), doubt=escape_markers(draft.doubt).strip())
+    return f"{head}{question}\n\nNatural language plan: {plan}\n\n{request}\n<|assistant|>\n"
 
 
 def next_prompt(prompt: str, reply: str, verdicts: Sequence[Verdict]) -> str:

@@ -42,6 +42,25 @@ def teach(task: object, check: AnnotationJudge) -> Commands[Outcome]:
             return outcome
 
 
+class SampleJudge(Protocol):
+    """The interface of several samples of a row's annotation; `conversion.samples.TeacherSamples` implements it."""
+
+    @property
+    def prompt(self) -> str: ...
+    @property
+    def images(self) -> tuple[str, ...]: ...
+    def draw(self, completion: Completion, /) -> bool: ...
+    def steps_to_act_out(self) -> Sequence[AnnotatedSubgoal]: ...
+    def judge(self, action_checks: Sequence[Checked], /) -> Outcome: ...
+
+
+def teach_samples(task: object, samples: SampleJudge) -> Commands[Outcome]:
+    """Ask the teacher for samples, and act out the selected sample after the last call."""
+    while samples.draw((yield from Ask(TEACHER, samples.prompt, samples.images))):
+        pass
+    return samples.judge((yield from act_out(samples.steps_to_act_out())))
+
+
 def act_out(steps: Iterable[AnnotatedSubgoal]) -> Commands[list[Checked]]:
     """Note each subgoal and run its actions. Return each action with its annotated result and its execution."""
     action_checks: list[Checked] = []

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from lumos_queue.actions.base import StatelessActions
-from lumos_queue.benchmarks.base import Benchmark, RuleReview
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.registry import find_registered_name, open_source
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.demos import LOW
+from lumos_queue.conversion.drafts import Draft
 from lumos_queue.conversion.lengths import load_token_counter
 from lumos_queue.conversion.low_level import to_low_level
 from lumos_queue.conversion.oracle import StatedResults
 from lumos_queue.conversion.perturbation import perturbation
-from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head
+from lumos_queue.conversion.samples import TeacherSamples
+from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head, waiting_prompt
 from lumos_queue.conversion.verdicts import (
     acceptance_score,
     make_verdicts,
@@ -28,12 +32,13 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import RULES, Endpoint, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.episode import Journal, run_episode
+from lumos_queue.episode import Generate, Journal, run_episode
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Executor
-from lumos_queue.formulations.annotation import act_out_annotation, teach
+from lumos_queue.formulations.annotation import act_out_annotation, teach, teach_samples
 from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.jobs.budget import Meter
+from lumos_queue.jobs.drafts import load_drafts
 from lumos_queue.jobs.images import Images
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import LEVELS, TEACHER, Annotation, Ending, Level, Outcome, Task, Verdict
@@ -45,6 +50,18 @@ TAUGHT_BY = {"image": "the image", "caption": "the row's caption in its place", 
 #: The prompts of stored jobs that name none, so that their calls stay the same.
 _EARLIER_PROMPTS = {"prm800k": "maths"}
 _EARLIER_RULES = 2  #: the rules of stored jobs that name none
+#: The newest version of the checks of a teacher's replies. 0: form and results; 1: also Benchmark.review_steps.
+TEACHER_CHECKS = 1
+#: Fields that are stored only with another value than that of earlier jobs, which lack them.
+_OPTIONAL: dict[str, Any] = {
+    "published": False,
+    "rule_version": 1,
+    "teacher_checks": 0,
+    "samples": 1,
+    "waiting": "",
+    "drafts": "",
+    "waiting_prompt": 0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +75,7 @@ class ConvertContext:
     meter: Meter | None
     identities: tuple[Identity, ...]
     traffic: Mapping[str, AdmissionControl]  #: of the endpoint that can have a cap, by URL
+    drafts: Mapping[str, Draft] = field(default_factory=dict)  #: of waiting rows, by row
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +104,11 @@ class Convert:
     rule_version: int = 1  #: the version of the source's rules (Benchmark.at_rules)
     definition: FileDefinition | None = None  #: of a source whose rows are in a person's own file
     published: bool = False  #: whether the person stated that the rows are the published rows
+    teacher_checks: int = 0  #: the version of the checks of a teacher's replies (TEACHER_CHECKS)
+    samples: int = 1  #: of the teacher for each row, at most (conversion/samples.py)
+    waiting: str = ""  #: the conversion by rule whose waiting rows these are; empty: all rows of a source
+    drafts: str = ""  #: sha256 of the artifact with the drafts of these rows (conversion/drafts.py)
+    waiting_prompt: int = 0  #: the version of the prompt for waiting rows (conversion/teacher.py)
 
     kind = "convert"
     ordered = False
@@ -101,10 +124,9 @@ class Convert:
         # The source of a job from before plug-ins is a module, whose dataset has the name of its benchmark.
         former = find_registered_name(self.source) != self.source
         values["benchmark"] = open_source(self.source).name if former else self.source
-        if not self.published:
-            del values["published"]
-        if self.rule_version == 1:
-            del values["rule_version"]  # conversions from before other versions have no such key
+        for name, default in _OPTIONAL.items():
+            if values[name] == default:
+                del values[name]
         if self.definition is None:
             del values["definition"]  # jobs of registered sources have no such key
         else:
@@ -156,8 +178,9 @@ class Convert:
                 meter = stack.enter_context(Meter.open(settings, self.prompt_price, self.completion_price, self.budget))
             images = stack.enter_context(Images.open(settings))
             executor = Executor(endpoints, actions, self.sampling, self.seed, image=images.load, rules=self.rules)
+            drafts = await asyncio.to_thread(load_drafts, settings, self.drafts) if self.drafts else {}
             yield ConvertContext(
-                source, actions, executor, self.prompt_prefixes().get(TEACHER, ""), meter, identities, traffic
+                source, actions, executor, self.prompt_prefixes().get(TEACHER, ""), meter, identities, traffic, drafts
             )
 
     async def run(self, work: Work, journal: Journal, context: ConvertContext) -> ItemResult:
@@ -165,13 +188,8 @@ class Convert:
         assert work.task is not None
         task, source = work.task, context.source
         duplicate_verdicts = make_verdicts("duplicate") if work.ordinal in self.duplicates else []
-        check = AnnotationCheck(source, task, self.most_tokens, load_token_counter(self.tokenizer), reasks=self.reasks)
         try:
-            if self.teacher:
-                rationale = source.rationale(task)
-                check.prompt, check.images = first_prompt(context.head, task, rationale), self._images(task)
-            else:
-                check.check(TeacherReply(self.make_annotation(source, task).steps))
+            judge, formulation = self._begin(context, task)
         except SpecError as error:
             reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
             verdicts = [*reason_verdicts(reason, str(error)), *duplicate_verdicts]
@@ -179,15 +197,14 @@ class Convert:
         async with context.executor.for_episode(task, work.sample) as perform:
             if context.meter:
                 perform = context.meter.limit(perform, getattr(journal, "episode", 0))
-            run = await run_episode(teach if self.teacher else act_out_annotation, task, check, journal, perform)
+            run = await run_episode(formulation, task, judge, journal, perform)
         if run.outcome.ending == Ending.INFRA_ERROR:
             return ItemResult(run.outcome)
+        check = judge.selected if isinstance(judge, TeacherSamples) else judge
         if run.outcome.ending == Ending.LIMIT:  # the teacher's context is full: there is no further annotation
             check.verdicts += make_verdicts("refused", run.outcome.message)
         check.verdicts += duplicate_verdicts
-        review = RuleReview() if self.teacher else source.review(task)
-        check.note_doubts(review.doubts)
-        check.note_links(None if self.teacher else source.count_ambiguous(task), review.evidence)
+        self._note_review(source, task, check)
         level = check.compute_level()
         if level == Level.EXECUTED and self.perturbations:
             actions = [action for step in check.steps for action in step.actions]
@@ -195,6 +212,47 @@ class Convert:
             level = Level.PERTURBED if finding.passed else level
             check.verdicts += make_verdicts("differs when perturbed", finding.differs) if finding.differs else []
         return _result(source, run.outcome, check.verdicts, level)
+
+    def _begin(self, context: ConvertContext, task: Task) -> tuple[Any, Generate[Any]]:
+        """Return the judge of a row's annotation, and the formulation that acts the annotation out.
+
+        Raises SpecError if the row has no rationale, or no rule converts it.
+        """
+        source, count_tokens = context.source, load_token_counter(self.tokenizer)
+        if not self.teacher:
+            check = AnnotationCheck(source, task, self.most_tokens, count_tokens)
+            check.check(TeacherReply(self.make_annotation(source, task).steps))
+            return check, act_out_annotation
+        rationale = source.rationale(task)
+        if self.waiting_prompt:
+            if task.row not in context.drafts:
+                raise SpecError(f"Row {task.row} has no stored draft.")
+            prompt = waiting_prompt(context.head, task, rationale, context.drafts[task.row])
+        else:
+            prompt = first_prompt(context.head, task, rationale)
+        new_check = partial(
+            AnnotationCheck,
+            source,
+            task,
+            self.most_tokens,
+            count_tokens,
+            prompt,
+            self._images(task),
+            self.reasks,
+            reviews_replies=self.teacher_checks > 0,
+        )
+        return (TeacherSamples(new_check, self.samples), teach_samples) if self.samples > 1 else (new_check(), teach)
+
+    def _note_review(self, source: Benchmark, task: Task, check: AnnotationCheck) -> None:
+        """Add the verdicts on doubtful and ambiguous links. The doubts about a teacher's reply are already known."""
+        if not self.teacher:
+            review = source.review(task)
+            check.note_doubts(review.doubts)
+            check.note_links(source.count_ambiguous(task), review.evidence)
+        elif self.teacher_checks and (evidence := source.review_steps(task, check.steps).evidence):
+            check.note_links(len(evidence), evidence)
+        else:
+            check.note_links(None)
 
     def make_annotation(self, source: Benchmark, task: Task) -> Annotation:
         """Return the annotation that rules make. Raises SpecError if they make none, or none with such subgoals."""

@@ -16,7 +16,7 @@ from lumos_queue.conversion.demos import LOW, SUBGOALS, demos_for
 from lumos_queue.conversion.duplicates import find_duplicates
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.jobs.convert import TEACHING, Convert
+from lumos_queue.jobs.convert import TEACHER_CHECKS, TEACHING, Convert
 from lumos_queue.readers.splits import split_of
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
@@ -27,6 +27,8 @@ from lumos_queue.submission.requested_rows import is_stated, read_requested_rows
 from lumos_queue.submission.store import Rows
 from lumos_queue.submission.teacher_vision import check_vision, resolve_vision
 from lumos_queue.util.plugins import TRUSTED
+
+SAMPLED = 0.7  #: the temperature of several samples, unless a person chooses it
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class ConversionOptions:
     subgoals: str
     reasks: int
     seed: int
-    temperature: float
+    temperature: float | None  #: None: SAMPLED for several samples, else greedy
     max_tokens: int
     price_prompt: float
     price_completion: float
@@ -55,6 +57,7 @@ class ConversionOptions:
     vision: str
     definition: FileDefinition | None = None  #: of the source, where its rows are of a person's own file
     published: bool = False  #: whether the person states that the rows are the published ones
+    samples: int = 1  #: of the teacher for each row
 
 
 def make_conversion_job(
@@ -77,13 +80,7 @@ def make_conversion_job(
         raise SpecError(f"'{options.source}' is converted by rule: give --deterministic instead of --teacher.")
     _check_level(options, source)
     split = split_of(options.data, options.split or own_split(source, options.data, remark), source.teaching.splits)
-    if options.budget and not options.teacher:
-        raise SpecError("--budget is for conversions by a teacher: give --teacher URL, or leave out --budget.")
-    check_prices(options.budget, options.price_prompt, options.price_completion)
-    if not math.isfinite(options.temperature):
-        raise SpecError("--temperature must be a finite number.")
-    if options.tokenizer and not options.tokenizer.is_dir():
-        raise SpecError(f"--tokenizer '{options.tokenizer}' is not a folder.")
+    check_teacher_options(options)
     teacher = ""
     if options.teacher:
         demos_for(source.teacher_prompt, options.subgoals)
@@ -117,7 +114,7 @@ def make_conversion_job(
         teacher=teacher,
         subgoals=options.subgoals,
         reasks=options.reasks,
-        sampling=Sampling(options.temperature, 1.0, options.max_tokens, TEACHING.stop),
+        sampling=make_teacher_sampling(options),
         prompt_price=options.price_prompt,
         completion_price=options.price_completion,
         budget=options.budget,
@@ -128,10 +125,34 @@ def make_conversion_job(
         duplicates=find_duplicates(rows.tasks[: options.limit or None]),
         vision=vision,
         rule_version=source.newest_rules,
+        teacher_checks=TEACHER_CHECKS if teacher else 0,
+        samples=options.samples,
         definition=options.definition,
         published=is_stated(options.published, rows, options.data),
     )
     return job, rows
+
+
+def check_teacher_options(options: ConversionOptions) -> None:
+    """Raises SpecError for options of a teacher without a teacher, and for values that are out of range."""
+    if options.budget and not options.teacher:
+        raise SpecError("--budget is for conversions by a teacher: give --teacher URL, or leave out --budget.")
+    if options.samples > 1 and not options.teacher:
+        raise SpecError("--samples is for conversions by a teacher: give --teacher URL, or leave out --samples.")
+    if options.samples > 1 and options.temperature == 0:
+        raise SpecError("--samples of a greedy teacher are equal: give a --temperature above 0, or leave it out.")
+    check_prices(options.budget, options.price_prompt, options.price_completion)
+    if options.temperature is not None and not math.isfinite(options.temperature):
+        raise SpecError("--temperature must be a finite number.")
+    if options.tokenizer and not options.tokenizer.is_dir():
+        raise SpecError(f"--tokenizer '{options.tokenizer}' is not a folder.")
+
+
+def make_teacher_sampling(options: ConversionOptions) -> Sampling:
+    """Return the sampling of the teacher. Several samples need a temperature, because greedy samples are equal."""
+    default = SAMPLED if options.samples > 1 else 0.0
+    temperature = default if options.temperature is None else options.temperature
+    return Sampling(temperature, 1.0, options.max_tokens, TEACHING.stop)
 
 
 def _check_level(options: ConversionOptions, source: Benchmark) -> None:

@@ -6,14 +6,16 @@ The rule reads the calculator's marks `<<48/2=24>>` in solutions of GSM8K. Other
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lumos_queue.benchmarks.base import Benchmark, Reference, RuleReview
 from lumos_queue.benchmarks.gsm8k.rationale import EVIDENCE_VERSION, annotate, review
+from lumos_queue.rationales.maths.annotation_review import review_annotation
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.readings import readings
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import Annotation, Level, Task
+from lumos_queue.records import AnnotatedSubgoal, Annotation, Level, Task
 from lumos_queue.scoring.numeric import read_number
 
 _MARK = re.compile(r"<<[^<>]*>>")
@@ -80,6 +82,12 @@ class TeachingRows(Benchmark):
         if not self.has_marks(task):
             return RuleReview()
         return review(task.question, _steps(task), self.gold_answer(task), self.rule_version)
+
+    def review_steps(self, task: Task, steps: Sequence[AnnotatedSubgoal]) -> RuleReview:
+        if self.domain != "maths":
+            return RuleReview()
+        reading = review_annotation(task.question, _steps(task), read_number(self.gold_answer(task)), steps)
+        return RuleReview(reading.doubts, reading.evidence)
 
     def count_ambiguous(self, task: Task) -> int:
         if self.rule_version >= EVIDENCE_VERSION:

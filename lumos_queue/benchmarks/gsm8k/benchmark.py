@@ -11,7 +11,7 @@ the first ` ** ` without the other ` ** `, as in the LUMOS annotations. It keeps
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,12 @@ from lumos_queue.benchmarks.base import Reference, RuleReview
 from lumos_queue.benchmarks.gsm8k.rationale import EVIDENCE_VERSION, annotate, review
 from lumos_queue.benchmarks.word_problems import WordProblems
 from lumos_queue.errors import BadRow
+from lumos_queue.rationales.maths.annotation_review import review_annotation
 from lumos_queue.rationales.maths.readings import readings
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import number_field, plain_number, tasks, text_field
-from lumos_queue.records import Annotation, Task
+from lumos_queue.records import AnnotatedSubgoal, Annotation, Task
 from lumos_queue.scoring.numeric import read_number
 
 FIELDS = ("question", "answer")
@@ -76,6 +77,10 @@ class GSM8K(WordProblems):
 
     def review(self, task: Task) -> RuleReview:
         return review(task.question, task.gold["solution"], task.gold["answer"], self.rule_version)
+
+    def review_steps(self, task: Task, steps: Sequence[AnnotatedSubgoal]) -> RuleReview:
+        reading = review_annotation(task.question, task.gold["solution"], read_number(task.gold["answer"]), steps)
+        return RuleReview(reading.doubts, reading.evidence)
 
     def count_ambiguous(self, task: Task) -> int:
         if self.rule_version >= EVIDENCE_VERSION:

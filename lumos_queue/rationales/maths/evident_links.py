@@ -6,7 +6,7 @@ and solutions use what they calculate: a row with an unused result waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -28,6 +28,7 @@ from lumos_queue.rationales.maths.link_sources import OperandSources, SourceTabl
 MAX_LINKS = 100_000  #: of all readings together; with more, none is chosen
 MIN_MARGIN = 2  #: by which the evidence of a reading must exceed that of each other reading
 REPEATED = 3  #: weight against a result that a sum or a product has twice
+_TOO_MANY = "links: too many readings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ def choose_reading(question: str, lines: Sequence[SolutionLine]) -> EvidentReadi
     for line in lines:
         table.add_line(line)
     expressions = tuple(calculation.expression for line in lines for calculation in line.calculations)
-    if prod(len(operand.weights) for operand in table.operands) * len(table.operands) > MAX_LINKS:
-        return EvidentReading(expressions, doubts=("links: too many readings",))
+    if _has_too_many_readings(table.operands):
+        return EvidentReading(expressions, doubts=(_TOO_MANY,))
     ranking = _rank(expressions, table.operands)
     if not ranking:
         return EvidentReading(expressions, doubts=("links: no reading",))
@@ -62,29 +63,100 @@ def choose_reading(question: str, lines: Sequence[SolutionLine]) -> EvidentReadi
     doubts = list(_list_doubts(best, table.operands))
     if len(ranking) > 1 and best.weight - ranking[1].weight < MIN_MARGIN:
         doubts.append(f"links: {_describe_rival(best, ranking[1], table.operands)}")
-    evidence = (
+    return EvidentReading(best.expressions, _list_evidence(best, table.operands), tuple(dict.fromkeys(doubts)))
+
+
+def review_reading(
+    expressions: Sequence[Expression], operands: Sequence[OperandSources], numbers: Sequence[int]
+) -> EvidentReading:
+    """Return the evidence for the links of a reading that a teacher chose, with the doubts about them.
+
+    `expressions` have the values of earlier results in place of links, `operands` are the sources of these values, and
+    `numbers` the numbers of the results to which they are linked, with 0 for a literal. The teacher decides between
+    readings with nearly the same evidence. It cannot decide for a source without evidence, and not against evidence.
+    """
+    doubts, choices = [], []
+    for operand, number in zip(operands, numbers, strict=True):
+        choice = next((weight for weight in operand.weights if _is_choice(weight, number)), None)
+        if choice is not None:
+            choices.append(choice)
+        elif number:
+            doubts.append(f"links: {operand.value} is hardly R{number}")
+        else:
+            sources = " or ".join(dict.fromkeys(_describe(weight) for weight in operand.weights))
+            doubts.append(f"links: {operand.value} is {sources}, and hardly of the question")
+    if doubts:
+        return EvidentReading(tuple(expressions), doubts=tuple(dict.fromkeys(doubts)))
+    reading = _make_reading(expressions, operands, choices)
+    doubts += _list_doubts(reading, operands)
+    if not doubts:
+        doubts += _list_stronger(reading, expressions, operands)
+    return EvidentReading(reading.expressions, _list_evidence(reading, operands), tuple(dict.fromkeys(doubts)))
+
+
+def _list_stronger(
+    reading: _Reading, expressions: Sequence[Expression], operands: Sequence[OperandSources]
+) -> Iterator[str]:
+    """Yield a doubt if another reading has more evidence, or nearly as much and this one has none."""
+    if _has_too_many_readings(operands):
+        yield _TOO_MANY
+        return
+    formulas = _order_formulas(reading)
+    rivals = [rival for rival in _rank(expressions, operands) if _order_formulas(rival) != formulas]
+    if not rivals or reading.weight - rivals[0].weight >= MIN_MARGIN:
+        return
+    differences = [
+        first for first, second in zip(reading.sources, rivals[0].sources, strict=True) if first.source != second.source
+    ]
+    if reading.weight < rivals[0].weight or any(choice.weight <= 0 for choice in differences):
+        yield f"links: {_describe_rival(reading, rivals[0], operands)}"
+
+
+def _is_choice(weight: Weight, number: int) -> bool:
+    return weight.source.result == number and not weight.source.is_hundredfold
+
+
+def _has_too_many_readings(operands: Sequence[OperandSources]) -> bool:
+    return prod(len(operand.weights) for operand in operands) * len(operands) > MAX_LINKS
+
+
+def _list_evidence(reading: _Reading, operands: Sequence[OperandSources]) -> tuple[str, ...]:
+    """Return the evidence for the source of each operand that has several."""
+    return tuple(
         f"{operand.value} is {_describe(choice)}"
-        for operand, choice in zip(table.operands, best.sources, strict=True)
+        for operand, choice in zip(operands, reading.sources, strict=True)
         if operand.is_ambiguous
     )
-    return EvidentReading(best.expressions, tuple(evidence), tuple(dict.fromkeys(doubts)))
 
 
 def _rank(expressions: Sequence[Expression], operands: Sequence[OperandSources]) -> list[_Reading]:
     """Return the readings with the fewest unused results, those with the most evidence first."""
     readings: dict[tuple[str, ...], _Reading] = {}
     for sources in product(*(operand.weights for operand in operands)):
-        linked = tuple(_link(expressions, sources))
-        if any(map(_cancels, linked)):
+        reading = _make_reading(expressions, operands, sources)
+        if any(map(_cancels, reading.expressions)):
             continue
-        weight = sum(choice.weight for choice in sources) - REPEATED * sum(map(_count_repeated, linked))
-        reading = _Reading(linked, sources, _list_unused(linked), weight - _count_unused_mentions(sources, operands))
-        formulas = tuple(map(_order_operands, linked))  # readings that differ only in the order of a sum are the same
+        formulas = _order_formulas(reading)
         if formulas not in readings or readings[formulas].weight < reading.weight:
             readings[formulas] = reading
     fewest = min((len(reading.unused) for reading in readings.values()), default=0)
     remaining = (reading for reading in readings.values() if len(reading.unused) == fewest)
     return sorted(remaining, key=lambda reading: -reading.weight)
+
+
+def _make_reading(
+    expressions: Sequence[Expression], operands: Sequence[OperandSources], sources: Sequence[Weight]
+) -> _Reading:
+    """Return the reading with these sources of the operands."""
+    linked = tuple(_link(expressions, sources))
+    weight = sum(choice.weight for choice in sources) - REPEATED * sum(map(_count_repeated, linked))
+    weight -= _count_unused_mentions(sources, operands)
+    return _Reading(linked, tuple(sources), _list_unused(linked), weight)
+
+
+def _order_formulas(reading: _Reading) -> tuple[str, ...]:
+    """Return the formulas of a reading. Readings that differ only in the order of a sum have the same."""
+    return tuple(map(order_operands, reading.expressions))
 
 
 def _list_doubts(reading: _Reading, operands: Sequence[OperandSources]) -> Iterator[str]:
@@ -169,14 +241,14 @@ def _count_repeated(expression: Expression) -> int:
     return len(numbers) - len(set(numbers))
 
 
-def _order_operands(expression: Expression) -> str:
-    """Return the formula with the operands of sums and products in order."""
+def order_operands(expression: Expression, name: Callable[[int], str] = "R{}".format) -> str:
+    """Return the formula with the operands of sums and products in order. `name` names a result by its number."""
     if not isinstance(expression, Operation):
-        return format_expression(expression)
+        return format_expression(expression, name)
     if expression.sign in "+*":
-        parts = sorted(map(_order_operands, _flatten(expression, expression.sign)))
+        parts = sorted(order_operands(part, name) for part in _flatten(expression, expression.sign))
         return f"({expression.sign.join(parts)})"
-    return f"({_order_operands(expression.left)}{expression.sign}{_order_operands(expression.right)})"
+    return f"({order_operands(expression.left, name)}{expression.sign}{order_operands(expression.right, name)})"
 
 
 def _flatten(expression: Expression, sign: str) -> Iterator[Expression]:

@@ -41,7 +41,7 @@ class SourceTable:
     """The sources of the operands of one solution."""
 
     question: str
-    values: list[Fraction] = field(default_factory=list)  #: of the earlier calculations
+    values: list[Fraction | None] = field(default_factory=list)  #: of the earlier calculations; None: no number
     results: list[Source] = field(default_factory=list)  #: the sources that these are
     operands: list[OperandSources] = field(default_factory=list)  #: of all calculations, from left to right
 
@@ -49,6 +49,11 @@ class SourceTable:
         """Add the operands of a line's calculations."""
         for calculation in line.calculations:
             self._add(calculation, line.text)
+
+    def add_result(self, value: Fraction | None, words: frozenset[str]) -> None:
+        """Add the result of a step that is no formula, with the words that describe it. None: it is no number."""
+        self.values.append(value)
+        self.results.append(Source(len(self.values), words=words))
 
     def _add(self, calculation: Calculation, line: str) -> None:
         operands = list_operands(calculation)

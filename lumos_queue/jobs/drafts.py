@@ -1,0 +1,22 @@
+"""Load the drafts of a conversion's waiting rows from the artifact that its request names."""
+
+from __future__ import annotations
+
+from db.artifacts import load_artifact
+from db.connection import open_database
+from lumos_queue.conversion.drafts import Draft, read_drafts
+from lumos_queue.errors import SpecError
+from lumos_queue.settings import Settings
+
+
+def load_drafts(settings: Settings, digest: str) -> dict[str, Draft]:
+    """Return the drafts in the artifact with this sha256, by row. Raises SpecError if they are missing or damaged."""
+    database = open_database(settings.database, settings.lease_seconds)
+    try:
+        with database.engine.connect() as connection:
+            artifact = load_artifact(connection, digest)
+    finally:
+        database.close()
+    if artifact is None:
+        raise SpecError(f"The database holds no drafts {digest[:12]}… of the waiting rows: submit the job again.")
+    return read_drafts(artifact[0])

@@ -1,0 +1,169 @@
+"""Build the job that sends the waiting rows of a conversion by rule to a teacher, with `lumos convert --waiting JOB`.
+
+The rows, their drafts and the reasons why they wait are read from the stored job, so no file is needed. The drafts are
+stored as an artifact of the rows' dataset: the job also ends, with the same prompts, if the rules or that job change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.artifacts import name_artifact, store_artifact
+from db.connection import Database
+from db.figures import progress
+from db.filters import Filter, Term
+from db.repeats import Part, choose_tasks, store_chosen
+from db.states import ItemState
+from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import open_source
+from lumos_queue.builds.annotations import annotation_of
+from lumos_queue.commands import digest
+from lumos_queue.conversion.demos import HIGH
+from lumos_queue.conversion.drafts import MEDIA_TYPE, Draft, write_drafts
+from lumos_queue.conversion.teacher import WAITING_PROMPTS
+from lumos_queue.errors import SpecError
+from lumos_queue.jobs.convert import TEACHER_CHECKS, Convert
+from lumos_queue.jobs.new_job import make_new_job
+from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.notation import write_annotation
+from lumos_queue.reports.conversion_outcomes import UNSURE
+from lumos_queue.settings import Settings
+from lumos_queue.submission.agents import identify, resolve_address
+from lumos_queue.submission.conversion_request import ConversionOptions, check_teacher_options, make_teacher_sampling
+from lumos_queue.submission.file_options import FileOptions
+from lumos_queue.submission.rerun import Repeat
+from lumos_queue.util.plugins import TRUSTED
+
+
+def check_stored_rows(job: str, options: ConversionOptions, file_options: FileOptions) -> None:
+    """Raises SpecError for options about the rows or their form, because the rows of the job `job` are stored."""
+    choices = {
+        "data": options.data,
+        "split": options.split,
+        "subgoals": options.subgoals != HIGH,
+        "vision": options.vision,
+        "skip-bad-rows": options.skip_bad_rows,
+        "option": options.options,
+        "published": options.published,
+    }
+    names = [*(name for name, value in choices.items() if value), *file_options.option_names]
+    if names:
+        raise SpecError(f"--waiting takes the stored rows of job {job}: leave out --{', --'.join(names)}.")
+
+
+def make_waiting_job(
+    database: Database,
+    settings: Settings,
+    job: Any,
+    options: ConversionOptions,
+    scheduling: Scheduling,
+    remark: Callable[[str], None],
+) -> Repeat:
+    """Return the job that converts the waiting rows of `job` (a row of the table) by a teacher.
+
+    Without a broker, request the teacher's identity here. Raises SpecError for invalid options, for another job than a
+    complete conversion of this source by rule, and if none of its rows waits.
+    """
+    conversion = _read_conversion(job)
+    if options.source and options.source != conversion.source:
+        raise SpecError(
+            f"Job {job.id} is a conversion of '{conversion.source}', not of '{options.source}': leave out "
+            f"'{options.source}', or name a conversion of it."
+        )
+    if not options.teacher or options.deterministic:
+        raise SpecError(f"The rows of job {job.id} wait for a teacher: give --teacher URL, and not --deterministic.")
+    TRUSTED.add_named("" if conversion.definition else conversion.source, options.teacher)
+    source = open_source(conversion.source, conversion.definition)
+    if not source.teacher_prompt:
+        raise SpecError(f"'{conversion.source}' has no prompt for a teacher: its waiting rows need a person.")
+    check_teacher_options(options)
+    waiting = Filter((Term("job", "=", job.id), Term("verdict", "=", UNSURE)))
+    with database.engine.connect() as connection:
+        _check_complete(connection, job)
+        parts = choose_tasks(connection, job.id, waiting)[: options.limit or None]
+    if not parts:
+        raise SpecError(f"No row of job {job.id} waits: it has no verdict '{UNSURE}'.")
+    teacher = resolve_address(options.teacher, bool(settings.broker_url))
+    if not settings.broker_url:
+        asyncio.run(identify({teacher}, settings, remark))
+    drafts = write_drafts({episode.task.row: _read_draft(episode) for episode in stream_episodes(database, waiting)})
+    with database.writer.begin() as connection:
+        artifact = store_artifact(connection, drafts, MEDIA_TYPE)
+        name_artifact(connection, conversion.dataset, artifact)
+    request = _make_conversion(conversion, source, options, teacher)
+    request = replace(request, waiting=job.id, drafts=artifact, duplicates=_find_duplicates(conversion, parts))
+    new = make_new_job(
+        request, settings, split=job.split, licence=job.licence, scheduling=scheduling, origin=job.origin
+    )
+    new = replace(
+        new,
+        parent=job.id,
+        chosen=f"verdict={UNSURE}",
+        digest=digest("waiting", new.digest, json.dumps([part.number for part in parts])),
+    )
+    message = f"{len(parts):,} waiting rows of job {job.id} are sent to the teacher"
+    return Repeat(new, conversion.dataset, len(parts), store_chosen(parts), message=message)
+
+
+def _read_conversion(job: Any) -> Convert:
+    if job.kind != Convert.kind:
+        raise SpecError(f"Job {job.id} is no conversion ({job.kind}): --waiting is for jobs of lumos convert.")
+    if job.spec.get("teacher"):
+        raise SpecError(
+            f"Job {job.id} was converted by a teacher: --waiting takes a conversion by rule (--deterministic)."
+        )
+    return Convert.from_json(job.spec)
+
+
+def _check_complete(connection: Connection, job: Any) -> None:
+    completed = progress(connection, job.id).get(ItemState.DONE, 0)
+    if completed < job.items:
+        raise SpecError(
+            f"Job {job.id} ({job.state}) has finished {completed:,} of its {job.items:,} rows, and more may wait. "
+            f"Complete it first with: lumos resume {job.id}"
+        )
+
+
+def _make_conversion(conversion: Convert, source: Benchmark, options: ConversionOptions, teacher: str) -> Convert:
+    """Return the request with the rows and subgoals of the conversion by rule, and the other options as they are."""
+    return Convert(
+        source=conversion.source,
+        dataset=conversion.dataset,
+        split=conversion.split,
+        teacher=teacher,
+        subgoals=conversion.subgoals,
+        reasks=options.reasks,
+        sampling=make_teacher_sampling(options),
+        prompt_price=options.price_prompt,
+        completion_price=options.price_completion,
+        budget=options.budget,
+        seed=options.seed,
+        perturbations=options.perturbations,
+        most_tokens=options.longest,
+        tokenizer=str(options.tokenizer.resolve()) if options.tokenizer else "",
+        rule_version=source.newest_rules,
+        definition=conversion.definition,
+        published=conversion.published,
+        teacher_checks=TEACHER_CHECKS,
+        samples=options.samples,
+        waiting_prompt=WAITING_PROMPTS,
+    )
+
+
+def _find_duplicates(conversion: Convert, parts: list[Part]) -> tuple[int, ...]:
+    """Return the ordinals of the rows whose task is also in an earlier row of the conversion by rule."""
+    duplicates = frozenset(conversion.duplicates)
+    return tuple(ordinal for ordinal, part in enumerate(parts) if part.number in duplicates)
+
+
+def _read_draft(episode: StoredEpisode) -> Draft:
+    annotation = annotation_of(episode.steps, episode.answer)
+    text = write_annotation(annotation.steps) if annotation else ""
+    return Draft(text, next(verdict.detail for verdict in episode.verdicts if verdict.name == UNSURE))
