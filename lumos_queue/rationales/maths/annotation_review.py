@@ -39,6 +39,13 @@ from lumos_queue.scoring.numeric import read_number
 MAX_ACTIONS = 200  #: that are reviewed
 _SOLVING = ("SolveEquation", "SolveInequality")
 _STEP_NAME = re.compile(r"\bsubgoals? [0-9]+|\b(?:action|step)s? [0-9]+(?:-[0-9]+)?", re.IGNORECASE)
+#: Words of instructions, which most subgoals have: they are no evidence that two subgoals are about the same.
+_INSTRUCTION = re.compile(
+    r"\b(?:calculat(?:e|es|ing|ion)|comput(?:e|es|ing)|find(?:s|ing)?|determin(?:e|es|ing)|add(?:s|ing|ed)?|sum(?:s|ming)?"
+    r"|subtract(?:s|ing|ed)?|multipl(?:y|ies|ying|ied)|divid(?:e|es|ing|ed)|results?|answers?|values?|numbers?|amounts?"
+    r"|totals?|previous|step|obtain(?:s|ing|ed)?|get(?:s|ting)?)\b",
+    re.IGNORECASE,
+)
 _BLANK = re.compile(r"_{2,}|…\s*…|\.{3}\s*\.{3}")
 _SPACE = re.compile(r"\s+")
 
@@ -59,13 +66,19 @@ def review_annotation(
         lines = []
     review = _Review(question, solution, _LineFinder(lines))
     for step in steps:
-        words = _SPACE.sub(" ", _STEP_NAME.sub(" ", strip_label(step.subgoal.text))).strip()
+        words = _read_words(step.subgoal.text)
         for action, result in zip(step.actions, step.results, strict=True):
             review.add(action, result, words)
     reading = review_reading(review.expressions, review.table.operands, review.choices)
     return EvidentReading(
         reading.expressions, reading.evidence, tuple(dict.fromkeys((*doubts, *review.doubts, *reading.doubts)))
     )
+
+
+def _read_words(subgoal: str) -> str:
+    """Return the words of a subgoal that describe it, without its label and the names of other steps."""
+    text = _STEP_NAME.sub(" ", strip_label(subgoal))
+    return _SPACE.sub(" ", _INSTRUCTION.sub(" ", text)).strip()
 
 
 def _list_wording_doubts(steps: Sequence[AnnotatedSubgoal]) -> Iterator[str]:

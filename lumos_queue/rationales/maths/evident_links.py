@@ -72,8 +72,8 @@ def review_reading(
     """Return the evidence for the links of a reading that a teacher chose, with the doubts about them.
 
     `expressions` have the values of earlier results in place of links, `operands` are the sources of these values, and
-    `numbers` the numbers of the results to which they are linked, with 0 for a literal. The teacher decides between
-    readings with nearly the same evidence. It cannot decide for a source without evidence, and not against evidence.
+    `numbers` are those of the results to which they are linked, with 0 for a literal. As for a rule, the evidence of the
+    reading must exceed that of each other reading by MIN_MARGIN.
     """
     doubts, choices = [], []
     for operand, number in zip(operands, numbers, strict=True):
@@ -90,25 +90,20 @@ def review_reading(
     reading = _make_reading(expressions, operands, choices)
     doubts += _list_doubts(reading, operands)
     if not doubts:
-        doubts += _list_stronger(reading, expressions, operands)
+        doubts += _list_rivals(reading, expressions, operands)
     return EvidentReading(reading.expressions, _list_evidence(reading, operands), tuple(dict.fromkeys(doubts)))
 
 
-def _list_stronger(
+def _list_rivals(
     reading: _Reading, expressions: Sequence[Expression], operands: Sequence[OperandSources]
 ) -> Iterator[str]:
-    """Yield a doubt if another reading has more evidence, or nearly as much and this one has none."""
+    """Yield a doubt if another reading has more evidence, or nearly as much."""
     if _has_too_many_readings(operands):
         yield _TOO_MANY
         return
     formulas = _order_formulas(reading)
     rivals = [rival for rival in _rank(expressions, operands) if _order_formulas(rival) != formulas]
-    if not rivals or reading.weight - rivals[0].weight >= MIN_MARGIN:
-        return
-    differences = [
-        first for first, second in zip(reading.sources, rivals[0].sources, strict=True) if first.source != second.source
-    ]
-    if reading.weight < rivals[0].weight or any(choice.weight <= 0 for choice in differences):
+    if rivals and reading.weight - rivals[0].weight < MIN_MARGIN:
         yield f"links: {_describe_rival(reading, rivals[0], operands)}"
 
 

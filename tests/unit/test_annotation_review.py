@@ -1,0 +1,161 @@
+"""The review of a teacher's annotation: numbers, links, unused results and wording. All rows are invented."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
+from lumos_queue.benchmarks.from_file.definition import FileDefinition
+from lumos_queue.benchmarks.gsm8k.benchmark import GSM8K
+from lumos_queue.benchmarks.registry import open_source
+from lumos_queue.conversion.demos import PROMPTS
+from lumos_queue.notation import read_annotation
+from lumos_queue.rationales.maths.annotation_review import review_annotation
+from lumos_queue.records import Task
+
+SHOP = (
+    "A shop has 20 boxes. A quarter of the boxes are red and a fifth are blue. How many boxes are neither?",
+    "20/4=<<20/4=5>>5 boxes are red.\n20/5=<<20/5=4>>4 boxes are blue.\n20-5-4=<<20-5-4=11>>11 boxes are neither.",
+)
+STAMPS = (
+    "Nils sells 5 pens for $3 each. He sells 4 books for $15 each. How much does he earn?",
+    "He gets 5*3=$<<5*3=15>>15 for the pens.\nThe books bring 4 books*$15=$<<4*15=60>>60.\n"
+    "In total he earns 15+60=$<<15+60=75>>75.",
+)
+NUTS = (
+    "Tom, Ann and Kim share 30 nuts, and Tom eats 4 of his. How many nuts has Tom?",
+    "Tom has 30/3=<<30/3=10>>10 nuts.\nHe keeps 10-4=<<10-4=6>>6 nuts.",
+)
+WALK = (
+    "Ida walks 3 hours, and 5 miles in each hour. Her dog is 60 months old. How many minutes does she walk?",
+    "She walks 3*60=<<3*60=180>>180 minutes.",
+)
+
+
+def doubts(row: tuple[str, str], *lines: str) -> tuple[str, ...]:
+    """The doubts about an annotation whose lines are `SUBGOAL: ACTION = RESULT`."""
+    text = ""
+    for number, line in enumerate(lines, start=1):
+        subgoal, _, actions = line.partition(": ")
+        text += f"Subgoal {number}: {subgoal}\n"
+        for index, action in enumerate(actions.split("; "), start=1):
+            text += f"Action {number}-{index}: {action}\n"
+    steps, issues = read_annotation(text)
+    assert not issues, issues
+    return review_annotation(*row, None, steps).doubts
+
+
+RIGHT = {
+    "as the rule writes it": (
+        SHOP,
+        "Calculate the red boxes: R1 = Calculator(20 / 4) = 5",
+        "Calculate the blue boxes: R2 = Calculator(20 / 5) = 4",
+        "Calculate the other boxes: R3 = Calculator(20 - R1 - R2) = 11",
+    ),
+    "other names, and another order": (
+        SHOP,
+        "Calculate the blue boxes: R4 = Calculator(20 / 5) = 4",
+        "Calculate the red boxes: R2 = Calculator(20 / 4) = 5",
+        "Calculate the other boxes: R7 = Calculator(20 - R2 - R4) = 11",
+    ),
+    "two steps in one": (
+        STAMPS,
+        "Calculate the money for the pens: R1 = Calculator(5 * 3) = 15",
+        "Add the money for 4 books at $15: R2 = Calculator(R1 + 4 * 15) = 75",
+    ),
+    "people are counted": (
+        NUTS,
+        "Count the people who share the nuts: R1 = Count([Tom, Ann, Kim]) = 3",
+        "Divide the nuts: R2 = Calculator(30 / R1) = 10",
+        "Subtract what Tom eats: R3 = Calculator(R2 - 4) = 6",
+    ),
+    "a constant whose unit the rationale's line names": (WALK, "Multiply the hours: R1 = Calculator(3 * 60) = 180"),
+    "an equation": (
+        NUTS,
+        "Count the people who share: R1 = Count([Tom, Ann, Kim]) = 3",
+        "Set up an equation for the nuts of each: R2 = SetEquation(R1 * x = 30) = 3 * x = 30",
+        "Solve it: R3 = SolveEquation(R2) = 10",
+        "Subtract what Tom eats: R4 = Calculator(R3 - 4) = 6",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_annotation_has_no_doubts(name):
+    row, *lines = RIGHT[name]
+    assert doubts(row, *lines) == ()
+
+
+WRONG = {
+    "a fifth is linked to a result of 5": (
+        SHOP,
+        ["links: 5 is hardly R1"],
+        "Calculate the red boxes: R1 = Calculator(20 / 4) = 5",
+        "Calculate the blue boxes: R2 = Calculator(20 / R1) = 4",
+        "Calculate the other boxes: R3 = Calculator(20 - R1 - R2) = 11",
+    ),
+    "a price is linked to an equal sum of money": (
+        STAMPS,
+        ["links: 15 may be R1"],
+        "Calculate the money for the pens: R1 = Calculator(5 * 3) = 15",
+        "Calculate the money for the books: R2 = Calculator(4 * R1) = 60",
+        "Add them: R3 = Calculator(R1 + R2) = 75",
+    ),
+    "a result is written as a number": (
+        STAMPS,
+        ["links: 60 is R2"],
+        "Calculate the money for the pens: R1 = Calculator(5 * 3) = 15",
+        "Calculate the money for the books: R2 = Calculator(4 * 15) = 60",
+        "Add them: R3 = Calculator(R1 + 60) = 75",
+    ),
+    "a number from nowhere": (
+        NUTS,
+        ["number: 3 is neither in the question nor a constant"],
+        "Divide the nuts: R1 = Calculator(30 / 3) = 10",
+        "Subtract what Tom eats: R2 = Calculator(R1 - 4) = 6",
+    ),
+    "a number from nowhere in another action": (
+        NUTS,
+        ["number: 3 is neither in the question nor a constant"],
+        "Define the people: R1 = Define(3) = 3",
+        "Divide the nuts: R2 = Calculator(30 / R1) = 10",
+        "Subtract what Tom eats: R3 = Calculator(R2 - 4) = 6",
+    ),
+    "somebody who is not in the row is counted": (
+        NUTS,
+        ["number: Count counts zoe"],
+        "Count the people who share the nuts: R1 = Count([Tom, Ann, Zoe]) = 3",
+        "Divide the nuts: R2 = Calculator(30 / R1) = 10",
+        "Subtract what Tom eats: R3 = Calculator(R2 - 4) = 6",
+    ),
+    "a result that is not used": (
+        SHOP,
+        ["unused: R2"],
+        "Calculate the red boxes: R1 = Calculator(20 / 4) = 5",
+        "Calculate the blue boxes: R2 = Calculator(20 / 5) = 4",
+        "Calculate the other boxes: R3 = Calculator(20 - R1 - 20 / 5) = 11",
+    ),
+    "a blank": (SHOP, ["wording: Subgoal 1 has a blank"], "Calculate the ___ boxes: R1 = Calculator(20 / 4) = 5"),
+    "two equal subgoals": (
+        SHOP,
+        ["wording: Subgoal 2 repeats Subgoal 1"],
+        "Calculate the boxes: R1 = Calculator(20 / 4) = 5",
+        "Calculate  the Boxes: R2 = Calculator(R1 + 20 / 5) = 9",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_annotation_has_its_doubt(name):
+    row, expectation, *lines = WRONG[name]
+    findings = doubts(row, *lines)
+    assert [text for text in expectation if not any(text in doubt for doubt in findings)] == [], findings
+
+
+def test_a_constant_of_a_unit_that_only_the_question_names_is_from_nowhere():
+    question = "Ida has 3 bags for 2 hours. How many plums are in them?"
+    row = (question, "There are 3*60=<<3*60=180>>180 plums.")
+    assert "number: 60 is neither" in str(doubts(row, "Multiply the bags: R1 = Calculator(3 * 60) = 180"))
+    assert doubts(row, "Multiply the bags by the minutes of an hour: R1 = Calculator(3 * 60) = 180") == ()
