@@ -15,7 +15,17 @@ from typing import Self
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Annotation, Completion, Execution, Outcome, Score, Task
+from lumos_queue.records import (
+    LEVELS,
+    Action,
+    AnnotatedSubgoal,
+    Annotation,
+    Completion,
+    Execution,
+    Outcome,
+    Score,
+    Task,
+)
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.judge import METRIC
 from lumos_queue.scoring.limit import select_judged_answer

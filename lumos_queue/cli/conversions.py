@@ -77,7 +77,9 @@ def convert(
     ] = 1,
     temperature: Annotated[
         float | None,
-        typer.Option(min=0.0, help="Sampling temperature; 0: greedy. Default: 0.7 with --samples of 2 or more, else 0."),
+        typer.Option(
+            min=0.0, help="Sampling temperature; 0: greedy. Default: 0.7 with --samples of 2 or more, else 0."
+        ),
     ] = None,
     max_tokens: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="Maximum tokens of one reply.")] = 800,
     price_prompt: opt.PricePrompt = 0.0,

@@ -29,4 +29,6 @@ def read_drafts(data: bytes) -> dict[str, Draft]:
     try:
         return {row: Draft(str(fields["annotation"]), str(fields["doubt"])) for row, fields in json.loads(data).items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SpecError(f"The stored drafts of the waiting rows are damaged ({error!r:.80}): submit the job again.") from None
+        raise SpecError(
+            f"The stored drafts of the waiting rows are damaged ({error!r:.80}): submit the job again."
+        ) from None

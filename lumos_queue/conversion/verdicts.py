@@ -38,7 +38,13 @@ VERDICTS: dict[str, tuple[Sequence[str], str]] = {
     "text differs": (GROUNDER, "a formula is stated in another form than it is executed in: noted, not rejected"),
     "samples agree": (BOTH, "two samples of the teacher have the same formulas and links: noted, not rejected"),
 }
-NOTED = ("duplicate", "ambiguous link", "differs when perturbed", "text differs", "samples agree")  #: verdicts that do not reject a row
+NOTED = (
+    "duplicate",
+    "ambiguous link",
+    "differs when perturbed",
+    "text differs",
+    "samples agree",
+)  #: verdicts that do not reject a row
 #: By the check level of a source: verdicts after which the results of actions are unknown, so that they are not judged
 #: and both rows are rejected. The level matters because stated results also answer actions that cannot be executed.
 UNCHECKABLE = {

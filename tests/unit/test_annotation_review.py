@@ -60,11 +60,7 @@ RIGHT = {
         "Calculate the red boxes: R2 = Calculator(20 / 4) = 5",
         "Calculate the other boxes: R7 = Calculator(20 - R2 - R4) = 11",
     ),
-    "two steps in one": (
-        STAMPS,
-        "Calculate the money for the pens: R1 = Calculator(5 * 3) = 15",
-        "Add the money for 4 books at $15: R2 = Calculator(R1 + 4 * 15) = 75",
-    ),
+    "three steps in one": (SHOP, "Subtract the red and the blue boxes: R1 = Calculator(20 - 20 / 4 - 20 / 5) = 11"),
     "people are counted": (
         NUTS,
         "Count the people who share the nuts: R1 = Count([Tom, Ann, Kim]) = 3",

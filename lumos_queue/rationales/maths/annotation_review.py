@@ -158,7 +158,9 @@ class _Review:
     def _add_other(self, action: Action, result: str, words: str) -> None:
         """Add an action that is no arithmetic: an equation, a count or a definition."""
         self.doubts += self._list_other_doubts(action, words)
-        used_numbers = [self.numbers[variable] for variable in variables_in(action.arguments) if variable in self.numbers]
+        used_numbers = [
+            self.numbers[variable] for variable in variables_in(action.arguments) if variable in self.numbers
+        ]
         if action.name in _SOLVING and not used_numbers:
             used_numbers = list(self.numbers.values())  # it solves the equations so far
         parts = result.split(", ") if len(action.variables) > 1 else [result]
