@@ -37,7 +37,8 @@ def convert(
     reasks: int = 1,
     vision: str = "",
     seed: int = 0,
-    temperature: float = 0.0,
+    samples: int = 1,
+    temperature: float | None = None,
     max_tokens: int = 800,
     price_prompt: float = 0.0,
     price_completion: float = 0.0,
@@ -70,7 +71,7 @@ def convert(
     >>> job.episodes("level>=executed").count()
     20
     """
-    check_ranges(locals())
+    check_ranges(locals(), may_be_none=("temperature",))
     deployment = deployment or read_settings()
     named_rows = {
         "benchmark": benchmark,
@@ -108,6 +109,7 @@ def convert(
         options=pairs("options", options),
         vision=vision,
         published=published,
+        samples=samples,
     )
     scheduling = Scheduling(priority, concurrency)
     name_and_tags = read_name_and_tags(name, pairs("tags", tags))

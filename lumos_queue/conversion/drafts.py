@@ -1,4 +1,4 @@
-"""The drafts of waiting rows: what a rule wrote, and why it was unsure. A job of a teacher keeps them as an artifact."""
+"""The drafts of waiting rows: what a rule wrote, and why it was unsure. A teacher's job keeps them as an artifact."""
 
 from __future__ import annotations
 

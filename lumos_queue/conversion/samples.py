@@ -25,7 +25,7 @@ from lumos_queue.scoring.numeric import read_number
 
 @dataclass
 class TeacherSamples:
-    """The samples of one row. They do not depend on time or chance, so that a replayed episode gets the same prompts."""
+    """The samples of one row. Their prompts depend on the replies alone, so a replayed episode has the same."""
 
     make_check: Callable[[], AnnotationCheck]  #: returns the check of a new sample, with the first prompt
     count: int  #: of samples, unless two agree before
@@ -89,7 +89,7 @@ class TeacherSamples:
 
 
 def predict_verdicts(check: AnnotationCheck) -> list[Verdict]:
-    """Return the verdicts that an annotation will have after it is acted out, as far as its results can be predicted."""
+    """Return the verdicts that an annotation will have after it is acted out, as far as its results are predictable."""
     if not check.is_usable:
         return check.verdicts
     copy = replace(check, verdicts=list(check.verdicts))

@@ -1,4 +1,4 @@
-"""A teacher converts the rows that a rule left waiting: what it is sent, which samples pass, a kill, and who reads notes."""
+"""A teacher converts the rows that a rule left waiting: its prompts, the samples that pass, a kill, and notes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections import Counter
 import pytest
 from sqlalchemy import select
 
-from db.connection import open_database
 from db.jobs import get_job
-from db.migrate import upgrade
 from db.models import CompletionRow, JobRow
 from lumos_queue.benchmarks.gsm8k.benchmark import GSM8K
 from lumos_queue.benchmarks.registry import open_source

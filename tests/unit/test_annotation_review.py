@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
 
-from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
-from lumos_queue.benchmarks.from_file.definition import FileDefinition
-from lumos_queue.benchmarks.gsm8k.benchmark import GSM8K
-from lumos_queue.benchmarks.registry import open_source
-from lumos_queue.conversion.demos import PROMPTS
 from lumos_queue.notation import read_annotation
 from lumos_queue.rationales.maths.annotation_review import review_annotation
-from lumos_queue.records import Task
 
 SHOP = (
     "A shop has 20 boxes. A quarter of the boxes are red and a fifth are blue. How many boxes are neither?",

@@ -72,8 +72,8 @@ def review_reading(
     """Return the evidence for the links of a reading that a teacher chose, with the doubts about them.
 
     `expressions` have the values of earlier results in place of links, `operands` are the sources of these values, and
-    `numbers` are those of the results to which they are linked, with 0 for a literal. As for a rule, the evidence of the
-    reading must exceed that of each other reading by MIN_MARGIN.
+    `numbers` are those of the results to which they are linked, with 0 for a literal. As for a rule, the evidence of
+    the reading must exceed that of each other reading by MIN_MARGIN.
     """
     doubts, choices = [], []
     for operand, number in zip(operands, numbers, strict=True):
