@@ -50,8 +50,8 @@ _WAITING = (
     "The rule is unsure of its draft: {doubt}\n\n"
     "Please write the whole subgoal-based plan, corrected where the draft is wrong. Every number in an action must be "
     "in the task, or be the result of an earlier action (then write R1, R2, ...), or be a constant whose unit its "
-    "subgoal names, such as the 60 minutes of an hour. A later action must use each result but the last. Write each subgoal in "
-    "your own words, without blanks. Write nothing but the plan."
+    "subgoal names, such as the 60 minutes of an hour. A later action must use each result but the last. Write each "
+    "subgoal in your own words, without blanks. Write nothing but the plan."
 )
 WAITING_PROMPTS = 1  #: the newest version of the prompt for waiting rows
 #: The actions that each type of prompt offers.

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from lumos_queue.benchmarks.from_file.teaching import TeachingRows
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.notation import read_annotation
 from lumos_queue.rationales.maths.annotation_review import review_annotation
+from lumos_queue.records import Task
 
 SHOP = (
     "A shop has 20 boxes. A quarter of the boxes are red and a fifth are blue. How many boxes are neither?",
@@ -147,3 +152,47 @@ def test_a_constant_of_a_unit_that_only_the_question_names_is_from_nowhere():
     row = (question, "There are 3*60=<<3*60=180>>180 plums.")
     assert "number: 60 is neither" in str(doubts(row, "Multiply the bags: R1 = Calculator(3 * 60) = 180"))
     assert doubts(row, "Multiply the bags by the minutes of an hour: R1 = Calculator(3 * 60) = 180") == ()
+
+
+def actions(*formulas: str) -> str:
+    return "Subgoal 1: Go.\n" + "\n".join(
+        f"Action 1-{k}: R{k} = {text} = 9" for k, text in enumerate(formulas, start=1)
+    )
+
+
+HOSTILE = {
+    "no action": "Subgoal 1: Think.",
+    "names with zeros": "Subgoal 1: Add.\nAction 1-1: R01 = Calculator(2 + 3) = 5\n"
+    "Action 1-2: R2 = Calculator(R01 + 1) = 6",
+    "a variable that is not set": actions("Calculator(R9 + R1 + 1)"),
+    "a division by zero": actions("Calculator(5 / (3 - 3))"),
+    "values that double their digits": actions(
+        "Calculator(99999)", *(f"Calculator(R{k} * R{k})" for k in range(1, 50))
+    ),
+    "hundreds of actions": actions(*["Calculator(4 + 5)"] * 500),
+    "many equal numbers": actions(*[f"Calculator({' + '.join(['5'] * 60)})"] * 9),
+    "many links": actions(*["Calculator(5)"] * 20, f"Calculator({' + '.join(['5'] * 29)})"),
+    "many percentages": actions(*[f"Calculator(20{' / 100' * 60})"] * 50),
+    "two results at once": "Subgoal 1: Solve.\nAction 1-1: R1, R2 = SolveEquation(x^2 = 25) = 5, -5",
+    "a long number": actions(f"Calculator({'9' * 390} + 1)"),
+    "a long subgoal": f"Subgoal 1: {'5 boxes and ' * 5000}\nAction 1-1: R1 = Calculator(20 / 5) = 4",
+    "a count of nothing": actions("Count()"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_annotations_are_reviewed(name):
+    steps, _ = read_annotation(HOSTILE[name])
+    assert isinstance(review_annotation(*SHOP, None, steps).doubts, tuple)
+
+
+def test_a_file_of_maths_is_reviewed_and_other_sources_are_not():
+    text = "Subgoal 1: Divide.\nAction 1-1: R1 = Calculator(30 / 3) = 10"
+    steps, _ = read_annotation(text)
+    task = Task("gsm8k", "x", "1", NUTS[0], gold={"answer": "10", "solution": NUTS[1]})
+    assert open_source("gsm8k").review_steps(task, steps).doubts
+    assert not open_source("wordmath").review_steps(task, steps).doubts
+    own = TeachingRows("maths")
+    own.gold_answer = lambda task: "10"
+    assert own.review_steps(replace(task, gold={"rationale": NUTS[1]}), steps).doubts
+    assert not TeachingRows("complex_qa").review_steps(task, steps).doubts

@@ -36,7 +36,9 @@ from lumos_queue.records import Action, AnnotatedSubgoal
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
-MAX_ACTIONS = 200  #: that are reviewed
+MAX_ACTIONS = 60  #: that are reviewed; a longer annotation is doubtful
+MAX_OPERANDS = 30  #: of an action that is reviewed as arithmetic
+MAX_CHARACTERS = 500  #: of a subgoal's words and of other arguments
 _SOLVING = ("SolveEquation", "SolveInequality")
 _STEP_NAME = re.compile(r"\bsubgoals? [0-9]+|\b(?:action|step)s? [0-9]+(?:-[0-9]+)?", re.IGNORECASE)
 #: Words of instructions, which most subgoals have: they are no evidence that two subgoals are about the same.
@@ -78,7 +80,7 @@ def review_annotation(
 def _read_words(subgoal: str) -> str:
     """Return the words of a subgoal that describe it, without its label and the names of other steps."""
     text = _STEP_NAME.sub(" ", strip_label(subgoal))
-    return _SPACE.sub(" ", _INSTRUCTION.sub(" ", text)).strip()
+    return _SPACE.sub(" ", _INSTRUCTION.sub(" ", text)).strip()[:MAX_CHARACTERS]
 
 
 def _list_wording_doubts(steps: Sequence[AnnotatedSubgoal]) -> Iterator[str]:
@@ -124,7 +126,10 @@ class _Review:
     def add(self, action: Action, result: str, words: str) -> None:
         """Add an action with its stated result. `words` are those of its subgoal."""
         linked = parse_arguments(action.arguments) if action.name == "Calculator" else None
-        plain = self._fill_in(action, linked) if linked is not None and len(action.variables) == 1 else None
+        if linked is not None and sum(1 for _ in leaves(linked)) > MAX_OPERANDS:
+            self.doubts.append(f"links: an action has more than {MAX_OPERANDS} numbers")
+            linked = None
+        plain = self._fill_in(linked) if linked is not None and len(action.variables) == 1 else None
         value = _evaluate(plain) if plain is not None else None
         if plain is None or value is None:
             self._add_other(action, result, words)
@@ -142,11 +147,13 @@ class _Review:
         self.choices += choices
         self._assign(action.variables[0], plain)
 
-    def _fill_in(self, action: Action, expression: Expression) -> Expression | None:
+    def _fill_in(self, expression: Expression) -> Expression | None:
         """Return the expression with values in place of results; None if a result is unknown or no number."""
-        if not all(self._value_of(variable) is not None for variable in variables_in(action.arguments)):
+        numbers = [leaf.number for leaf in leaves(expression) if isinstance(leaf, StepResult)]
+        values = {number: value for number in numbers if (value := self._value_of(f"R{number}")) is not None}
+        if any(number not in values for number in numbers):
             return None
-        return _replace_results(expression, lambda leaf: Number(self._value_of(f"R{leaf.number}") or Fraction(0)))
+        return _replace_results(expression, lambda leaf: Number(values[leaf.number]))
 
     def _value_of(self, variable: str) -> Fraction | None:
         number = self.numbers.get(variable)
@@ -171,7 +178,7 @@ class _Review:
 
     def _list_other_doubts(self, action: Action, words: str) -> Iterator[str]:
         """Yield the numbers of an action that come from nowhere, and the things that it counts without a mention."""
-        rest = replace_variables(action.arguments, lambda _: " ")
+        rest = replace_variables(action.arguments, lambda _: " ")[:MAX_CHARACTERS]
         known_numbers = question_numbers(self.question).numbers | find_constants(words)
         for number in dict.fromkeys(map(abs, numbers_in(rest))):
             if number in known_numbers:
@@ -210,14 +217,10 @@ def _evaluate(expression: Expression) -> Fraction | None:
 
 def _reorder(choices: Sequence[int], expression: Expression, target: Expression) -> list[int]:
     """Return the choices for the operands of an expression in the order of `target`, which has the same operands."""
-    remaining = [
-        (leaf.value, choice)
-        for leaf, choice in zip(leaves(expression), choices, strict=True)
-        if isinstance(leaf, Number)
-    ]
+    remaining = list(zip(leaves(expression), choices, strict=True))
     ordered = []
-    for leaf in leaves(target):
-        index = next(index for index, (value, _) in enumerate(remaining) if value == leaf.value)  # type: ignore[union-attr]
+    for operand in leaves(target):
+        index = next((index for index, (leaf, _) in enumerate(remaining) if leaf == operand), 0)
         ordered.append(remaining.pop(index)[1])
     return ordered
 
