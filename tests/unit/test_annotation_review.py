@@ -196,3 +196,19 @@ def test_a_file_of_maths_is_reviewed_and_other_sources_are_not():
     own.gold_answer = lambda task: "10"
     assert own.review_steps(replace(task, gold={"rationale": NUTS[1]}), steps).doubts
     assert not TeachingRows("complex_qa").review_steps(task, steps).doubts
+
+
+def test_a_copy_of_a_doubtful_draft_has_the_doubt_again_until_its_words_tell_the_results_apart():
+    question = "Max has 2 boxes of 6 toys and 3 bags of 4 toys. 5 toys of the boxes are lost. How many toys are left?"
+    solution = "2*6=<<2*6=12>>12 toys.\n3*4=<<3*4=12>>12 toys.\n12-5=<<12-5=7>>7 toys.\n7+12=<<7+12=19>>19 toys."
+    task = Task("gsm8k", "x", "1", question, gold={"answer": "19", "solution": solution})
+    source = open_source("gsm8k")
+    assert "links: 12 may be R1" in str(source.review(task).doubts)
+    assert "links: 12 may be R1" in str(source.review_steps(task, source.gold(task).steps).doubts)
+    assert not doubts(
+        (question, solution),
+        "Multiply for the toys in the boxes: R1 = Calculator(2 * 6) = 12",
+        "Multiply for the toys in the bags: R2 = Calculator(3 * 4) = 12",
+        "Subtract the lost toys from the 12 toys in the boxes: R3 = Calculator(R1 - 5) = 7",
+        "Add the 12 toys in the bags: R4 = Calculator(R3 + R2) = 19",
+    )
