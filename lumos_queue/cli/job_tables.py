@@ -114,6 +114,8 @@ def _describe_request(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from _describe_own_file(definition)
     if "most_tokens" in spec:  # a conversion
         yield "rules", f"version {rule_version_of(spec)}"
+        if spec.get("samples", 1) != 1:
+            yield "samples", f"up to {spec['samples']} for each row"
     agent = request.get("agent")
     if not isinstance(agent, Mapping):
         return
