@@ -204,6 +204,16 @@ def test_the_only_sample_that_passes_is_stored_whether_it_is_the_first_or_the_la
     assert [row[5] for row in rows["toys", 0]["execution"]] == ["2 * 6", "3 * 4", "R1 - 5", "R3 + R2"]
 
 
+def test_a_sample_with_a_wrong_result_is_requested_again_before_it_is_acted_out(waiting, tmp_path):
+    wrong = NUTS.replace(") = 10", ") = 11")
+    replies = {"toys": [TOYS, TOYS], "nuts": [wrong, NUTS, NUTS], "eggs": [EGGS] * 4}
+    names, rows, prompts, _ = teach(waiting, tmp_path, in_turn(replies), samples=2)
+    assert "samples agree" in names["nuts"][1]
+    (again,) = [prompt for prompt in prompts if row_of(prompt) == "nuts" and "That is not accepted:" in prompt]
+    assert "- result differs: R2 = Calculator(30 / R1) = 11 gives 10" in again
+    assert len(rows["nuts", 0]["execution"]) == 2
+
+
 def test_samples_that_differ_in_a_formula_do_not_agree_and_a_third_decides(waiting, tmp_path):
     replies = {"toys": [ONE_STEP_TOYS, TOYS, OTHER_TOYS], "nuts": [NUTS, NUTS, NUTS], "eggs": [EGGS] * 3}
     names, rows, prompts, _ = teach(waiting, tmp_path, in_turn(replies), samples=3, reasks=0)
