@@ -104,7 +104,7 @@ def first_prompt(head: str, task: Task, plan: str) -> str:
     return f"{head}{question}\n\nNatural language plan: {plan}\n<|assistant|>\n"
 
 
-def waiting_prompt(head: str, task: Task, plan: str, draft: Draft) -> str:
+def draft_prompt(head: str, task: Task, plan: str, draft: Draft) -> str:
     """Return the first prompt for a row that waits, version 1: as `first_prompt`, with the draft and the doubt.
 
     Jobs store the version (WAITING_PROMPTS): a prompt with other words is another version, and this one stays.

@@ -21,7 +21,7 @@ from lumos_queue.conversion.low_level import to_low_level
 from lumos_queue.conversion.oracle import StatedResults
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.samples import TeacherSamples
-from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head, waiting_prompt
+from lumos_queue.conversion.teacher import TeacherReply, draft_prompt, first_prompt, prompt_head
 from lumos_queue.conversion.verdicts import (
     acceptance_score,
     make_verdicts,
@@ -227,7 +227,7 @@ class Convert:
         if self.waiting_prompt:
             if task.row not in context.drafts:
                 raise SpecError(f"Row {task.row} has no stored draft.")
-            prompt = waiting_prompt(context.head, task, rationale, context.drafts[task.row])
+            prompt = draft_prompt(context.head, task, rationale, context.drafts[task.row])
         else:
             prompt = first_prompt(context.head, task, rationale)
         new_check = partial(
