@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from db.jobs import get_job
-from db.models import CompletionRow, JobRow
+from db.models import CompletionRow
 from lumos_queue.benchmarks.gsm8k.benchmark import GSM8K
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.jobs.convert import Convert
@@ -248,13 +248,13 @@ def test_a_killed_job_resumes_with_the_same_prompts_and_repeats_no_call(rows, tm
     assert set(calls[0]) == set(calls[1])
 
 
-def test_the_job_ends_after_the_conversion_by_rule_is_removed(waiting, tmp_path):
+def test_the_job_ends_after_the_conversion_by_rule_is_removed(waiting, tmp_path, lumos):
     database, job = waiting
     settings = Settings(home=tmp_path, concurrency=1)
     with FakeEndpoint(answer_by_prompt) as server:
         identifier = submit_waiting(database, job, settings, server.chat)
-        with database.writer.begin() as connection:
-            connection.execute(JobRow.__table__.update().where(JobRow.id == job).values(spec={}))
+        lumos.set(LUMOS_HOME=tmp_path)
+        assert lumos("rm", job, "--yes").code == 0
         run(settings, identifier)
     assert state(database, identifier) == "done"
     assert load_judgements(database, identifier)["nuts"][0]
