@@ -21,10 +21,10 @@ from tests.stored_rows import read_stored_rows, run_embedded, state
 
 #: Question, solution and answer of invented rows, by name.
 ROWS = {
-    "plain": ("Ann has 8 pens and buys 3 pens. How many pens has she?", "8+3=<<8+3=11>>11 pens.", "11"),
+    "plain": ("Ann has 8 pens and buys 3 pens. How many pens has she?", "Ann has 8+3=<<8+3=11>>11 pens.", "11"),
     "other link": (
         "A shop has 20 boxes. A quarter of the boxes are red and a fifth are blue. How many boxes are neither?",
-        "20/4=<<20/4=5>>5 boxes are red.\n20/5=<<20/5=4>>4 boxes are blue.\n20-5-4=<<20-5-4=11>>11 boxes are left.",
+        "The shop has 20/4=<<20/4=5>>5 reds.\nIt has 20/5=<<20/5=4>>4 blues.\nIt has 20-5-4=<<20-5-4=11>>11 others.",
         "11",
     ),
     "doubtful": ("Tom, Ann and Kim share 30 nuts. How many has Tom?", "Tom has 30/3=<<30/3=10>>10 nuts.", "10"),

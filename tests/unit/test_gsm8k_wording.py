@@ -30,47 +30,49 @@ def quantity(line: str, question: str = "Numbers: 3, 4 and 5. How many?") -> str
 @pytest.mark.parametrize(
     ("line", "target"),
     [
-        ("The tip came out to 3*4=$#", "the tip"),
-        ("He tips well so he pays 3*4=$#", "how much money he pays"),
-        ("On Saturday, Ida sold 3*4=# boxes.", "how many boxes Ida sold on Saturday"),
-        ("In total they buy 3*4=# cups.", "how many cups they buy in total"),
-        ("If she bakes daily, she needs 3*4=# cups of flour.", "how many cups of flour she needs if she bakes daily"),
-        ("There are 3*4=# goats in the barn.", "how many goats there are in the barn"),
-        ("Ida's brother is 3*4=# years old.", "how old Ida's brother is"),
-        ("The rugs cost 3*4=$#", "how much the rugs cost"),
-        ("It takes him 3*4=# minutes to mop.", "how many minutes it takes him to mop"),
-        ("He gets a 3*4=$# discount on the second lamp.", "the discount he gets on the second lamp"),
-        ("Each stall makes a profit of 3*4=$#", "the profit each stall makes"),
-        ("Ann scored 12 points off serves because 3 x 4 =# ", "how many points Ann scored off serves"),
-        (
-            "Then divide the ink by the pens to find the number of caps they need: 3*4=# caps",
-            "the number of caps they need",
-        ),
-        ("First find the weight of the sack: 3*4=# pounds", "the weight of the sack in pounds"),
-        ("First convert the length to feet: 3*4=# feet", "the length in feet"),
-        ("Third stall: 3*4=# plums", "the number of plums for 'Third stall'"),
-        ("Its new size is 3*4=#", "its new size"),
-        ("The shelf has 3*4=# cups and plates in May.", "how many cups and plates the shelf has in May"),
-        (
-            "After lunch Ben was on the 3*4=#th floor of the mall.",
-            "the answer to 'After lunch Ben was on which floor of the mall?'",
-        ),
-        ("Then add the tax 3*4=$#", "the amount of money for 'Add the tax'"),
-        ("There are 3*4=# boys in Ms. Orr's room.", "how many boys there are in Ms Orr's room"),
-        ("Then find how many hours the trip will be: 3*4=# hours", "how many hours the trip will be"),
-        ("Ed spends 3*4=# hours sleeping.", "how many hours Ed spends sleeping"),
-        ("3*4=# her score in all games", "her score in all games"),
-        ("So far, she has baked 3*4=# buns.", "how many buns she has baked"),
-        ("A fifth of the goats equals 3*4=# goats.", "the number of goats for 'A fifth of the goats'"),
-        ("Ed jogs for 5 days so that is 3*4=# laps.", "the answer to 'Ed jogs for 5 days so that is how many laps?'"),
-        (
-            "Ida has 3 red and 5 blue for a total of 3*4=# pens.",
-            "the answer to 'Ida has 3 red and 5 blue for a total of how many pens?'",
-        ),
+        ("The tip came out to 3*4=$#", "The tip came out to how much?"),
+        ("On Saturday, Ida sold 3*4=# boxes.", "On Saturday, Ida sold how many boxes?"),
+        ("If she bakes daily, she needs 3*4=# cups of flour.", "If she bakes daily, she needs how many cups of flour?"),
+        ("There are 3*4=# goats in the barn.", "There are how many goats in the barn?"),
+        ("Ida's brother is 3*4=# years old.", "Ida's brother is how many years old?"),
+        ("It takes him 3*4=# minutes to mop.", "It takes him how many minutes to mop?"),
+        ("He gets a 3*4=$# discount on the second lamp.", "He gets how much discount on the second lamp?"),
+        ("Ann scored 12 points off serves because 3 x 4 =# ", "Ann scored how many points off serves?"),
+        ("Then find the number of caps they need: 3*4=# caps", "Find the number of caps they need: how many caps?"),
+        ("Third stall: 3*4=# plums", "Third stall: how many plums?"),
+        ("Its new size is 3*4=#", "Its new size is what number?"),
+        ("In May the shelf has 3*4=# cups, plates and jars.", "In May the shelf has how many cups, plates and jars?"),
+        ("He changes 3*4=$# into $5 bills, and he leaves.", "He changes how much into $5 bills?"),
+        ("First shirt: 3*4=$# off", "First shirt: how much off?"),
+        ("After lunch Ben was on the 3*4=#th floor of the mall.", "After lunch Ben was on which floor of the mall?"),
+        ("Add the tax, which is 3*4=$#", "Add the tax, which is how much?"),
+        ("There are 3*4=# boys in Ms. Orr's room.", "There are how many boys in Ms Orr's room?"),
+        ("Ed spends 3*4=# hours sleeping.", "Ed spends how many hours sleeping?"),
+        ("So far, she has baked 3*4=# buns.", "So far, she has baked how many buns?"),
+        ("Ed jogs for 5 days so that is 3*4=# laps.", "Ed jogs for 5 days so that is how many laps?"),
+        ("Of the taxes, 3*4=# % are left", "Of the taxes what percentage are left?"),
+        ("Bo gives 1/18 share, so 3*4=# plums", "Bo gives that fraction share, so how many plums?"),
     ],
 )
-def test_the_number_of_a_line_is_a_noun_phrase(line, target):
+def test_a_line_is_asked_for_its_number_with_all_its_words(line, target):
+    assert quantity(line) == f"the answer to '{target}'"
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ("Ida sold 3*4=# boxes.", "how many boxes Ida sold"),
+        ("He pays 3*4=$#", "how much money he pays"),
+        ("The rugs cost 3*4=$#", "how much the rugs cost"),
+        ("The maid earns 3*4=$# per week.", "how much money the maid earns per week"),
+    ],
+)
+def test_a_short_line_is_a_phrase(line, target):
     assert quantity(line) == target
+
+
+def test_words_that_may_only_be_a_unit_are_not_used():
+    assert quantity("3*4=# square feet", "Numbers: 3 and 4. Multiply them.") == "Multiply 3 by 4."
 
 
 @pytest.mark.parametrize(
@@ -102,6 +104,7 @@ def test_version_1_keeps_its_words():
     [
         ("the 18 eggs", "the eggs"),
         ("18 eggs", "that many eggs"),
+        ("18 dozen eggs", "that many dozen eggs"),
         ("for $18", "for that amount"),
         ("his $18 hat", "his hat"),
         ("18% of them", "that percentage of them"),
@@ -125,9 +128,9 @@ def test_cut_numbers_become_words(text, target):
 
 def test_equal_subgoals_are_made_different():
     question = "Bo fills 3 jars with 4 plums each on Monday and 5 jars with 4 plums each on Tuesday. How many plums?"
-    solution = "There are 3*4=<<3*4=12>>12 plums.\nThere are 5*4=<<5*4=20>>20 plums.\n12+20=<<12+20=32>>32 plums"
+    solution = "Bo has 3*4=<<3*4=12>>12 plums.\nBo has 5*4=<<5*4=20>>20 plums.\n12+20=<<12+20=32>>32 plums"
     texts = quantities(question, solution, "32")
-    assert texts[:2] == ["how many plums there are", "the answer to 'There are how many plums?'"]
+    assert texts[:2] == ["how many plums Bo has", "the answer to 'Bo has how many plums?'"]
     assert len(set(texts)) == 3
 
 
@@ -143,46 +146,51 @@ def fits(*lines: str) -> list[bool]:
     return find_fitting_questions(calculations("\n".join(lines), None, True), ROW)
 
 
-def test_a_sub_question_that_fits_is_kept():
-    line = "How many nuts are in the bags? ** The bags have 3*4=<<3*4=12>>12 nuts."
+@pytest.mark.parametrize(
+    "line",
+    [
+        "How many nuts do the bags have? ** The bags have 3*4=<<3*4=12>>12 nuts.",
+        "How many nuts does Una have in total? ** In total she has 3*4=<<3*4=12>>12 nuts.",
+        "How many nuts do the bags have per day? ** The bags have 3*4=<<3*4=12>>12 nuts per day.",
+    ],
+)
+def test_a_sub_question_with_the_words_of_its_line_is_kept(line):
     assert fits(line) == [True]
-    assert quantities(ROW, line, "12") == ["the answer to 'How many nuts are in the bags?'"]
+    assert quantities(ROW, line, "12") == [f"the answer to '{line.partition(' ** ')[0]}'"]
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "How many dollars does she have? ** The bags have 3*4=<<3*4=12>>12 nuts.",
-        "How many nuts are in 5 bags? ** The bags have 3*4=<<3*4=12>>12 nuts.",
-        "How many nuts are in the bags? ** The bags cost 3*4=$<<3*4=12>>12.",
-        "What percentage of the nuts is left? ** The bags have 3*4=<<3*4=12>>12 nuts.",
+        "How many dollars do the bags have? ** The bags have 3*4=<<3*4=12>>12 nuts.",
+        "How many nuts do 5 bags have? ** The bags have 3*4=<<3*4=12>>12 nuts.",
+        "How many nuts do the bags cost? ** The bags cost 3*4=$<<3*4=12>>12.",
+        "What percentage of the nuts do bags have? ** The bags have 3*4=<<3*4=12>>12 nuts.",
+        "How many nuts does each bag have? ** The bags have 3*4=<<3*4=12>>12 nuts.",
+        "How many nuts do the bags have? ** The bags have 3*4=<<3*4=12>>12 nuts per day.",
+        "How many nuts do the bags have in total? ** The bags have 3*4=<<3*4=12>>12 nuts.",
+        "How many nuts do the golden bags have? ** The bags have 3*4=<<3*4=12>>12 nuts.",
+        "How many bags have nuts? ** The bags have 3*4=<<3*4=12>>12 nuts.",
+        "How long do the bags last? ** The bags have 3*4=<<3*4=12>>12 nuts.",
     ],
 )
-def test_a_sub_question_with_another_unit_or_number_gives_way_to_the_line(line):
+def test_another_sub_question_gives_way_to_the_line(line):
     assert fits(line) == [False]
-    assert quantities(ROW, line, "12")[0] in ("how many nuts the bags have", "how much the bags cost")
+    assert "bags" in (text := quantities(ROW, line, "12")[0]) and line.partition(" ** ")[0] not in text
 
 
 def test_a_sub_question_that_two_lines_have_is_left_out():
-    first = "How many nuts does Una have now? ** The bags have 3*4=<<3*4=12>>12 nuts."
-    second = "How many nuts did Una have now? ** She eats some and has 12-5=<<12-5=7>>7 nuts."
+    first = "How many nuts are had? ** The nuts had are 3*4=<<3*4=12>>12 nuts."
+    second = "How many nuts were had? ** The nuts had are 12-5=<<12-5=7>>7 nuts."
+    assert fits(first) == fits(second) == [True]
     assert fits(first, second) == [False, False]
-    assert quantities(ROW, f"{first}\n{second}", "7")[0] == "how many nuts the bags have"
 
 
 def test_the_question_of_the_row_belongs_to_the_last_line():
     final = "How many nuts does she have after lunch?"
-    first, second = "The bags have 3*4=<<3*4=12>>12 nuts.", "She has 12-5=<<12-5=7>>7 nuts."
-    assert fits(f"{final} ** {first}", f"What is left? ** {second}") == [False, True]
-    assert fits(f"What do the bags have? ** {first}", f"{final} ** {second}") == [True, True]
-
-
-def test_a_sub_question_of_the_neighbouring_line_is_left_out():
-    lines = [
-        "What did the golden lamps cost? ** The nuts have 3*4=<<3*4=12>>12 shells.",
-        "What happened then? ** The golden lamps cost 12+5=$<<12+5=17>>17.",
-    ]
-    assert fits(*lines) == [False, True]
+    first, second = "After lunch the nuts are 3*4=<<3*4=12>>12 nuts.", "After lunch the nuts are 12-5=<<12-5=7>>7 nuts."
+    assert fits(f"{final} ** {first}", second) == [False, False]
+    assert fits(first, f"{final} ** {second}") == [False, True]
 
 
 @pytest.mark.parametrize("text", ["a" * 20_000, "on " * 9_000, "$1 " * 6_000, "'s, the " * 4_000, "(" * 20_000])

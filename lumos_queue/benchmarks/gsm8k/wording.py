@@ -8,9 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
 from lumos_queue.notation import variables_in
-from lumos_queue.rationales.maths.blanks import content_words
 from lumos_queue.rationales.maths.calculations import Calculation, SolutionLine
-from lumos_queue.rationales.maths.english import DETERMINERS
 from lumos_queue.rationales.maths.equations import final_quantity
 from lumos_queue.rationales.maths.expressions import format_expression
 from lumos_queue.rationales.maths.gap_questions import ask_for_gap
@@ -19,13 +17,13 @@ from lumos_queue.rationales.maths.prose import describe_quantity
 from lumos_queue.rationales.maths.sub_questions import find_fitting_questions
 from lumos_queue.scoring.numerals import numbers_in
 
-MAX_UNIT_WORDS = 4  #: words of a phrase that may only name a unit, `how many square feet`
+MAX_UNIT_WORDS = 2  #: words that may only name a unit
 _FRAME = frozenset(
-    ("the", "answer", "how", "many", "much", "what", "money", "number", "to", "for", "of", "amount", "is")
-)  #: words of the phrases themselves
+    ("the", "answer", "how", "many", "much", "what", "which", "number", "percentage", "to", "money")
+)  #: words of the questions themselves
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "next")
+_WORD = re.compile(r"[a-z0-9]+")
 _COST = re.compile(r"^how much money (.* costs?)$")
-_LOWER_WORD = re.compile(r"(?<![A-Za-z'’])[a-z]+")
 
 
 class Wording:
@@ -36,8 +34,6 @@ class Wording:
         self._lines = lines
         self._stated_numbers = frozenset(numbers_in(question, words=True))
         self._fitting = find_fitting_questions(lines, question)
-        text = " ".join((question, *(line.text for line in lines)))
-        self._lower_words = frozenset(_LOWER_WORD.findall(text))
         self._earlier: set[str] = set()
         self._formulas: Counter[str] = Counter()  # of the calculations without words
 
@@ -70,32 +66,28 @@ class Wording:
             yield quantity
 
     def _describe_line(self, calculation: Calculation, continues: bool) -> Iterator[str]:
-        """Yield phrases in the words of a line, the clearest first."""
+        """Yield the line's own words: a phrase if it lacks no word of the clause, then the clause as a question."""
         phrase = describe_quantity(calculation.before, calculation.after, self._stated_numbers)
-        if phrase and phrase.removeprefix("how many ").split()[0] in DETERMINERS:
-            phrase = None
-        phrase = phrase and _COST.sub(r"how much \1", phrase)
         gap = read_gap(calculation, self._stated_numbers, continues)
-        forms = ask_for_gap(gap, self._lower_words) if gap else ()
-        questions = [text for text in forms if _is_safe(text, calculation.value)]
-        if phrase is not None and not (questions and _is_clearer(questions[0], phrase)):
-            yield phrase
-        yield from questions
-        if phrase is not None:
-            yield phrase
+        if gap is None:
+            if phrase and len(_words(phrase) - _FRAME) > MAX_UNIT_WORDS:
+                yield phrase
+            return
+        if not gap.left and len(gap.right.split()) <= MAX_UNIT_WORDS:
+            return  # `how many square feet` can be anything in the row
+        question = ask_for_gap(gap)
+        keeps_order = gap.is_money or len(gap.right.split()) <= 1
+        if phrase and keeps_order and _FRAME.issuperset(_words(question) - _words(phrase)):
+            yield _COST.sub(r"how much \1", phrase)
+        if _is_safe(question, calculation.value):
+            yield question
 
 
-def _is_clearer(question: str, phrase: str) -> bool:
-    """Return whether a question for a gap says more than a phrase, which may only name a unit."""
-    words, phrase_words = content_words(question) - _FRAME, content_words(phrase) - _FRAME
-    if "'" in question:  # it may quote the line
-        return len(phrase.split()) <= MAX_UNIT_WORDS and words > phrase_words
-    return words >= phrase_words and len(question.split()) >= len(phrase.split())
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
 
 
 def _is_safe(text: str, value: Fraction) -> bool:
-    """Return whether a text can stand in a subgoal: it has words, no variable, and not the value."""
-    is_fraction = value.denominator > 1 and f"{value.numerator}/{value.denominator}" in text.replace(" ", "")
-    if is_fraction or variables_in(text) or value in numbers_in(text, words=True):
-        return False
-    return not _FRAME.issuperset(re.findall("[a-z]+", text.lower()))
+    """Return whether a text can stand in a subgoal: it has no variable, and not the value."""
+    has_fraction = value.denominator > 1 and f"{value.numerator}/{value.denominator}" in text.replace(" ", "")
+    return not (has_fraction or variables_in(text) or value in numbers_in(text, words=True))

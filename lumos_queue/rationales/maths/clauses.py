@@ -14,6 +14,12 @@ from lumos_queue.rationales.maths.english import INCOMPLETE, VERBAL, VERBS
 MAX_CONJUNCT_WORDS = 4  #: of a second noun phrase that belongs to the clause: `and May`
 
 _END = re.compile(r"[.;:,=(<]|\b(?:and|so|which|because|since|but|while|then)\b")
+#: What can end the words after a result; those of _JOINTS do so only before a new clause.
+_TAIL_END = re.compile(
+    r"[.;:!?](?![0-9])|,(?![0-9])|[=(<*+×÷]|/(?=\s*[0-9])|\s-(?=\s)|\$?[0-9.]{1,20}-\$?[0-9]|\b(?:and|so|because|since|but|while)\b",
+    re.IGNORECASE,
+)
+_JOINTS = frozenset((",", "and"))
 _WORDS = re.compile(r"[A-Za-z' -]+")
 _NEW_CLAUSE = re.compile(
     r"\s*(?:(?:and|so|or|then|but)\b\s*)*"
@@ -40,6 +46,17 @@ def clause_before_end(text: str) -> str | None:
     if words and (words[-1] in INCOMPLETE or words[-1] in _ABBREVIATIONS):
         return None
     return None if any(word in words and partner not in words for word, partner in _PAIRS.items()) else clause
+
+
+def words_of_clause(text: str) -> str:
+    """Return the words up to the sentence's end, or up to a comma or a conjunction after which a new clause begins.
+
+    Unlike `clause_before_end`, it loses no words of the clause: `pears, plums and figs` stays whole.
+    """
+    for end in _TAIL_END.finditer(text):
+        if end[0].lower() not in _JOINTS or _NEW_CLAUSE.match(text[end.end() :]):
+            return text[: end.start()].strip()
+    return text.strip()
 
 
 def _conjunct(text: str) -> str | None:

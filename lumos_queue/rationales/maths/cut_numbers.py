@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from lumos_queue.scoring.numerals import mask_numbers
 
-_MASK = "\0"
+_MASK, _GUARD = "\0", "\1"
+_DOZEN = re.compile(r"\bdozens?\b", re.IGNORECASE)
 _ORDINALS = [
     "first",
     "second",
@@ -45,6 +46,7 @@ _WORDINGS = tuple(
     for pattern, words in (
         (r"(?:\ban? )?(?:#|(?<![0-9.])[0-9.]++)/[0-9.]*+#|#/[0-9.]++", "that fraction"),
         (r"#(?: ?[-+*/x×÷=]? ?\$?#)+", _MASK),  # a formula
+        (r"#-[a-z]+(?:-old)? ?", ""),
         (r"(?:\b(?:the|an?) )?#(?:st|nd|rd|th)\b", "that"),
         (r"(?:\ban? )?#(?: ?%| percent\b)", "that percentage"),
         (r"\b(the|his|her|their|its|our|those|these|all|'s|’s) \$ ?# (?=[a-z])", r"\1 "),
@@ -54,7 +56,6 @@ _WORDINGS = tuple(
             r"\b(the|his|her|their|its|our|those|these|all|other|both|first|second|last|next|'s|’s) #-?(?=\s*[a-z])",
             r"\1 ",
         ),
-        (r"#-[a-z]+ ?", ""),
         (r"(?:\ban? )?#(?= ?[a-z])", "that many "),
         (r"#", "that number"),
     )
@@ -63,10 +64,11 @@ _WORDINGS = tuple(
 
 def word_cut_numbers(text: str, known_numbers: Collection[Fraction]) -> str:
     """Return the text with words in place of the numbers that are not in `known_numbers`."""
-    text = _NAME.sub(lambda match: _word_name(match, known_numbers), text.replace(_MASK, " "))
+    text = _NAME.sub(lambda match: _word_name(match, known_numbers), text.replace(_MASK, " ").replace(_GUARD, " "))
     if 1 not in known_numbers:
         text = _ONE_NOUN.sub(lambda match: "an " if match[1] in "aeio" else "a ", _ONE_ALONE.sub(r"\1", text))
-    text = mask_numbers(text, known_numbers, _MASK)
+    text = _DOZEN.sub(lambda match: match[0][0] + _GUARD + match[0][1:], text)  # a unit, no result
+    text = mask_numbers(text, known_numbers, _MASK).replace(_GUARD, "")
     if _MASK not in text:
         return text
     for pattern, words in _WORDINGS:

@@ -12,28 +12,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lumos_queue.rationales.maths.calculations import Calculation, strip_formula
-from lumos_queue.rationales.maths.clauses import clause_before_end
+from lumos_queue.rationales.maths.clauses import words_of_clause
 from lumos_queue.rationales.maths.cut_numbers import word_cut_numbers
-from lumos_queue.rationales.maths.english import INCOMPLETE
 from lumos_queue.scoring.numbers import read_numeral
 
-MAX_LEFT_WORDS = 30
-MAX_RIGHT_WORDS = 14
+MAX_LEFT_WORDS = 40
+MAX_RIGHT_WORDS = 30
 MAX_RIGHT_CHARACTERS = 400
 
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 _TITLE = re.compile(r"\b(Mrs?|Ms|Dr|St)\.")
 _CONTINUATION = re.compile(r"(?:,|;|\bso|\bthen|\bmeaning|\bbecause|\band)\s+")
 _OPENING = re.compile(
-    r"^(?:[-\s,:.)*]|\b(?:so|thus|then|therefore|hence|now|and|but|because|finally|next|also|first|second|lastly|again"
-    r"|(?:that|which|this|it) means(?: that)?|meaning(?: that)?|as a result|after that|overall)\b(?!['’-])"
-    r"(?! (?:day|week|month|year|one|hour|far)))+",
+    r"^(?:[-\s,:.)*]|\b(?:so|thus|then|therefore|hence|and|but|because|(?:that|which|this|it) means(?: that)?"
+    r"|meaning(?: that)?)\b(?!['’-])(?! far\b)"
+    r"|\b(?:now|finally|next|also|first|second|lastly|again|as a result|after that|overall),)+",
     re.IGNORECASE,
 )
 _BECAUSE = re.compile(r"\b(?:because|since|as)\W*$", re.IGNORECASE)
 _RESULT = re.compile(r"^\s*+(?P<money>\$\s*+)?-?(?:[\d.,/]*\d)?\s*(?P<percent>%?)")
 _NUMERAL = re.compile(r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+")
-_END = re.compile(r"[.,](?!\d)|[;:=(<$*+/×÷!?]|\b(?:so|because|since|then|which|but|while)\b")
 _PLAIN = re.compile(r"""[\w\s$%.,:;'’"“”/&()+*=?!°-]*""")
 _PER = re.compile(r"^\s*/\s*(?=[a-z])")
 _DOLLARS = re.compile(r"^(?:dollars?|bucks)\b\s*")
@@ -73,7 +71,7 @@ def read_gap(calculation: Calculation, known_numbers: Collection[Fraction], cont
         tail, is_money = tail[dollars.end() :], True
     head = _OPENING.sub("", head).rstrip(" $")
     left, right = (" ".join(word_cut_numbers(text, known_numbers).split()) for text in (head, tail))
-    if not _PLAIN.fullmatch(left + right) or len(left.split()) > MAX_LEFT_WORDS:
+    if not _PLAIN.fullmatch(left + right) or len(left.split()) > MAX_LEFT_WORDS or len(right.split()) > MAX_RIGHT_WORDS:
         return None
     return Gap(left, right, is_money, is_percent)
 
@@ -96,12 +94,4 @@ def _cut_result(clause: str, value: Fraction) -> tuple[str, str, bool] | None:
 
 def _read_tail(text: str) -> str:
     """Return the words after a result that belong to its clause."""
-    text = _PER.sub("per ", text)
-    clause = clause_before_end(text)
-    if clause is None or len(clause.split()) > MAX_RIGHT_WORDS or "$" in clause:
-        end = _END.search(text)
-        clause = text[: end.start()] if end else text
-    words = clause.split()[:MAX_RIGHT_WORDS]
-    while words and (words[-1].lower() in INCOMPLETE or words[-1][0].isdigit()):
-        words.pop()
-    return " ".join(words)
+    return words_of_clause(_PER.sub("per ", text))
