@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-import transformers.models.bert  # noqa: F401  # before the threads that compute scores
 
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from tests.command_line import CommandLine
