@@ -190,6 +190,24 @@ def test_a_word_that_is_no_unit_may_be_in_the_question(text):
     assert doubts(question, f"Bo has 8{sign}2=<<8{sign}2={answer}>>{answer} pens.", answer) == ()
 
 
+@pytest.mark.parametrize(
+    ("share", "formula", "waits"),
+    [
+        ("1/3 of it", "12*2/3", True),
+        ("a third of it", "12*2/3", True),
+        ("two thirds of it", "12*2/3", False),
+        ("1/4 of it", "12*.75", True),
+        ("25% of it", "12*.75", False),
+        ("25% more", "12*1.25", False),
+        ("2/3 of it", "12*2/3", False),
+    ],
+)
+def test_what_a_fraction_leaves_is_a_step_of_its_own(share, formula, waits):
+    value = {"12*2/3": 8, "12*.75": 9, "12*1.25": 15}[formula]
+    question = f"Ida has 12 metres of rope. Ole has {share}. How long is the rope at the end?"
+    assert bool(doubts(question, f"It has {formula}=<<{formula}={value}>>{value} metres.", str(value))) == waits
+
+
 def test_money_is_not_multiplied_by_money():
     question = "Una sells 6 vases for $3 each and 18 cups for $2 each. How much does she earn?"
     solution = (

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from lumos_queue.rationales.maths.mentions import MONEY, PERCENT, Mention, find_mentions, is_disjoint
 from lumos_queue.rationales.maths.operands import Operand
+from lumos_queue.scoring.numerals import numbers_in
 
 SIGNS = frozenset((MONEY, PERCENT))
 CONTRADICTION = -3  #: weight of units that cannot be equal
@@ -85,7 +86,7 @@ def _find_number_words(text: str) -> frozenset[int]:
 
 
 def is_fixed_literal(operands: Sequence[Operand], index: int, question: str, line: str) -> bool:
-    """Return whether an operand is part of a fraction or a percentage that is written out: `3/4`, `20/100`, `1/n`."""
+    """Return whether an operand is part of a fraction or a percentage of the question: `3/4`, `20/100`."""
     divisors = [position for position in (index, index + 1) if 0 < position < len(operands)]
     return is_percentage(operands, index, question, line) or any(
         operands[position].is_divisor and _is_fraction(operands[position - 1], operands[position], question, line)
@@ -98,9 +99,9 @@ def _is_fraction(over: Operand, under: Operand, question: str, line: str) -> boo
         return False
     if re.search(rf"(?<![\d/.]){over.value} ?/ ?{under.value}(?![\d/])", question):
         return True
-    if over.value >= under.value:
+    if over.value >= under.value or not names_number(question, under.value):
         return False
-    return names_number(question, under.value) or (over.value == 1 and f"1/{under.value}" in line.replace(" ", ""))
+    return over.value == 1 or over.value in numbers_in(question, words=True)
 
 
 def is_percentage(operands: Sequence[Operand], index: int, question: str, line: str) -> bool:
