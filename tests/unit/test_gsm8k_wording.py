@@ -179,6 +179,11 @@ def test_another_sub_question_gives_way_to_the_line(line):
     assert "bags" in (text := quantities(ROW, line, "12")[0]) and line.partition(" ** ")[0] not in text
 
 
+def test_a_sub_question_without_its_mark_is_left_out():
+    (text,) = quantities(ROW, "How many nuts do the ** Then the bags have 3*4=<<3*4=12>>12 nuts each.", "12")
+    assert text == "the answer to 'The bags have how many nuts each?'"
+
+
 def test_a_sub_question_that_two_lines_have_is_left_out():
     first = "How many nuts are had? ** The nuts had are 3*4=<<3*4=12>>12 nuts."
     second = "How many nuts were had? ** The nuts had are 12-5=<<12-5=7>>7 nuts."

@@ -61,26 +61,27 @@ class Wording:
             known_numbers = self._stated_numbers.union(results)
             if known_numbers.issuperset(numbers_in(line.question, words=True)):
                 yield f"the answer to '{line.question}'"
-        yield from self._describe_line(calculation, index > 0)
+        yield from _describe_line(calculation, self._stated_numbers, index > 0)
         if is_last and position == len(self._lines) - 1 and (quantity := final_quantity(self._question)):
             yield quantity
 
-    def _describe_line(self, calculation: Calculation, continues: bool) -> Iterator[str]:
-        """Yield the line's own words: a phrase if it lacks no word of the clause, then the clause as a question."""
-        phrase = describe_quantity(calculation.before, calculation.after, self._stated_numbers)
-        gap = read_gap(calculation, self._stated_numbers, continues)
-        if gap is None:
-            if phrase and len(_words(phrase) - _FRAME) > MAX_UNIT_WORDS:
-                yield phrase
-            return
-        if not gap.left and len(gap.right.split()) <= MAX_UNIT_WORDS:
-            return  # `how many square feet` can be anything in the row
-        question = ask_for_gap(gap)
-        keeps_order = gap.is_money or len(gap.right.split()) <= 1
-        if phrase and keeps_order and _FRAME.issuperset(_words(question) - _words(phrase)):
-            yield _COST.sub(r"how much \1", phrase)
-        if _is_safe(question, calculation.value):
-            yield question
+
+def _describe_line(calculation: Calculation, known_numbers: Collection[Fraction], continues: bool) -> Iterator[str]:
+    """Yield the line's own words: a phrase if it lacks no word of the clause, then the clause as a question."""
+    phrase = describe_quantity(calculation.before, calculation.after, known_numbers)
+    gap = read_gap(calculation, known_numbers, continues)
+    if gap is None:
+        if phrase and len(_words(phrase) - _FRAME) > MAX_UNIT_WORDS:
+            yield phrase
+        return
+    if not gap.left and len(gap.right.split()) <= MAX_UNIT_WORDS:
+        return  # `how many square feet` can be anything in the row
+    question = ask_for_gap(gap)
+    keeps_order = gap.is_money or len(gap.right.split()) <= 1
+    if phrase and keeps_order and _FRAME.issuperset(_words(question) - _words(phrase)):
+        yield _COST.sub(r"how much \1", phrase)
+    if _is_safe(question, calculation.value):
+        yield question
 
 
 def _words(text: str) -> set[str]:
