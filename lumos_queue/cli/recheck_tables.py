@@ -6,6 +6,11 @@ from typing import Any
 
 from lumos_queue.cli.output import escape
 
+_LISTS = {
+    "rejected": "would be rejected",
+    "changed": "would have other actions",
+    "reworded": "would have other subgoals only",
+}
 MAX_LINES = 20  #: of each list; --json has all
 
 
@@ -18,10 +23,11 @@ def print_recheck(console: Any, report: dict[str, Any]) -> None:
     )
     console.print(
         f"{report['accepted']:,} accepted episodes: {report['same']:,} would be the same, "
-        f"{len(report['rejected']):,} rejected, {len(report['changed']):,} written differently",
+        f"{len(report['rejected']):,} rejected, {len(report['changed']):,} have other actions, "
+        f"{len(report['reworded']):,} other subgoals only",
         soft_wrap=True,
     )
-    for name, title in (("rejected", "would be rejected"), ("changed", "would be written differently")):
+    for name, title in _LISTS.items():
         rows = report[name]
         if not rows:
             continue

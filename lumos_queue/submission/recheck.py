@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from db.filters import Filter, Term
-from db.step_records import RecordedStep, select_annotated_steps
+from db.step_records import select_annotated_steps
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_source
@@ -41,23 +41,27 @@ def recheck_conversion(database: Database, job: Any) -> dict[str, Any]:
     count = 0
     rejected: list[dict[str, str]] = []
     changed: list[dict[str, str]] = []
+    reworded: list[dict[str, str]] = []
     for episode in stream_episodes(database, accepted):
         count += 1
         row = {"episode": episode.name, "row": episode.task.row, "level": episode.level}
         steps, reason = _convert(conversion, source, episode.task)
         if reason:
             rejected.append(row | {"reason": reason})
-        elif difference := _find_difference(episode, steps):
+        elif difference := _find_difference(episode, steps, Action):
             changed.append(row | {"reason": difference})
+        elif difference := _find_difference(episode, steps, Subgoal):
+            reworded.append(row | {"reason": difference})
     return {
         "job": job.id,
         "source": conversion.source,
         "rules": conversion.rule_version,
         "present_rules": source.rule_version,
         "accepted": count,
-        "same": count - len(rejected) - len(changed),
+        "same": count - len(rejected) - len(changed) - len(reworded),
         "rejected": rejected,
         "changed": changed,
+        "reworded": reworded,
     }
 
 
@@ -76,24 +80,19 @@ def _convert(conversion: Convert, source: Benchmark, task: Task) -> tuple[Sequen
     return steps, f"{wrong[0].name}: {wrong[0].detail}" if wrong else ""
 
 
-def _find_difference(episode: StoredEpisode, steps: Sequence[AnnotatedSubgoal]) -> str:
-    """Return the first difference between the stored annotation and the new one as text; '' if there is none."""
-    stored, new = _stored_texts(select_annotated_steps(episode.steps)), list(_texts(steps))
+def _find_difference(
+    episode: StoredEpisode, steps: Sequence[AnnotatedSubgoal], kind: type[Subgoal] | type[Action]
+) -> str:
+    """Return the first difference between stored and new subgoals, or actions, as text; '' if there is none."""
+    stored_parts = (step.detail for step in select_annotated_steps(episode.steps))
+    new_parts = (part for step in steps for part in (step.subgoal, *step.actions))
+    stored, new = ([_text(part) for part in parts if isinstance(part, kind)] for parts in (stored_parts, new_parts))
     for index in range(max(len(stored), len(new))):
         before = stored[index] if index < len(stored) else "nothing"
         after = new[index] if index < len(new) else "nothing"
         if before != after:
             return f"'{before}' would be '{after}'"
     return ""
-
-
-def _stored_texts(steps: Sequence[RecordedStep]) -> list[str]:
-    details = (step.detail for step in steps)
-    return [_text(detail) for detail in details if isinstance(detail, (Subgoal, Action))]
-
-
-def _texts(steps: Sequence[AnnotatedSubgoal]) -> list[str]:
-    return [_text(part) for step in steps for part in (step.subgoal, *step.actions)]
 
 
 def _text(part: Subgoal | Action) -> str:

@@ -118,7 +118,7 @@ def test_recheck_lists_what_the_present_rules_reject_or_write_differently(rows, 
     assert (report["rules"], report["present_rules"], report["accepted"], report["same"]) == (1, 2, 3, 1)
     (rejection,), (change,) = report["rejected"], report["changed"]
     assert rejection["row"] == "doubtful" and rejection["reason"].startswith("unsure: number: 3 is neither")
-    assert change["row"] == "other link" and "dividing 20 by 5" in change["reason"]
+    assert change["row"] == "other link" and "'R2 = Calculator(20 / R1)' would be 'R2 = Calcul" in change["reason"]
     assert (read_stored_rows(database, job), load_judgements(database, job)) == before
     database.close()
 
@@ -127,7 +127,25 @@ def test_recheck_of_a_conversion_by_the_present_rules_finds_nothing(rows, tmp_pa
     database, job = run_embedded(tmp_path, make_conversion(2), rows)
     with database.engine.connect() as connection:
         report = recheck_conversion(database, get_job(connection, job))
-    assert (report["accepted"], report["same"], report["rejected"], report["changed"]) == (2, 2, [], [])
+    assert (report["accepted"], report["same"], report["rejected"], report["changed"], report["reworded"]) == (
+        2,
+        2,
+        [],
+        [],
+        [],
+    )
+    database.close()
+
+
+def test_recheck_tells_other_words_from_other_actions(tmp_path):
+    solution = "On Monday Una gets 8+3=<<8+3=11>>11 pens."
+    task = Task("gsm8k", "invented", "worded", "Una has 8 pens and 3 more.", gold={"answer": "11", "solution": solution})
+    database, job = run_embedded(tmp_path, make_conversion(1), Rows(GSM8K(), "train", "invented", (task,), ()))
+    with database.engine.connect() as connection:
+        report = recheck_conversion(database, get_job(connection, job))
+    (change,) = report["reworded"]
+    assert (report["same"], report["rejected"], report["changed"]) == (0, [], [])
+    assert "'On Monday Una gets how many pens?' by adding 8 and 3" in change["reason"]
     database.close()
 
 
@@ -145,7 +163,7 @@ def test_the_command_prints_the_recheck_as_text_and_json(rows, tmp_path, lumos):
     lumos.set(LUMOS_HOME=tmp_path / "home")
     assert " ".join(lumos("job", job).out.split()).count("rules version 1") == 1
     text = lumos("convert", "--recheck", job).out
-    assert "3 accepted episodes: 1 would be the same, 1 rejected, 1 written differently" in text
+    assert "1 would be the same, 1 rejected, 1 have other actions, 0 other subgoals only" in text
     assert "Nothing was changed." in text
     report = lumos("convert", "--recheck", job, "--json").json
     assert [row["row"] for row in report["rejected"] + report["changed"]] == ["doubtful", "other link"]
