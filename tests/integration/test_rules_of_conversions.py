@@ -139,7 +139,8 @@ def test_recheck_of_a_conversion_by_the_present_rules_finds_nothing(rows, tmp_pa
 
 def test_recheck_tells_other_words_from_other_actions(tmp_path):
     solution = "On Monday Una gets 8+3=<<8+3=11>>11 pens."
-    task = Task("gsm8k", "invented", "worded", "Una has 8 pens and 3 more.", gold={"answer": "11", "solution": solution})
+    gold = {"answer": "11", "solution": solution}
+    task = Task("gsm8k", "invented", "worded", "Una has 8 pens and 3 more.", gold=gold)
     database, job = run_embedded(tmp_path, make_conversion(1), Rows(GSM8K(), "train", "invented", (task,), ()))
     with database.engine.connect() as connection:
         report = recheck_conversion(database, get_job(connection, job))
