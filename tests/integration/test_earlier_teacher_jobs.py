@@ -14,10 +14,21 @@ from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Task
 from lumos_queue.submission.store import Rows, submit
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.test_rules_of_conversions import ROWS, load_judgements
+from tests.integration.test_rules_of_conversions import load_judgements
 from tests.kills.killed_child import KILLED, end_sessions, make_settings, resume_job, work_and_die
 from tests.stored_rows import state
 
+#: Question, solution and answer of invented rows, by name. PROMPTS are made of them.
+ROWS = {
+    "plain": ("Ann has 8 pens and buys 3 pens. How many pens has she?", "8+3=<<8+3=11>>11 pens.", "11"),
+    "other link": (
+        "A shop has 20 boxes. A quarter of the boxes are red and a fifth are blue. How many boxes are neither?",
+        "20/4=<<20/4=5>>5 boxes are red.\n20/5=<<20/5=4>>4 boxes are blue.\n20-5-4=<<20-5-4=11>>11 boxes are left.",
+        "11",
+    ),
+    "doubtful": ("Tom, Ann and Kim share 30 nuts. How many has Tom?", "Tom has 30/3=<<30/3=10>>10 nuts.", "10"),
+    "rejected": ("Bo has 7 mugs. How many has he?", "He has 7 mugs.", "7"),
+}
 #: The replies for each row, by a word of its question. That for boxes has a false link, and that for nuts an unnamed 3.
 REPLIES = {
     "pens": "Subgoal 1: Add the pens.\nAction 1-1: R1 = Calculator(8 + 3) = 11",
