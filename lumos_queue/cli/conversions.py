@@ -70,7 +70,7 @@ def convert(
         int,
         typer.Option(
             min=1,
-            max=20,
+            max=1000,
             help="Samples of the teacher for each row, at most. The first that passes all checks is stored; a note "
             "says that two agree, and ends the row.",
         ),
