@@ -71,8 +71,8 @@ def convert(
         typer.Option(
             min=1,
             max=1000,
-            help="Samples of the teacher for each row, at most. The first that passes all checks is stored; a note "
-            "says that two agree, and ends the row.",
+            help="Samples of the teacher for each row, at most. The first that passes all checks is stored. If two "
+            "agree, no further sample is drawn, and the row is noted.",
         ),
     ] = 1,
     temperature: Annotated[
@@ -129,6 +129,10 @@ def convert(
     Their actions are run, and each annotation is checked.
     """
     if recheck:
+        if waiting or teacher or data or limit or deterministic:
+            from lumos_queue.errors import SpecError
+
+            raise SpecError("--recheck JOB compares stored episodes: give it alone.")
         _recheck(recheck, source)
         return
     from lumos_queue.cli.data_offer import with_data

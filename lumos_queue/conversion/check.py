@@ -25,6 +25,7 @@ from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Completion, Ending, Execution, Outcome, Task, Verdict
 
+MAX_DOUBTS = 10  #: in the detail of a verdict
 #: An action, the result that the annotation states for it, and its execution.
 ExecutedAction = tuple[Action, str, Execution]
 
@@ -112,7 +113,8 @@ class AnnotationCheck:
     def note_doubts(self, doubts: Sequence[str]) -> None:
         """Add the verdict `unsure` if the rule has doubts about its annotation."""
         if doubts:
-            self.verdicts += make_verdicts("unsure", "; ".join(doubts))
+            more = [f"and {len(doubts) - MAX_DOUBTS:,} more"] if len(doubts) > MAX_DOUBTS else []
+            self.verdicts += make_verdicts("unsure", "; ".join([*doubts[:MAX_DOUBTS], *more]))
 
     @property
     def level(self) -> str:

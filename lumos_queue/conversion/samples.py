@@ -1,4 +1,4 @@
-"""Samples of a teacher for one row: the first that passes all checks is the annotation; two that agree are noted.
+"""Samples of a teacher for one row: the first that agrees with another is taken, else the first that passes all checks.
 
 All samples are drawn before one is acted out, because the steps after the teacher's last reply are the annotation. So
 each sample is judged with predicted results: those of arithmetic are computed, and others are taken as stated. The
@@ -117,8 +117,11 @@ def _compute(action: Action, values: dict[str, Fraction | None]) -> Execution | 
         return None
     if any(values.get(variable) is None for variable in variables_in(action.arguments)):
         return None
-    count = max((leaf.number for leaf in leaves(expression) if isinstance(leaf, StepResult)), default=0)
-    results = [values.get(f"R{number}") or Fraction(0) for number in range(1, count + 1)]
+    numbers = {leaf.number for leaf in leaves(expression) if isinstance(leaf, StepResult)}
+    known_values = {number: value for number in numbers if (value := values.get(f"R{number}")) is not None}
+    if known_values.keys() != numbers or 0 in numbers:
+        return None
+    results = [known_values.get(number, Fraction(0)) for number in range(1, max(numbers, default=0) + 1)]
     try:
         value = evaluate(expression, results)
     except ZeroDivisionError:

@@ -28,7 +28,7 @@ VERDICTS: dict[str, tuple[Sequence[str], str]] = {
     "result stated": (PLANNER, "a subgoal says what comes out of its own actions"),
     "result not in facts": (BOTH, "a result that should be extracted does not stand in the facts"),
     "copied": (BOTH, "a step only states a number that neither the question nor an earlier result gives"),
-    "unsure": (BOTH, "the rule cannot decide from the row: it waits for a teacher or a person"),
+    "unsure": (BOTH, "a number or a link may be wrong, so the row waits for a teacher or a person"),
     "overlong": (BOTH, "the module's conversation has more tokens than the limit"),
     "result differs": (BOTH, "an action gives another result than the one stated"),
     "wrong final answer": (BOTH, "the last result is not the gold answer"),

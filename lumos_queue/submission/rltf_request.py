@@ -124,6 +124,8 @@ def make_rltf_job(
         remark(f"{excluded_count} of {len(tasks)} tasks are left out: no scorer or gold answer for '{reward}' exists")
     epsilon = 0.0 if temperature > 0 else preset.spec.epsilon if options.epsilon is None else options.epsilon
     spec = replace(preset.spec, **options.spec, epsilon=epsilon)
+    if spec.shuffle and spec.batch * spec.samples == 1:
+        raise SpecError("--shuffle-rewards needs several rewards in a step: give a --batch or --samples above 1.")
     if spec.is_released and (spec.batch, spec.samples) != (1, 1):
         raise SpecError(
             "--baseline released takes an optimizer step for each plan: give --batch 1 and --samples 1, not "

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from lumos_queue.conversion.agreement import identify_formulas
+from lumos_queue.conversion.samples import _compute
 from lumos_queue.notation import read_annotation
+from lumos_queue.records import Action
 
 
 def identify(*actions: str) -> tuple[str, ...]:
@@ -54,3 +58,14 @@ def test_counts_and_equations_agree_by_their_text_and_links():
     assert identify(*first) == identify("R3 = Count([tom,  ann])", "R4 = Calculator(30 / R3)")
     assert identify(*first) != identify("R1 = Count([Tom, Bob])", "R2 = Calculator(30 / R1)")
     assert identify() == ()
+
+
+@pytest.mark.parametrize("formula", ["R0 + R0", "R01 + R01", "R2 + R0", "R7 + 1"])
+def test_results_that_are_not_those_of_their_number_are_not_predicted(formula):
+    values = {"R0": Fraction(2), "R01": Fraction(2), "R2": Fraction(3)}
+    assert _compute(Action(("R3",), "Calculator", formula), values) is None
+
+
+def test_arithmetic_with_results_is_predicted():
+    execution = _compute(Action(("R3",), "Calculator", "R1 * R2"), {"R1": Fraction(2), "R2": Fraction(3)})
+    assert execution is not None and execution.values[0]["text"] == "6"

@@ -6,6 +6,7 @@ import pytest
 
 from lumos_queue.benchmarks.gsm8k.benchmark import GSM8K
 from lumos_queue.benchmarks.gsm8k.rationale import convert, convert_by_evidence
+from lumos_queue.rationales.maths.link_evidence import _find_percentages
 from lumos_queue.rationales.maths.mentions import find_mentions, find_stem
 from lumos_queue.records import Task
 
@@ -243,3 +244,11 @@ def test_many_readings_make_the_row_wait():
     question = "A has 2, B has 2, C has 2. How much?"
     lines = [f"2*1=<<2*1=2>>2 of {letter}" for letter in "abcdefgh"] + ["2+2+2+2+2+2+2+2=<<2+2+2+2+2+2+2+2=16>>16"]
     assert "links: too many readings" in doubts(question + " 1", "\n".join(lines), "16")
+
+
+def test_percentages_of_a_text_are_read_once_for_all_operands():
+    question = "3% of " * 1000
+    factors = "*".join(["3"] * 10 + [".01"] * 10)
+    misses = _find_percentages.cache_info().misses
+    assert doubts(question, f"It is {factors}=<<{factors}=0>>0.", "0") is not None
+    assert _find_percentages.cache_info().misses - misses <= 2

@@ -115,6 +115,7 @@ def test_version_1_keeps_its_words():
         ("the 18th goat", "the eighteenth goat"),
         ("5 eggs", "5 eggs"),
         ("1 egg and one pen", "an egg and a pen"),
+        ("one hour", "an hour"),
         ("each one", "each"),
         ("on day 5, the 5th", "on day 5, the 5th"),
         ("on day 99", "on day that number"),

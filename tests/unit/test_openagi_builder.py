@@ -237,7 +237,7 @@ def test_without_pictures_the_texts_of_their_annotations_are_used(sets, tmp_path
 def test_fewer_samples_than_wanted_are_a_remark(sets, tmp_path):
     report, remarks = run(sets, tmp_path / "out", samples=50)
     assert len(report.sources["SST-2 val"]["samples"]) == COUNT
-    assert "SST-2 val: 6 of 6 samples; 50 were wanted" in remarks
+    assert "SST-2 val: 6 of 6 samples; 50 were requested" in remarks
 
 
 @pytest.mark.parametrize(

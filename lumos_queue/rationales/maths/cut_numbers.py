@@ -39,7 +39,10 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _ONE_ALONE = re.compile(r"\b(each|every|another|this|that|other|the|which) (?:1|one)\b(?![.,/%:]?[0-9])", re.IGNORECASE)
-_ONE_NOUN = re.compile(r"(?<![\w.,$/*+=–-])(?<![*+=/–-] )(?:1|one|One) (?=([a-z]))(?!(?:of|or|to|and|is|was|more)\b)")
+_VOWELS = ("a", "e", "i", "o", "hour", "hon")
+_ONE_NOUN = re.compile(
+    r"(?<![\w.,$/*+=–-])(?<![*+=/–-] )(?:1|one|One) (?=(hour|hon|[a-z]))(?!(?:of|or|to|and|is|was|more)\b)"
+)
 #: Applied in this order. A determiner alone stands for the number: `the 18 eggs` becomes `the eggs`.
 _WORDINGS = tuple(
     (re.compile(pattern.replace("#", _MASK), re.IGNORECASE), words)
@@ -66,7 +69,10 @@ def word_cut_numbers(text: str, known_numbers: Collection[Fraction]) -> str:
     """Return the text with words in place of the numbers that are not in `known_numbers`."""
     text = _NAME.sub(lambda match: _word_name(match, known_numbers), text.replace(_MASK, " ").replace(_GUARD, " "))
     if 1 not in known_numbers:
-        text = _ONE_NOUN.sub(lambda match: "an " if match[1] in "aeio" else "a ", _ONE_ALONE.sub(r"\1", text))
+        text = _ONE_NOUN.sub(
+            lambda match: "an " if match[1] in "aeio" or match[0].endswith("hour") else "a ",
+            _ONE_ALONE.sub(r"\1", text),
+        )
     text = _DOZEN.sub(lambda match: match[0][0] + _GUARD + match[0][1:], text)  # a unit, no result
     text = mask_numbers(text, known_numbers, _MASK).replace(_GUARD, "")
     if _MASK not in text:

@@ -112,24 +112,37 @@ def is_percentage(operands: Sequence[Operand], index: int, question: str, line: 
 
 def _find_percentage(operands: Sequence[Operand], question: str, line: str) -> tuple[int, int] | None:
     """Return the positions of a percentage and of the 100 or .01 that belongs to it."""
-    for position, operand in enumerate(operands):
-        if operand.is_term or not _is_hundredth(operand):
-            continue
-        positions = [position - 1, position + 1, *range(position - 2, -1, -1), *range(position + 2, len(operands))]
-        for partner in positions:
-            is_factor = 0 <= partner < len(operands) and not operands[partner].is_term
-            if is_factor and _is_stated_percentage(operands[partner].value, question, line):
-                return partner, position
+    hundredths = [index for index, operand in enumerate(operands) if not operand.is_term and _is_hundredth(operand)]
+    if not hundredths:
+        return None
+    stated_values = _find_percentages(question) | _find_percentages(line)
+    partners = [
+        index
+        for index, operand in enumerate(operands)
+        if not operand.is_term and stated_values & {operand.value, abs(100 - operand.value)}
+    ]
+    for position in hundredths:
+        others = [partner for partner in partners if partner != position]
+        if others:  # the next one, else the one before it, and so on
+            return min(others, key=lambda partner: _rank_partner(partner, position)), position
     return None
+
+
+def _rank_partner(partner: int, position: int) -> tuple[int, int]:
+    """Return the order of partners: the neighbours, then those before from right to left, then those after."""
+    if abs(partner - position) == 1:
+        return 0, partner
+    return (1, position - partner) if partner < position else (2, partner)
 
 
 def _is_hundredth(operand: Operand) -> bool:
     return operand.value == Fraction(1, 100) or (operand.value == 100 and operand.is_divisor)
 
 
-def _is_stated_percentage(value: Fraction, question: str, line: str) -> bool:
-    mentions = (*mention_table(question), *mention_table(line))
-    return any(mention.is_percent and abs(100 - mention.value) in (abs(100 - value), value) for mention in mentions)
+@lru_cache(maxsize=256)
+def _find_percentages(text: str) -> frozenset[Fraction]:
+    """Return the distance from 100 of each percentage in a text: 20 % may be meant by 80 and by 120."""
+    return frozenset(abs(100 - mention.value) for mention in mention_table(text) if mention.is_percent)
 
 
 def weigh_sources(operand: Operand, sources: Sequence[Source], neighbours: Neighbours) -> list[Weight]:

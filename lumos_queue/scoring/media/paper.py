@@ -95,7 +95,9 @@ def _layer(folder: Path) -> Layer:
 def _name_layer(folder: Path, label: str) -> str:
     layer, checkpoint = _layer(folder), SCORES[BERT].checkpoint
     is_usual = layer.number == BERT_LAYERS[checkpoint] if label == checkpoint else layer.is_last
-    return "" if is_usual else f" layer {layer.number}"
+    # Earlier releases used the layer of the paper's checkpoint for a folder of this name.
+    is_earlier_name = label != checkpoint and _EARLIER_LAYER in label
+    return "" if is_usual and not is_earlier_name else f" layer {layer.number}"
 
 
 def check_layer() -> None:

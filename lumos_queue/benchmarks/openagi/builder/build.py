@@ -201,7 +201,7 @@ class _Builder:
 def _describe(source: str, published: PublishedSet, selection: Selection, count: int) -> str:
     parts = [f"{len(selection.samples):,} of {len(published.samples):,} samples"]
     if len(selection.samples) < count:
-        parts.append(f"{count:,} were wanted")
+        parts.append(f"{count:,} were requested")
     if selection.excluded:
         sample, reason = next(iter(selection.excluded.items()))
         parts.append(f"{len(selection.excluded):,} left out; the first: {sample}: {reason}")

@@ -18,6 +18,7 @@ from lumos_queue.readers.fields import Node
 _VALIDATION = re.compile(r"ILSVRC2012_val_([0-9]{8})(?:_(n[0-9]{8}))?\.JPEG")
 _WNID = re.compile(r"n[0-9]{8}")
 _MAPPINGS = ("LOC_synset_mapping.txt", "synset_words.txt")
+MAX_CLASS_DIGITS = 9
 _SOLUTION, _TRUTH, _META = "LOC_val_solution.csv", "ILSVRC2012_validation_ground_truth.txt", "meta.mat"
 VALIDATION_PICTURES = 50_000
 
@@ -84,22 +85,30 @@ def _read_validation_classes(index: FileIndex) -> tuple[Mapping[int, str], list[
     classes = read_classes(meta.save(index.scratch))
     wnids = {}
     for number, line in enumerate(read_text(truth, index).split(), start=1):
-        if number > VALIDATION_PICTURES or not (line.isascii() and line.isdecimal() and int(line[:9]) in classes):
+        if number > VALIDATION_PICTURES or _read_class(line) not in classes:
             raise UnusableSet(f"'{truth.label}', line {number:,}: expected the number of a class of {_META}")
-        wnids[number] = classes[int(line)][0]
+        wnids[number] = classes[_read_class(line)][0]
     return wnids, [truth, meta]
+
+
+def _read_class(line: str) -> int:
+    """Return the number of a class; 0, which no class has, for another text."""
+    return int(line) if line.isascii() and line.isdecimal() and len(line) <= MAX_CLASS_DIGITS else 0
 
 
 def _read_solution(file: DataFile, index: FileIndex) -> Iterator[tuple[int, str]]:
     reader = csv.reader(read_text(file, index).splitlines())
-    for number, cells in enumerate(reader, start=1):
-        if number == 1 and cells[:1] == ["ImageId"]:
-            continue
-        match = _VALIDATION.fullmatch(f"{cells[0]}.JPEG") if len(cells) == 2 else None
-        wnid = cells[1].partition(" ")[0] if match else ""
-        if match is None or not _WNID.fullmatch(wnid):
-            raise UnusableSet(f"'{file.label}', line {number:,}: expected a picture and its class, e.g. n01440764")
-        yield int(match[1]), wnid
+    try:
+        for number, cells in enumerate(reader, start=1):
+            if number == 1 and cells[:1] == ["ImageId"]:
+                continue
+            match = _VALIDATION.fullmatch(f"{cells[0]}.JPEG") if len(cells) == 2 else None
+            wnid = cells[1].partition(" ")[0] if match else ""
+            if match is None or not _WNID.fullmatch(wnid):
+                raise UnusableSet(f"'{file.label}', line {number:,}: expected a picture and its class, e.g. n01440764")
+            yield int(match[1]), wnid
+    except csv.Error as error:
+        raise UnusableSet(f"'{file.label}' is not a table of pictures and classes: {error}") from None
 
 
 # --- COCO
