@@ -186,10 +186,10 @@ def test_other_weights_in_a_folder_of_the_checkpoints_name_are_not_it(paper_like
     folder = tmp_path / checkpoint
     shutil.copytree(encoder, folder)
     use(monkeypatch, folder)
-    assert name_score_weights(BERT).startswith("deberta-xlarge-mnli@")
+    assert name_score_weights(BERT).startswith("deberta-xlarge-mnli layer 4@")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LUMOS_BERT_WEIGHTS", checkpoint)  # a relative path, which comes before the cache
-    assert name_score_weights(BERT).startswith("deberta-xlarge-mnli@")
+    assert name_score_weights(BERT).startswith("deberta-xlarge-mnli layer 4@")
 
 
 def test_the_table_is_that_of_bert_score():
