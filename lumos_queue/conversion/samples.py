@@ -17,7 +17,7 @@ from lumos_queue.conversion.oracle import take_as_stated
 from lumos_queue.conversion.verdicts import make_verdicts, rejections
 from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.expressions import StepResult, evaluate, format_expression, leaves, parse_arguments
-from lumos_queue.rationales.maths.program import MAX_BITS
+from lumos_queue.rationales.maths.program import is_too_large
 from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Outcome, Verdict
 from lumos_queue.scoring.numbers import show_number
 from lumos_queue.scoring.numeric import read_number
@@ -126,7 +126,7 @@ def _compute(action: Action, values: dict[str, Fraction | None]) -> Execution | 
         value = evaluate(expression, results)
     except ZeroDivisionError:
         return Execution("division_by_zero", message="a division by zero")
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
+    if is_too_large(value):
         return None
     text = show_number(value, any("." in format_expression(leaf) for leaf in leaves(expression)))
     return Execution("ok", text, ({"kind": "number", "text": text},))

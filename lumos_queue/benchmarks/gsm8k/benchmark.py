@@ -20,6 +20,7 @@ from lumos_queue.benchmarks.gsm8k.rationale import EVIDENCE_VERSION, annotate, r
 from lumos_queue.benchmarks.word_problems import WordProblems
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.maths.annotation_review import review_annotation
+from lumos_queue.rationales.maths.calculations import BEFORE_STEP
 from lumos_queue.rationales.maths.readings import readings
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.records import read_records
@@ -29,7 +30,6 @@ from lumos_queue.scoring.numeric import read_number
 
 FIELDS = ("question", "answer")
 FORMAT = "GSM8K's rows with 'question' and 'answer' (train.jsonl, test.jsonl or their socratic forms)"
-_BEFORE_STEP = " ** "
 _NUMBER = re.compile(r"[-+$]{0,2}[0-9][0-9,]*(?:\.[0-9]+)?")
 _MARK = re.compile(r"<<[^<>]*>>")
 
@@ -61,8 +61,8 @@ class GSM8K(WordProblems):
 
     def rationale(self, task: Task) -> str:
         solution = task.gold["solution"]
-        if _BEFORE_STEP in solution:
-            return " ".join(solution.split(_BEFORE_STEP)[1:])
+        if BEFORE_STEP in solution:
+            return " ".join(solution.split(BEFORE_STEP)[1:])
         text = _MARK.sub("", solution)
         if not text.strip():
             raise NotConvertible("no_rationale")

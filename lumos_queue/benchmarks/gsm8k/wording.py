@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.calculations import Calculation, SolutionLine
+from lumos_queue.rationales.maths.cut_numbers import ORDINALS
 from lumos_queue.rationales.maths.equations import final_quantity
 from lumos_queue.rationales.maths.expressions import format_expression
 from lumos_queue.rationales.maths.gap_questions import ask_for_gap
@@ -21,7 +22,6 @@ MAX_UNIT_WORDS = 2  #: words that may only name a unit
 _FRAME = frozenset(
     ("the", "answer", "how", "many", "much", "what", "which", "number", "percentage", "to", "money")
 )  #: words of the questions themselves
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "next")
 _WORD = re.compile(r"[a-z0-9]+")
 _COST = re.compile(r"^how much money (.* costs?)$")
 
@@ -52,7 +52,7 @@ class Wording:
         formula = format_expression(self._lines[position].calculations[index].expression)
         self._formulas[formula] += 1
         count = self._formulas[formula]
-        return f"the {_ORDINALS[min(count, len(_ORDINALS)) - 1]} result of this form" if count > 1 else None
+        return f"the {ORDINALS[min(count, len(ORDINALS)) - 1]} result of this form" if count > 1 else None
 
     def _list_candidates(self, position: int, index: int, results: Collection[Fraction]) -> Iterator[str]:
         line = self._lines[position]

@@ -29,7 +29,7 @@ from lumos_queue.rationales.maths.expressions import (
 )
 from lumos_queue.rationales.maths.link_sources import SourceTable
 from lumos_queue.rationales.maths.mentions import content_stems
-from lumos_queue.rationales.maths.program import MAX_BITS
+from lumos_queue.rationales.maths.program import is_too_large
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, AnnotatedSubgoal
@@ -212,7 +212,7 @@ def _evaluate(expression: Expression) -> Fraction | None:
         value = evaluate(expression)
     except ZeroDivisionError:
         return None
-    return value if max(value.numerator.bit_length(), value.denominator.bit_length()) <= MAX_BITS else None
+    return None if is_too_large(value) else value
 
 
 def _reorder(choices: Sequence[int], expression: Expression, target: Expression) -> list[int]:

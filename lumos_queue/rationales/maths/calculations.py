@@ -32,6 +32,7 @@ MAX_CHARACTERS_BEFORE = 200  #: characters of a line before a result
 MAX_EQUATIONS = 20  #: in prose, of a line
 
 _MARK = re.compile(r"<<([^<>]*)>>")
+BEFORE_STEP = " ** "  #: between a sub-question and its step, in socratic files
 _SOCRATIC = re.compile(r"^([^*]*\?) \*\* ")
 _NUMERAL = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"
 _WORD = r"[A-Za-z]++(?:['’-][A-Za-z]++)*+"  #: possessive, because backtracking over a text of many words takes too long

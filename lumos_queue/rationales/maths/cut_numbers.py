@@ -10,7 +10,7 @@ from lumos_queue.scoring.numerals import mask_numbers
 
 _MASK, _GUARD = "\0", "\1"
 _DOZEN = re.compile(r"\bdozens?\b", re.IGNORECASE)
-_ORDINALS = [
+ORDINALS = [
     "first",
     "second",
     "third",
@@ -69,10 +69,8 @@ def word_cut_numbers(text: str, known_numbers: Collection[Fraction]) -> str:
     """Return the text with words in place of the numbers that are not in `known_numbers`."""
     text = _NAME.sub(lambda match: _word_name(match, known_numbers), text.replace(_MASK, " ").replace(_GUARD, " "))
     if 1 not in known_numbers:
-        text = _ONE_NOUN.sub(
-            lambda match: "an " if match[1] in "aeio" or match[0].endswith("hour") else "a ",
-            _ONE_ALONE.sub(r"\1", text),
-        )
+        text = _ONE_ALONE.sub(r"\1", text)
+        text = _ONE_NOUN.sub(lambda match: "an " if match[1] in _VOWELS else "a ", text)
     text = _DOZEN.sub(lambda match: match[0][0] + _GUARD + match[0][1:], text)  # a unit, no result
     text = mask_numbers(text, known_numbers, _MASK).replace(_GUARD, "")
     if _MASK not in text:
@@ -85,9 +83,9 @@ def word_cut_numbers(text: str, known_numbers: Collection[Fraction]) -> str:
 def _word_name(match: re.Match, known_numbers: Collection[Fraction]) -> str:
     """Return `the third day` for `day 3`, and `third` for `3rd`; a known or a large number stays."""
     number = int(match["number"] or match["ordinal"])
-    if number in known_numbers or not 1 <= number <= len(_ORDINALS):
+    if number in known_numbers or not 1 <= number <= len(ORDINALS):
         return match[0]
     if match["ordinal"]:
-        return _ORDINALS[number - 1]
+        return ORDINALS[number - 1]
     name = match["name"]
-    return f"{'The' if name[0].isupper() else 'the'} {_ORDINALS[number - 1]} {name.lower()}"
+    return f"{'The' if name[0].isupper() else 'the'} {ORDINALS[number - 1]} {name.lower()}"

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lumos_queue.rationales.maths.calculations import Calculation, strip_formula
+from lumos_queue.rationales.maths.calculations import BEFORE_STEP, Calculation, strip_formula
 from lumos_queue.rationales.maths.clauses import words_of_clause
 from lumos_queue.rationales.maths.cut_numbers import word_cut_numbers
 from lumos_queue.scoring.numbers import read_numeral
@@ -20,7 +20,6 @@ MAX_LEFT_WORDS = 40
 MAX_RIGHT_WORDS = 30
 MAX_RIGHT_CHARACTERS = 400
 
-_BEFORE_STEP = " ** "
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 _TITLE = re.compile(r"\b(Mrs?|Ms|Dr|St)\.")
 _CONTINUATION = re.compile(r"(?:,|;|\bso|\bthen|\bmeaning|\bbecause|\band)\s+")
@@ -56,7 +55,7 @@ def read_gap(calculation: Calculation, known_numbers: Collection[Fraction], cont
     """
     known_numbers = set(known_numbers) - {calculation.value}
     before, after = (_TITLE.sub(r"\1", text) for text in (calculation.before, calculation.after))
-    before = before.rpartition(_BEFORE_STEP)[2]  # a sub-question without a question mark
+    before = before.rpartition(BEFORE_STEP)[2]  # a sub-question without a question mark
     head = _SENTENCE.split(_strip_formula(before))[-1].strip()
     if continues:
         boundary = _CONTINUATION.search(f"{head} ")

@@ -30,6 +30,11 @@ MAX_BITS = 4096  #: of a value's numerator or denominator
 Step = tuple[Expression, str | None]
 
 
+def is_too_large(value: Fraction) -> bool:
+    """Return whether a value has more than MAX_BITS in its numerator or denominator."""
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS
+
+
 @dataclass(slots=True)
 class ProgramBuilder:
     """Collects the subgoals of an annotation. Actions are numbered across subgoals: action k sets Rk.
@@ -67,8 +72,7 @@ class ProgramBuilder:
             value = evaluate(expression, self.values)
         except ZeroDivisionError as error:
             raise NotConvertible("division_by_zero") from error
-        bits = max(value.numerator.bit_length(), value.denominator.bit_length())
-        if bits > MAX_BITS or len(self.values) == MAX_ACTIONS:
+        if is_too_large(value) or len(self.values) == MAX_ACTIONS:
             raise NotConvertible("too_large")
         return value
 
