@@ -203,7 +203,7 @@ def test_a_word_that_is_no_unit_may_be_in_the_question(text):
         ("2/3 of it", "12*2/3", False),
     ],
 )
-def test_what_a_fraction_leaves_is_a_step_of_its_own(share, formula, waits):
+def test_the_rest_of_a_fraction_needs_its_own_step(share, formula, waits):
     value = {"12*2/3": 8, "12*.75": 9, "12*1.25": 15}[formula]
     question = f"Ida has 12 metres of rope. Ole has {share}. How long is the rope at the end?"
     assert bool(doubts(question, f"It has {formula}=<<{formula}={value}>>{value} metres.", str(value))) == waits
