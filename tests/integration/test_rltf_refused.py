@@ -63,6 +63,7 @@ def planner(tmp_path_factory) -> Path:
             {"--baseline": "released", "--batch": "1", "--samples": "2"},
             "give --batch 1 and --samples 1, not 1 and 2.",
         ),
+        ("openagi", {"--batch": "1", "--shuffle-rewards": ""}, "--shuffle-rewards needs several rewards in a step"),
         ("openagi", {"--grounder": "scripted:x.json"}, "'model-synthesis' has no role grounder"),
     ],
 )
@@ -73,7 +74,7 @@ def test_what_cannot_be_learnt_from_is_refused(lumos, planner, tmp_path, monkeyp
     options = {"--from": str(planner), "--folder": "fit"}
     options |= OPENAGI_OPTIONS if benchmark == "openagi" else {"--split": "dev", "--formulation": "one-pass"}
     options |= {} if benchmark == "openagi" else {"--grounder": f"local:{planner}"}
-    ran = lumos("train", "rltf", benchmark, *(text for pair in (options | changes).items() for text in pair))
+    ran = lumos("train", "rltf", benchmark, *(text for pair in (options | changes).items() for text in pair if text))
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines()[-1].startswith("lumos: ") and message in ran.err.splitlines()[-1]
     assert not (tmp_path / "home").exists(), "nothing is stored"

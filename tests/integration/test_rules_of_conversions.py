@@ -170,3 +170,4 @@ def test_the_command_prints_the_recheck_as_text_and_json(rows, tmp_path, lumos):
     assert [row["row"] for row in report["rejected"] + report["changed"]] == ["doubtful", "other link"]
     assert "leave out 'gsm8k'" in lumos("convert", "gsm8k", "--recheck", job).err
     assert "Name a source or a file" in lumos("convert").err
+    assert "give it alone" in lumos("convert", "--recheck", job, "--limit", "3").err

@@ -83,6 +83,7 @@ def test_training_data_are_not_read(tmp_path, scratch):
     [
         ({"ILSVRC2012_validation_ground_truth.txt": "1\n2\nx\n"}, "line 3: expected the number of a class"),
         ({"ILSVRC2012_validation_ground_truth.txt": "1\n1001\n"}, "line 2: expected the number of a class"),
+        ({"ILSVRC2012_validation_ground_truth.txt": "1\n0000010000\n"}, "line 2: expected the number of a class"),
         ({"meta.mat": b"no matlab file"}, "'meta.mat' cannot be read"),
         ({"meta.mat": b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + pack_zeros(50)}, "'meta.mat' cannot be read"),
         ({"ILSVRC2012_validation_ground_truth.txt": None}, "nothing lists their classes"),

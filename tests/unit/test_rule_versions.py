@@ -6,6 +6,7 @@ import pytest
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_source
+from lumos_queue.conversion.check import MAX_DOUBTS, AnnotationCheck
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Annotation, Task
@@ -49,3 +50,10 @@ def test_a_stored_conversion_keeps_its_version():
     assert conversion.as_json() == value and rule_version_of(value) == conversion.rule_version
     with pytest.raises(SpecError, match="a later release"):
         conversion.open_source()
+
+
+def test_the_doubts_of_a_verdict_are_bounded():
+    check = AnnotationCheck(open_source("wordmath"), Task("wordmath", "", "1", "?"), 1024, len)
+    check.note_doubts([f"number: {number}" for number in range(MAX_DOUBTS + 5)])
+    assert all(verdict.detail.endswith(f"number: {MAX_DOUBTS - 1}; and 5 more") for verdict in check.verdicts)
+    assert {verdict.name for verdict in check.verdicts} == {"unsure"}
