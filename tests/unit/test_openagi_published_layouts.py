@@ -83,7 +83,7 @@ def test_training_data_are_not_read(tmp_path, scratch):
     [
         ({"ILSVRC2012_validation_ground_truth.txt": "1\n2\nx\n"}, "line 3: expected the number of a class"),
         ({"ILSVRC2012_validation_ground_truth.txt": "1\n1001\n"}, "line 2: expected the number of a class"),
-        ({"ILSVRC2012_validation_ground_truth.txt": "1\n0000010000\n"}, "line 2: expected the number of a class"),
+        ({"ILSVRC2012_validation_ground_truth.txt": "1\n" + "1" * 5000}, "line 2: expected the number of a class"),
         ({"meta.mat": b"no matlab file"}, "'meta.mat' cannot be read"),
         ({"meta.mat": b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + pack_zeros(50)}, "'meta.mat' cannot be read"),
         ({"ILSVRC2012_validation_ground_truth.txt": None}, "nothing lists their classes"),
@@ -107,6 +107,13 @@ def test_a_wrong_line_of_kaggles_list_is_named(tmp_path, scratch):
     write_imagenet(tmp_path / "sets", "kaggle")
     (tmp_path / "sets/LOC_val_solution.csv").write_text("ImageId,PredictionString\nILSVRC2012_val_00000001,tench\n")
     with pytest.raises(UnusableSet, match="line 2: expected a picture and its class"):
+        read(IMAGENET, scratch, tmp_path / "sets")
+
+
+def test_a_field_of_kaggles_list_that_is_too_long_ends_the_set_only(tmp_path, scratch):
+    write_imagenet(tmp_path / "sets", "kaggle")
+    (tmp_path / "sets/LOC_val_solution.csv").write_text(f"ImageId,PredictionString\n{'x' * 200_000},n01440764\n")
+    with pytest.raises(UnusableSet, match="is not a table of pictures and classes"):
         read(IMAGENET, scratch, tmp_path / "sets")
 
 
