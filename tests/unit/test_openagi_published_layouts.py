@@ -110,10 +110,10 @@ def test_a_wrong_line_of_kaggles_list_is_named(tmp_path, scratch):
         read(IMAGENET, scratch, tmp_path / "sets")
 
 
-def test_a_field_of_kaggles_list_that_is_too_long_ends_the_set_only(tmp_path, scratch):
+def test_a_name_of_kaggles_list_that_is_too_long_ends_the_set_only(tmp_path, scratch):
     write_imagenet(tmp_path / "sets", "kaggle")
     (tmp_path / "sets/LOC_val_solution.csv").write_text(f"ImageId,PredictionString\n{'x' * 200_000},n01440764\n")
-    with pytest.raises(UnusableSet, match="is not a table of pictures and classes"):
+    with pytest.raises(UnusableSet, match="line 2: expected a picture and its class"):
         read(IMAGENET, scratch, tmp_path / "sets")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -97,18 +96,14 @@ def _read_class(line: str) -> int:
 
 
 def _read_solution(file: DataFile, index: FileIndex) -> Iterator[tuple[int, str]]:
-    reader = csv.reader(read_text(file, index).splitlines())
-    try:
-        for number, cells in enumerate(reader, start=1):
-            if number == 1 and cells[:1] == ["ImageId"]:
-                continue
-            match = _VALIDATION.fullmatch(f"{cells[0]}.JPEG") if len(cells) == 2 else None
-            wnid = cells[1].partition(" ")[0] if match else ""
-            if match is None or not _WNID.fullmatch(wnid):
-                raise UnusableSet(f"'{file.label}', line {number:,}: expected a picture and its class, e.g. n01440764")
-            yield int(match[1]), wnid
-    except csv.Error as error:
-        raise UnusableSet(f"'{file.label}' is not a table of pictures and classes: {error}") from None
+    for number, line in enumerate(read_text(file, index).splitlines(), start=1):
+        if number == 1 and line.startswith("ImageId,"):
+            continue
+        name, _, boxes = line.partition(",")
+        match, wnid = _VALIDATION.fullmatch(f"{name}.JPEG"), boxes.partition(" ")[0]
+        if match is None or not _WNID.fullmatch(wnid):
+            raise UnusableSet(f"'{file.label}', line {number:,}: expected a picture and its class, e.g. n01440764")
+        yield int(match[1]), wnid
 
 
 # --- COCO
