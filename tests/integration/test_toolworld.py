@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from experiments.toolworld.policies import oracle
 from lumos_queue.cli.main import app, main
 from lumos_queue.formulations.registry import FORMULATIONS
-from performance.toolworld.policies import oracle
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.rollout_jobs import command
 from tests.kills.search import kill_at, prepare

@@ -16,6 +16,11 @@ import pytest
 from db.connection import Database, open_database
 from db.filters import parse_where
 from db.trajectories import StoredEpisode, stream_episodes
+from experiments.toolworld import policies, rows
+from experiments.toolworld.plan import read_sweep
+from experiments.toolworld.policies import Policies, noisy, teach
+from experiments.toolworld.results import count_repeated_calls, print_results, prompt_lengths
+from experiments.toolworld.rows import TaughtRows, label_rollouts, read_rollouts, write_rows
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -31,18 +36,13 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
 from lumos_queue.text_calls.three_lines import read_reply
 from lumos_queue.util.plugins import TRUSTED
-from performance.toolworld import policies, rows
-from performance.toolworld.plan import read_sweep
-from performance.toolworld.policies import Policies, noisy, teach
-from performance.toolworld.results import count_repeated_calls, print_results, prompt_lengths
-from performance.toolworld.rows import TaughtRows, label_rollouts, read_rollouts, write_rows
 from tests.forked_commands import Forked
 from tests.kills.killed_child import end_sessions
 from tests.stored_rows import make_tables, run_embedded, submit
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
-NOISY = "function:performance.toolworld.policies:noisy"
+NOISY = "function:experiments.toolworld.policies:noisy"
 BENCHMARK = open_benchmark("toolworld")
 DIALS = {"parts": "1-2", "links": "1-2", "faults": "0.5", "traps": "0.3"}
 LIMITS = Limits(calls=30)

@@ -17,6 +17,11 @@ from typing import Any
 
 from db.connection import Database, open_database
 from db.migrate import upgrade
+from experiments.tool_agents.contest import NAMES
+from experiments.tool_agents.faults import RECOVERS, Setting, Tools
+from experiments.tool_agents.models import Models
+from experiments.tool_agents.questions import Question, make_questions
+from experiments.tool_agents.world import RELATIONS, World
 from lumos_queue.actions.tools.interface import ToolActions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.registry import open_endpoint
@@ -27,11 +32,6 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
-from performance.tool_agents.contest import NAMES
-from performance.tool_agents.faults import RECOVERS, Setting, Tools
-from performance.tool_agents.models import Models
-from performance.tool_agents.questions import Question, make_questions
-from performance.tool_agents.world import RELATIONS, World
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.rollout_jobs import rows_of
 from tests.kills.killed_child import (

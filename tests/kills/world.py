@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from experiments.toolworld.memory_run import run_once
+from experiments.toolworld.policies import Policies
 from lumos_queue.benchmarks.toolworld.benchmark import benchmark
 from lumos_queue.commands import Ask
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Ending, Task
-from performance.toolworld.memory_run import run_once
-from performance.toolworld.policies import Policies
 
 SPLIT = "I2-inst"
 LIMITS = Limits(calls=60)

@@ -10,6 +10,8 @@ import pytest
 
 from db.step_records import RecordedStep
 from db.tool_figures import SerialStep
+from experiments.toolworld.memory_run import run_once
+from experiments.toolworld.policies import Policies
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import KEPT_DIGITS, Ask, Do, write_answer
 from lumos_queue.compat.toolbench.answer_reading import answer_file_of
@@ -24,8 +26,6 @@ from lumos_queue.review.task_states import rebuild_states
 from lumos_queue.searches.answer_episodes import build_recorded_episode
 from lumos_queue.text_calls.three_lines import read_reply
 from lumos_queue.util.exchange import Exchange
-from performance.toolworld.memory_run import run_once
-from performance.toolworld.policies import Policies
 from tests.answer_files import chain_file
 from tests.tool_scripts import TASK, Scripted, call, finish, run
 from tests.unit.test_marked_calls import OSLO, PRETTY, READ, play

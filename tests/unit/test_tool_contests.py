@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
+from experiments.tool_agents.contest import NAMES, Contest, journal_of, play
+from experiments.tool_agents.contests import EQUAL, SETTINGS, measure
+from experiments.tool_agents.faults import KINDS, MISLEADING, RATE_LIMITED, Setting, Tools
+from experiments.tool_agents.models import Models
+from experiments.tool_agents.questions import Path, make_questions
+from experiments.tool_agents.scripts import SCRIPTS
+from experiments.tool_agents.world import RELATIONS, World
 from lumos_queue.commands import Ask
 from lumos_queue.limits import Limits
-from performance.tool_agents.contest import NAMES, Contest, journal_of, play
-from performance.tool_agents.contests import EQUAL, SETTINGS, measure
-from performance.tool_agents.faults import KINDS, MISLEADING, RATE_LIMITED, Setting, Tools
-from performance.tool_agents.models import Models
-from performance.tool_agents.questions import Path, make_questions
-from performance.tool_agents.scripts import SCRIPTS
-from performance.tool_agents.world import RELATIONS, World
 
 WORLD = World(0)
 QUESTIONS = make_questions(WORLD, 0, 12)

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from experiments.toolworld.memory_run import NAMES, run_once
+from experiments.toolworld.policies import Policies
 from lumos_queue.actions.tools.world import LOOKALIKES
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Call, Do
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.limits import Limits
 from lumos_queue.records import Ending, Execution, Task
-from performance.toolworld.memory_run import NAMES, run_once
-from performance.toolworld.policies import Policies
 from tests.kills.world import find_world_search
 from tests.tool_scripts import call, finish, give_up
 

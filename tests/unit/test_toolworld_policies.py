@@ -9,6 +9,13 @@ from statistics import fmean
 
 import pytest
 
+from experiments.toolworld import grid
+from experiments.toolworld.grid import EQUAL, Cell, Run, all_cells, measure, read_lines, work
+from experiments.toolworld.judges import JUDGES, KNOWING, METRICS, compare
+from experiments.toolworld.memory_run import NAMES, Models, break_all, play, run_once
+from experiments.toolworld.policies import Policies, RandomPolicy, oracle
+from experiments.toolworld.reading import WorldView
+from experiments.toolworld.state_manager import manage
 from lumos_queue.actions.tools.world import FAULTS
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -16,13 +23,6 @@ from lumos_queue.errors import SpecError
 from lumos_queue.limits import Limits
 from lumos_queue.records import Ending, Execution, Task
 from lumos_queue.text_calls.three_lines import read_reply
-from performance.toolworld import grid
-from performance.toolworld.grid import EQUAL, Cell, Run, all_cells, measure, read_lines, work
-from performance.toolworld.judges import JUDGES, KNOWING, METRICS, compare
-from performance.toolworld.memory_run import NAMES, Models, break_all, play, run_once
-from performance.toolworld.policies import Policies, RandomPolicy, oracle
-from performance.toolworld.reading import WorldView
-from performance.toolworld.state_manager import manage
 
 BENCHMARK = open_benchmark("toolworld")
 HARDEST = {"faults": "1", "traps": "1"}

@@ -11,6 +11,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from experiments.toolworld.grid import EQUAL
+from experiments.toolworld.memory_run import play, run_once
+from experiments.toolworld.plan import ToolWorldSweep, read_sweep
+from experiments.toolworld.policies import teach
+from experiments.toolworld.results import pool_rows, score_of
+from experiments.toolworld.state_manager import divide_request, rewrite_state
+from experiments.toolworld.sweep import JOBS, SweepRun, app, read_jobs
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE
@@ -21,15 +28,8 @@ from lumos_queue.prompts.task_state import read_record
 from lumos_queue.prompts.tool_agent import DECOMPOSER, ROUTER, STATE_MANAGER, STATE_REWRITER, SYSTEM
 from lumos_queue.records import Completion, Task
 from lumos_queue.text_calls.three_lines import read_reply
-from performance.toolworld.grid import EQUAL
-from performance.toolworld.memory_run import play, run_once
-from performance.toolworld.plan import ToolWorldSweep, read_sweep
-from performance.toolworld.policies import teach
-from performance.toolworld.results import pool_rows, score_of
-from performance.toolworld.state_manager import divide_request, rewrite_state
-from performance.toolworld.sweep import JOBS, SweepRun, app, read_jobs
 
-FILE = Path(__file__).parents[2] / "performance" / "toolworld" / "sweep.toml"
+FILE = Path(__file__).parents[2] / "experiments" / "toolworld" / "sweep.toml"
 BENCHMARK = open_benchmark("toolworld")
 REWRITES, DIVIDES = {"update": "rewrite"}, {"decompose": "yes"}
 PLAYED = [("react", {}), ("dfsdt", {}), ("sum2act", {}), ("sum2act", REWRITES), ("sum2act", DIVIDES)]

@@ -1,6 +1,6 @@
 """Classical restoration of any picture: rules that remove noise, blur and the blocks of JPEG.
 
-`python -m performance.experts` measures them on held-out generated pictures.
+`python -m experiments.experts` measures them on held-out generated pictures.
 """
 
 from __future__ import annotations
