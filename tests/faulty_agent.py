@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.notation import write_subgoal
-from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
+from lumos_queue.prompts.gold_replies import GoldSolution, write_stepwise
 from lumos_queue.records import Annotation, Subgoal, Task
 
 WRONG_SUBGOAL, WRONG_VALUE, FOLLOWED = "Take a number that is not asked for.", 654321, 123456
@@ -31,7 +31,7 @@ class FaultyAgent:
         number = prompt.count("<|assistant|>\n")
         if self._planner.get(task.row) == number:
             return write_subgoal(Subgoal(number, f"Subgoal {number}: {WRONG_SUBGOAL}"))
-        replies = planner_replies(gold, "iterative")
+        replies = write_stepwise(GoldSolution(gold, "maths"))["planner"]
         return replies[number - 1] if number <= len(replies) else None
 
     def ground(self, prompt: str) -> str | None:
@@ -40,7 +40,7 @@ class FaultyAgent:
         number = int(label)
         wrong = FOLLOWED if text == WRONG_SUBGOAL else WRONG_VALUE if self._grounder.get(task.row) == number else None
         if wrong is None:
-            return grounder_replies(gold, "iterative", "maths")[number - 1]
+            return write_stepwise(GoldSolution(gold, "maths"))["grounder"][number - 1]
         return f"{', '.join(gold.steps[number - 1].actions[-1].variables)} = Calculator({wrong})"
 
     def _find(self, prompt: str) -> tuple[Task, Annotation]:

@@ -20,13 +20,14 @@ from lumos_queue.endpoints.replies import completion
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.base import VERSION
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer, InferContext
 from lumos_queue.notation import replace_variables, write_action
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import ASSISTANT
-from lumos_queue.prompts.gold_replies import gold_replies
+from lumos_queue.prompts.gold_replies import GoldSolution
 from lumos_queue.rationales.questions.hops import Hop, annotation
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, Annotation, Completion, Task
@@ -219,7 +220,9 @@ def try_out(
 
     `agents` is filled with the endpoints by role.
     """
-    replies = {task.row: gold_replies(plan, formulation, benchmark.domain) for task, plan in plans}
+    write_gold = FORMULATIONS.load(formulation).write_gold
+    assert write_gold is not None
+    replies = {task.row: write_gold(GoldSolution(plan, benchmark.domain)) for task, plan in plans}
     endpoints: dict[str, Endpoint] = {
         role: GoldRole({row: row_replies[role] for row, row_replies in replies.items()})
         for role in ("planner", "grounder")

@@ -12,7 +12,7 @@ from lumos_queue.episode import StepContext, run_episode
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.gold_replies import gold_replies
+from lumos_queue.prompts.gold_replies import GoldSolution, write_stepwise
 from lumos_queue.records import Action, Annotation, Completion, Execution, Outcome, Task
 
 Seen = list[tuple[Action, Execution]]
@@ -20,7 +20,7 @@ Seen = list[tuple[Action, Execution]]
 
 def gold_says(annotation: Annotation) -> dict[str, list[str]]:
     """Return the replies of a planner and a grounder that know the goal."""
-    return gold_replies(annotation, "iterative", "webshop")
+    return write_stepwise(GoldSolution(annotation, "webshop"))
 
 
 def window_shopper_says(annotation: Annotation) -> dict[str, list[str]]:

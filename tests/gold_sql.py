@@ -25,7 +25,7 @@ from lumos_queue.episode import StepContext, run_episode
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.gold_replies import gold_replies
+from lumos_queue.prompts.gold_replies import GoldSolution, write_stepwise
 from lumos_queue.records import Action, Annotation, Completion, Execution, Outcome, Score, Task
 
 #: Why an outcome differs, by the recorded episode's task_id.
@@ -55,7 +55,8 @@ async def play(
     actions: SqlActions, task: Task, annotation: Annotation
 ) -> tuple[Outcome, list[tuple[Action, Execution]]]:
     """Run the episode of an agent with the replies of the annotation, through the formulation and the real actions."""
-    replies = {role: iter(lines) for role, lines in gold_replies(annotation, "iterative", "intercode_sql").items()}
+    solution = GoldSolution(annotation, "intercode_sql")
+    replies = {role: iter(lines) for role, lines in write_stepwise(solution).items()}
     session, executions = actions.begin(task.without_gold()), []
 
     async def perform(command, context: StepContext):

@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 
 from lumos_queue.actions.tools.functions import FINISH
-from lumos_queue.formulations.dfsdt import DIVERSITY
+from lumos_queue.formulations.decision import DIVERSITY
 from lumos_queue.prompts.tool_agent import POLICY, ROUTER, STATE_MANAGER, SYSTEM
 
 WIDTH, DEEP, MAX_CALLS = 2, 12, 200  #: of DFSDT: decisions at a node, ToolBench's nodes on a path, calls

@@ -13,6 +13,7 @@ from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.start import log, store_job
 from lumos_queue.api.submit import handle_of, pairs
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings, read_settings
@@ -87,7 +88,7 @@ def _make_sft(
     data: str | list[str],
     folder: str | Path,
     start: str = "starter",
-    formulation: str = "iterative",
+    formulation: str = USUAL,
     **values: Any,
 ) -> Recipe:
     from lumos_queue.submission.fit_precision import choose_cpu_precision

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.agent import Agent
@@ -112,6 +112,21 @@ class RowReader:
     read: Callable[..., Iterator[Task | BadRow]]  #: has the arguments and the results of Benchmark.read
 
 
+class FormulationFacts(Protocol):
+    """The facts about a formulation (formulations/base.py) by which a benchmark accepts it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def approved(self) -> bool: ...
+    @property
+    def judges_runs(self) -> bool: ...
+    @property
+    def reasons(self) -> bool: ...
+    @property
+    def answers_alone(self) -> bool: ...
+
+
 class Benchmark:
     """A data set. To add a benchmark, write a package with a subclass and `benchmark = …()`, and register it.
 
@@ -186,7 +201,6 @@ class Benchmark:
     ] = {}  #: grouping in reports to the function that returns the group of a task
     #: If tasks have different metrics: name of an overall score to the function that returns a task's metric, or ''.
     overalls: Mapping[str, Callable[[Task], str]] = {}
-    formulations: tuple[str, ...] = ()  #: the formulations that can be used, none of which executes actions; empty: any
     slow: bool = False  #: whether `score` runs queries or reads files; it is then called in a thread
     scores_readings: bool = True  #: whether the main metric also judges the answers of other readers
     by_answer: bool = True  #: whether the answer alone is judged, not the actions
@@ -195,6 +209,10 @@ class Benchmark:
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """Return a score of an episode for each of `metrics`, in that order. It is called in a thread if `slow`."""
         raise NotImplementedError
+
+    def accepts(self, formulation: FormulationFacts) -> bool:
+        """Return whether a formulation can be used."""
+        return True
 
     def metrics_of(self, task: Task) -> tuple[str, ...]:
         """Return the metrics that judge a task. A worker omits a metric whose model weights are not installed."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from db.filters import parse_where
-from lumos_queue.builds.calls import TOOL_AGENTS, call_rows
+from lumos_queue.builds.calls import call_rows, is_tool_agent
 from lumos_queue.builds.candidates import BuildCandidate, Rules, examine
 from lumos_queue.builds.card import card
 from lumos_queue.builds.checks import ActionChecks
@@ -198,7 +198,7 @@ def _keep_rows(database: StagingDatabase, candidate: BuildCandidate | str, rules
     """Stage a candidate and its rows. Return the reason for its exclusion; '' when it is included."""
     if isinstance(candidate, str):
         return candidate
-    if candidate.episode.formulation in TOOL_AGENTS:
+    if is_tool_agent(candidate.episode.formulation):
         calls = [
             {"file": file, "key": key, "json": line, "turns": 1} for file, key, line in call_rows(candidate.episode)
         ]
@@ -206,7 +206,7 @@ def _keep_rows(database: StagingDatabase, candidate: BuildCandidate | str, rules
     conversations = []
     problem = ""
     for name in rules.options.formulations:
-        if name in TOOL_AGENTS:
+        if is_tool_agent(name):
             continue  # a tool agent only gives rows of its own episodes
         try:
             conversations += conversations_of(candidate, name, rules.sources).items()

@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING
 from db.step_records import RecordedStep
 from lumos_queue.commands import ROOT, WITHIN
 from lumos_queue.formulations.descriptions import shows_descriptions_in
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.tool_agent import as_text_calls
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Completion, Ending, Execution, Subgoal
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-TOOL_AGENTS = ("react", "dfsdt", "sum2act", "rewoo")
 FORMAT = "trl-sft"  #: the only format whose rows are a prompt as it is sent, and a reply
+
+
+def is_tool_agent(name: str) -> bool:
+    """Return whether the calls of a formulation's episodes become rows."""
+    formulation = FORMULATIONS.find(name)
+    return formulation is not None and formulation.is_tool_agent
 
 
 def examine_calls(episode: StoredEpisode) -> Annotation | str:

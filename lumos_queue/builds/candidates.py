@@ -14,17 +14,18 @@ from lumos_queue.builds.annotations import (
     one_pass_annotation_of,
     planner_only,
 )
-from lumos_queue.builds.calls import TOOL_AGENTS, examine_calls
+from lumos_queue.builds.calls import examine_calls, is_tool_agent
 from lumos_queue.builds.contamination import TestSplits, normalise, task_key, text_key
 from lumos_queue.builds.database_facts import DatabaseFacts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import strictness
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.solver_replies import SOLVERS, has_marks_of_turns, read_reply
+from lumos_queue.builds.solver_replies import has_marks_of_turns, read_reply
 from lumos_queue.builds.staging_database import hash_of
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import strip_label, write_actions
 from lumos_queue.records import LEVELS, MODULES, Annotation, Completion, FinishReason, Level
 from lumos_queue.scoring.annotation_strata import name_rule
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 _NO_SUBGOAL_OF_ACTIONS = "its steps do not say which action belongs to which subgoal"
 _NO_RESULTS = "its steps do not say what their actions gave"
-SYNTHESIS = "model-synthesis"  #: the formulation whose actions are the plan, in any notation of the reply
 NOT_ASKED_FOR = "whose rows are not asked for"  #: follows a formulation's name in the reasons of exclusions
 RUNS = ("run", "derived")  #: the origins of episodes in which models planned or grounded
 
@@ -133,9 +133,10 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     """Return the candidate made from an episode, or the reason for its exclusion."""
     if reason := task_exclusion(episode, rules) or failure_reason(episode) or label_exclusion(episode, rules):
         return reason
-    if episode.formulation in TOOL_AGENTS:
+    if is_tool_agent(episode.formulation):
         return _audit_exclusion(episode, rules) or _examine_tool_agent(episode, rules)
-    if episode.formulation in SOLVERS and episode.origin in RUNS:
+    formulation = FORMULATIONS.find(episode.formulation)
+    if formulation is not None and formulation.answers_alone and episode.origin in RUNS:
         return _audit_exclusion(episode, rules) or _examine_solver(episode, rules)
     options = rules.options
     rejections = {verdict.module: verdict.name for verdict in episode.verdicts if verdict.rejects}
@@ -152,7 +153,8 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     if reason := _audit_exclusion(episode, rules):
         return reason
     answer = episode.answer or ""
-    annotation = (annotation_of_runs if episode.formulation == SYNTHESIS else annotation_of)(episode.steps, answer)
+    is_plan_of_experts = formulation is not None and formulation.experts  # in any notation of the reply
+    annotation = (annotation_of_runs if is_plan_of_experts else annotation_of)(episode.steps, answer)
     loose = one_pass_annotation_of(episode.steps, answer) if annotation is None else None
     row_annotation = annotation or loose
     if row_annotation is None:

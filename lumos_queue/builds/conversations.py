@@ -31,11 +31,11 @@ def conversations_of(candidate: BuildCandidate, name: str, sources: KnownBenchma
     """
     task, annotation = candidate.episode.task, candidate.annotation
     formulation = FORMULATIONS.load(name)
-    if candidate.one_pass_only and formulation.executes and name != "one-pass":
+    if candidate.one_pass_only and formulation.executes and not formulation.whole_plans:
         raise SpecError(candidate.one_pass_only)
     if candidate.reply and candidate.episode.formulation != name:
         raise SpecError("one model answered alone, without subgoals and actions")
-    rationale = _rationale(candidate, sources) if name == "cot" and not candidate.reply else ""
+    rationale = _rationale(candidate, sources) if formulation.reasons and not candidate.reply else ""
     domain = DOMAINS.load(candidate.domain)
     if formulation.experts != domain.experts:
         raise SpecError(f"its actions are {'' if domain.experts else 'not '}runs of expert models")

@@ -22,6 +22,8 @@ from lumos_queue.benchmarks.registry import (
 )
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.defaults import USUAL
+from lumos_queue.formulations.registry import FORMULATIONS
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
@@ -93,10 +95,11 @@ class KnownBenchmarks:
     def of_domain(self, domain: str) -> set[str]:
         """Return the names of all benchmarks of a domain that have other splits than `train`."""
         benchmarks = {name: BENCHMARKS.load(name) for name in BENCHMARKS} | dict(self._of_users)
+        usual = FORMULATIONS.load(USUAL)
         return {
             name
             for name, benchmark in benchmarks.items()
-            if benchmark.domain == domain and not benchmark.formulations and {*benchmark.splits} != {"train"}
+            if benchmark.domain == domain and benchmark.accepts(usual) and {*benchmark.splits} != {"train"}
         }
 
     def domain(self, episode: StoredEpisode) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from lumos_queue.builds.calls import FORMAT, TOOL_AGENTS
+from lumos_queue.builds.calls import FORMAT
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.registry import trainable_names
+from lumos_queue.formulations.defaults import USUAL
+from lumos_queue.formulations.registry import tool_agent_names, trainable_names
 from lumos_queue.records import LEVELS
 
 FORMATS = ("lumos", "parquet", "trl-sft", "trl-preference")
@@ -21,7 +22,7 @@ class BuildOptions:
 
     where: str = ""  #: filter of the episodes: see db/filters.py
     format: str = "lumos"
-    formulations: tuple[str, ...] = ("iterative",)
+    formulations: tuple[str, ...] = (USUAL,)
     select: str = "all"  #: order of the episodes of a task, one of SELECTIONS
     per_task: int = 0  #: at most this many of a task's episodes; 0: all
     level: str = ""  #: only rows checked at least at this level (records.LEVELS); empty: any
@@ -45,19 +46,20 @@ class BuildOptions:
                 raise unknown(kind, value, choices)
         if self.level and self.level not in LEVELS:
             raise unknown("check level", self.level, LEVELS)
-        trainable = (*trainable_names(), *TOOL_AGENTS)
+        tool_agents = tool_agent_names()
+        trainable = (*trainable_names(), *tool_agents)
         for name in self.formulations:
             if name not in trainable:
                 raise unknown("formulation", name, trainable)
         if not self.formulations:
             raise SpecError(f"A build needs at least one formulation: {', '.join(trainable)}.")
-        tool_agents = [name for name in self.formulations if name in TOOL_AGENTS]
-        if tool_agents and (self.format != FORMAT or self.level or self.reexecute or self.perturbed):
+        chosen_agents = [name for name in self.formulations if name in tool_agents]
+        if chosen_agents and (self.format != FORMAT or self.level or self.reexecute or self.perturbed):
             raise SpecError(
-                f"Rows of {tool_agents[0]} are single calls, which are not executed again: give --format {FORMAT}, and "
-                "leave out --level, --reexecute and --perturbed."
+                f"Rows of {chosen_agents[0]} are single calls, which are not executed again: give --format {FORMAT}, "
+                "and leave out --level, --reexecute and --perturbed."
             )
-        if self.format == "trl-preference" and self.formulations != ("iterative",):
+        if self.format == "trl-preference" and self.formulations != (USUAL,):
             raise SpecError("Preference pairs are made of iterative episodes: leave --formulations out.")
         selection_options = (
             *(self.per_task, self.level, self.mix, self.rows, self.near),

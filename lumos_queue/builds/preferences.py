@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from lumos_queue.builds.candidates import RUNS, BuildCandidate, Rules, failure_reason, label_exclusion, task_exclusion
 from lumos_queue.builds.staging_database import CONTENT_ORDER, StagingDatabase
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import MODULES, Annotation, Completion
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, b
     """
     if reason := task_exclusion(episode, rules):
         return reason
-    if episode.origin not in RUNS or episode.formulation != "iterative":
+    if episode.origin not in RUNS or not _is_stepwise(episode.formulation):
         return "no iterative run"
     problem = failure_reason(episode)
     if problem and problem != "wrong answer" and episode.ending not in FAILED:
@@ -58,6 +59,11 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, b
         return "unknown domain"
     level = "" if problem else "executed"
     return BuildCandidate(episode, domain, Annotation((), episode.answer or ""), "", MODULES, level), not problem
+
+
+def _is_stepwise(name: str) -> bool:
+    formulation = FORMULATIONS.find(name)
+    return formulation is not None and formulation.is_stepwise
 
 
 def keep_try(database: StagingDatabase, candidate: BuildCandidate, good: bool) -> None:

@@ -1,4 +1,4 @@
-"""Read the reply of a run in which one model answered the question alone (`cot`, `direct`), for a row."""
+"""Read the reply of a run in which one model answered the question alone, for a row."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from lumos_queue.records import Completion
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-SOLVERS = ("cot", "direct")
-
 
 def read_reply(episode: StoredEpisode, domain: str) -> str:
-    """Return the model's reply on one line, or for `direct` only its answer; '' if the run has no reply or answer.
+    """Return the model's reply on one line, or only its answer without reasoning; '' if the run has no reply or answer.
 
     A model with an instruction may state the answer in a form that the formulation cannot read without the
     instruction. Such a reply gets the domain's last sentence with the answer.
@@ -26,11 +24,11 @@ def read_reply(episode: StoredEpisode, domain: str) -> str:
     answer = " ".join((episode.answer or "").split())
     if not replies or not answer:
         return ""
-    if episode.formulation == "direct":
+    formulation = FORMULATIONS.load(episode.formulation)
+    if not formulation.reasons:
         return answer
     text = " ".join(replies[-1].split())
-    phrase = FORMULATIONS.load(episode.formulation).phrase
-    answer_in_text = phrase(text) if phrase else ""
+    answer_in_text = formulation.phrase(text) if formulation.phrase else ""
     return text if answer_in_text == answer else write_cot(DOMAINS.load(domain).name, text, answer)
 
 

@@ -79,6 +79,7 @@ def dataset_build(
     from lumos_queue.builds.folder import folder_of
     from lumos_queue.builds.options import BuildOptions, read_mix
     from lumos_queue.cli.build_tables import print_build
+    from lumos_queue.formulations.defaults import USUAL
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.build_request import make_build, read_build_where, split_names
     from lumos_queue.submission.database import database
@@ -89,7 +90,7 @@ def dataset_build(
         options = BuildOptions(
             where=str(read_build_where(job_database, where)),
             format=format,
-            formulations=split_names(formulations) or ("iterative",),
+            formulations=split_names(formulations) or (USUAL,),
             select=select,
             per_task=per_task,
             level=level,

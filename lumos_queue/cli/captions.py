@@ -14,6 +14,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
 PAGE = 1_000  #: episodes read at once
+CAPTIONER = "captioner"  #: the role that describes images
 
 
 def data_captions(
@@ -29,12 +30,14 @@ def data_captions(
     from db.jobs import get_job
     from db.trajectories import reading
     from lumos_queue.errors import SpecError
+    from lumos_queue.formulations.registry import FORMULATIONS
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database, reading(job_database) as connection:
         row = get_job(connection, job)
-        if row.formulation != "caption":
+        formulation = FORMULATIONS.find(row.formulation)
+        if formulation is None or CAPTIONER not in formulation.roles:
             raise SpecError(
                 f"The job {row.id} has the formulation '{row.formulation}': captions come from a job made by: "
                 "lumos infer BENCHMARK --formulation caption --role captioner=URL"
@@ -45,7 +48,7 @@ def data_captions(
         raise SpecError(f"The job {row.id} has no captions yet. See: lumos job {row.id}")
     spec = row.spec.get("infer", row.spec)
     content = {
-        "model": spec["agent"]["roles"]["captioner"],
+        "model": spec["agent"]["roles"][CAPTIONER],
         "job": row.id,
         "benchmark": row.benchmark,
         "split": row.split,

@@ -37,6 +37,7 @@ def import_files(
     from lumos_queue.compat.file_import import store_released
     from lumos_queue.compat.row_join import open_join
     from lumos_queue.errors import SpecError
+    from lumos_queue.formulations.defaults import RELEASED
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name_and_tags
@@ -55,7 +56,7 @@ def import_files(
         benchmark = benchmark or (report.domains.copy().pop() if len(report.domains) == 1 else "unified")
         with database(settings, create=True) as job_database:
             job, new, verdicts = store_released(
-                job_database, settings, join, benchmark, split, licence, again, name_and_tags
+                job_database, settings, join, benchmark, split, licence, again, name_and_tags, formulations=RELEASED
             )
         summary = {
             "job": job,

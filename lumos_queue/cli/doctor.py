@@ -146,9 +146,10 @@ def _check_broker(settings: Settings) -> Finding:
 
 
 def _check_starter() -> Iterator[Finding]:
-    from lumos_queue.models.starter import STARTERS, starter_url
+    from lumos_queue.formulations.registry import starter_names
+    from lumos_queue.models.starter import starter_url
 
-    for formulation in STARTERS:
+    for formulation in starter_names():
         try:
             yield Finding(f"starter, {formulation}", True, starter_url(formulation))
         except LumosError as error:

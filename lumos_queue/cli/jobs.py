@@ -205,9 +205,10 @@ def show(
         summary["saved"] = saved_files
     if state:
         from lumos_queue.formulations.base import version_of
-        from lumos_queue.review.task_states import agent_of, rebuild_states
+        from lumos_queue.review.task_states import read_stateful_agent, rebuild_states
 
-        agent, version = agent_of(trajectory.job.kind, trajectory.job.spec), version_of(trajectory.job.spec)
-        states = rebuild_states(trajectory.task, agent, trajectory.steps, version)
+        agent, state_keeping = read_stateful_agent(trajectory.job.kind, trajectory.job.spec)
+        version = version_of(trajectory.job.spec)
+        states = rebuild_states(state_keeping, trajectory.task, agent, trajectory.steps, version)
         summary["states"] = [{"at": position} | task_state.as_json() for position, task_state in states]
     output.result(summary, lambda value: print_trajectory(value, prompts))

@@ -55,6 +55,7 @@ def judge(
     a result counts as failed.
     """
     from lumos_queue.cli.submit import submit_and_finish
+    from lumos_queue.formulations.defaults import RUN_JUDGE
     from lumos_queue.jobs.evaluate import Evaluate
     from lumos_queue.jobs.infer import Infer
     from lumos_queue.settings import read_settings
@@ -65,7 +66,7 @@ def judge(
     runs = _read(settings, job, against)
     _print_warnings(runs, votes)
     rows = runs.rows
-    infer = Infer(rows.benchmark.name, rows.digest, rows.split, "tooleval", agent, seed=seed)
+    infer = Infer(rows.benchmark.name, rows.digest, rows.split, RUN_JUDGE, agent, seed=seed)
     submit_and_finish(
         settings,
         Evaluate(infer),

@@ -30,7 +30,7 @@ def judge_answers(
     from db.jobs import get_job
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.endpoints.base import Sampling
-    from lumos_queue.formulations.stored_answer import NAME
+    from lumos_queue.formulations.defaults import ANSWER_GRADER
     from lumos_queue.jobs.evaluate import Evaluate
     from lumos_queue.jobs.infer import Infer
     from lumos_queue.rollouts.graded_rows import SCORER, build_graded_rows
@@ -45,13 +45,13 @@ def judge_answers(
     roles = parse_pairs("--role", options.roles)
     sampling = ChosenSampling(samplings=parse_pairs("--sampling", samplings), judge=judge_sampling(judge))
     agent = make_agent(roles, "complex_qa", Sampling(), 0, "train", settings, output.say)
-    agent = sample_roles(agent, NAME, sampling)
+    agent = sample_roles(agent, ANSWER_GRADER, sampling)
     check_votes(judge, agent)
     with database(settings) as job_database:
         with job_database.engine.connect() as connection:
             row = get_job(connection, job)
         rows, definition = build_graded_rows(job_database, row, judge)
-    infer = Infer(definition.name, rows.digest, rows.split, NAME, agent, seed=seed, definition=definition)
+    infer = Infer(definition.name, rows.digest, rows.split, ANSWER_GRADER, agent, seed=seed, definition=definition)
     submit_and_finish(
         settings, Evaluate(infer), rows, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,6 @@ from lumos_queue.records import (
 from lumos_queue.settings import Settings
 from lumos_queue.util.version import code_version
 
-#: Formulation of the files to that of this project. Iterative rows become `annotation` episodes: no model was called.
-FORMULATIONS = {"iterative": "annotation", "onetime": "one-pass"}
 _OPERAND = re.compile(r"R[0-9]+(?:\(.*\))?|Output|-?[0-9][0-9.,/%]*", re.DOTALL)
 
 
@@ -144,10 +142,12 @@ def store_released(
     licence: str,
     again: bool = False,
     name_and_tags: NameAndTags = UNNAMED,
+    *,
+    formulations: Mapping[str, str],
 ) -> tuple[str, bool, Counter[str]]:
     """Store each pair of rows as an episode of an import job. Return its id, whether it is new, and counts of verdicts.
 
-    Raises SpecError if the join has no pair.
+    `formulations`: the formulation of the files to that of the episodes. Raises SpecError if the join has no pair.
     """
     summary = join.summary
     if not summary.pairs:
@@ -162,7 +162,7 @@ def store_released(
     spec = {"files": summary.sha256, "domains": sorted(summary.domains), "rows": summary.rows, "pairs": summary.pairs}
     identity = digest("import", benchmark, split, licence, *summary.sha256.values())
     new = import_job(
-        settings, identity, spec, benchmark, FORMULATIONS[summary.formulation], split, licence, name_and_tags
+        settings, identity, spec, benchmark, formulations[summary.formulation], split, licence, name_and_tags
     )
 
     def episodes() -> Iterator[ImportedEpisode]:

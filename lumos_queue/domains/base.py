@@ -79,8 +79,7 @@ class Domain:
     cot_ending: str = "Answer is {answer}."  #: the end of a chain of thought's target
     cot_cut: str = ""  #: the words before which a rationale ends in a chain of thought; '': nowhere
     demonstrations: tuple[Demonstration, ...] = ()  #: `--shots N` puts the first N before a prompt
-    #: formulation to the number of demonstrations without `--shots`; other formulations: 0
-    default_shots: Mapping[str, int] = field(default_factory=dict)
+    default_shots: int = 0  #: demonstrations without `--shots`, of a formulation that plans and grounds step by step
 
     # --- limits and stopping ------------------------------------------------------------------------------------------
     max_subgoals: int = 8  #: default limit at which the iterative formulation stops

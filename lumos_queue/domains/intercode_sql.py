@@ -80,6 +80,6 @@ DOMAIN = Domain(
     calls=False,
     published_actions="",  # any SQL may be written: there is no list
     demonstrations=_DEMONSTRATIONS,
-    default_shots={"iterative": len(_DEMONSTRATIONS)},
+    default_shots=len(_DEMONSTRATIONS),
     ends_by_action=True,  # submitting the last query
 )

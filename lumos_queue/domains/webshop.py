@@ -86,7 +86,7 @@ DOMAIN = Domain(
         "Item_names and Item_features; Click(Item): Click the Item to check more information.\n\n"
     ),
     demonstrations=_DEMONSTRATIONS,
-    default_shots={"iterative": len(_DEMONSTRATIONS)},
+    default_shots=len(_DEMONSTRATIONS),
     reply_prefix="R1 = ",
     max_subgoals=6,
     ends_by_action=True,  # buying

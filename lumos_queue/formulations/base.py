@@ -11,9 +11,12 @@ from lumos_queue.commands import Commands
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import Generate
 from lumos_queue.errors import unknown
+from lumos_queue.formulations.answer_files import AnswerFiles
+from lumos_queue.formulations.state_keeping import StateKeeping
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import Outcome, Task
+from lumos_queue.prompts.gold_replies import GoldSolution, Replies
+from lumos_queue.records import MODULES, Outcome, Task
 
 #: Version of all formulations; the changed code states the changes. A job keeps the version with which it began.
 #: Version 3 reads the replies of models that think, and of instruct models over `chat://` (decision 0051).
@@ -43,7 +46,7 @@ class Formulation:
     >>> def ask_twice(task, agent):
     ...     replies = yield [lq.Ask("solver", task.question), lq.Ask("solver", f"Think. {task.question}")]
     ...     return lq.Outcome(replies[1].text, lq.Ending.ANSWERED)
-    >>> lq.Formulation("ask-twice", ask_twice, ("solver",), executes=False, trainable=False).roles
+    >>> lq.Formulation("ask-twice", ask_twice, ("solver",), executes=False).roles
     ('solver',)
     """
 
@@ -54,8 +57,16 @@ class Formulation:
     functions: bool = False  #: whether its actions are functions of the task (tool agents)
     experts: bool = False  #: whether its actions are runs of expert models on inputs of the task
     approved: bool = False  #: whether a person has to approve its plans before they run
-    trainable: bool = True  #: whether a gold solution determines its whole conversations
+    #: The replies of each role in an episode that follows a gold solution; None: it cannot be trained.
+    write_gold: Callable[[GoldSolution], Replies] | None = None
     taught_with: Mapping[str, str] = field(default_factory=dict)  #: the settings under which these are its prompts
+    whole_plans: bool = False  #: whether a planner writes all subgoals in one reply
+    reasons: bool = False  #: whether its only reply has reasoning before the answer
+    starter: bool = False  #: whether the project has a starter model for it
+    judges_runs: bool = False  #: whether it judges stored runs of tool agents: its answer is a ToolVerdict as text
+    of_episodes: bool = False  #: whether its tasks are stored episodes of other jobs
+    answer_files: AnswerFiles | None = None  #: how its episodes become ToolBench's answer files; None: they do not
+    state: StateKeeping | None = None  #: how its state is restored; None: it keeps no state beside its steps
     limited: bool = False  #: whether it stops at the agent's limit of subgoals
     demonstrated: bool = False  #: whether it uses the demonstrations of a domain
     versioned: bool = False  #: whether its versions differ
@@ -72,6 +83,31 @@ class Formulation:
     prefixes: Callable[[Agent], Mapping[str, str]] | None = None  #: of `prompt_prefixes`; None: those of a Dialogue
     callers: tuple[str, ...] = ()  #: roles that call functions through their server's interface if `calls` is native
 
+    @property
+    def trainable(self) -> bool:
+        """Whether a gold solution determines its whole conversations."""
+        return self.write_gold is not None
+
+    @property
+    def is_modular(self) -> bool:
+        """Whether a planner and a grounder work, and a gold solution determines the replies of both."""
+        return self.trainable and {*MODULES} <= {*self.roles}
+
+    @property
+    def is_stepwise(self) -> bool:
+        """Whether a planner and a grounder work on one subgoal after another."""
+        return self.is_modular and not self.whole_plans
+
+    @property
+    def answers_alone(self) -> bool:
+        """Whether one model answers a question in a single reply, which a gold solution determines."""
+        return self.trainable and self.phrase is not None
+
+    @property
+    def is_tool_agent(self) -> bool:
+        """Whether it calls functions of the task without a person's approval."""
+        return self.functions and not self.approved
+
     def __call__(self, task: Task, agent: Agent) -> Commands[Outcome]:
         return self.generator(task, agent)
 
@@ -79,7 +115,11 @@ class Formulation:
         """Return for each role the text with which all its prompts begin, so that it is stored only once."""
         if self.prefixes is not None:
             return dict(self.prefixes(agent))
-        return agent.dialogue(Task("", "", "", "")).prompt_prefixes
+        return agent.dialogue(Task("", "", "", ""), whole_plans=self.whole_plans).prompt_prefixes
+
+    def choose_shots(self, domain_default: int) -> int:
+        """Return the number of demonstrations without `--shots`. Those of domains show one step after another."""
+        return domain_default if self.demonstrated and self.is_stepwise else 0
 
     def read_settings(self, agent: Agent) -> dict[str, Any]:
         """Return the value of each setting, by name. Raises SpecError for an unknown setting."""
@@ -101,7 +141,7 @@ def formulation(
 ) -> Callable[[Callable[[Task, Agent], Commands[Outcome]]], Formulation]:
     """Return a decorator that makes a generator function a formulation, by default with the function's name.
 
-    `facts`: further fields of Formulation. By default `trainable` is False, because the prompts are the function's own.
+    `facts`: further fields of Formulation.
 
     >>> import lumos_queue as lq
     >>> @lq.formulation(roles=("solver",), executes=False)
@@ -113,7 +153,7 @@ def formulation(
     """
 
     def make(generator: Callable[[Task, Agent], Commands[Outcome]]) -> Formulation:
-        defaults: dict[str, Any] = {"trainable": False, "prefixes": _no_prefixes}
+        defaults: dict[str, Any] = {"prefixes": _no_prefixes}
         return Formulation(name or generator.__name__, generator, roles, executes, **(defaults | facts))
 
     return make

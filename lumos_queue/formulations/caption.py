@@ -29,4 +29,4 @@ def caption(task: Task, agent: Agent) -> Commands[Outcome]:
     return Outcome(text, Ending.ANSWERED)
 
 
-FORMULATION = Formulation("caption", caption, ("captioner",), executes=False, trainable=False)
+FORMULATION = Formulation("caption", caption, ("captioner",), executes=False)

@@ -9,28 +9,22 @@ answer ends the search.
 
 from __future__ import annotations
 
-import json
-
 from lumos_queue.actions.tools.protocols import PROTOCOL
 from lumos_queue.commands import Commands
+from lumos_queue.formulations.answer_files import AnswerFiles
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
+from lumos_queue.formulations.decision import Decision, describe_tries
 from lumos_queue.formulations.descriptions import DESCRIBED
-from lumos_queue.formulations.policy import Decision, Policy, allows_more
+from lumos_queue.formulations.policy import Policy, allows_more
 from lumos_queue.formulations.react import CALLING, HISTORY, POLICY_SAMPLING, PROTOCOLS
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.limits import Limits
-from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import DESCRIPTIONS
-from lumos_queue.prompts.tool_agent import CALLS, policy_prefixes
+from lumos_queue.prompts.tool_agent import CALLS, POLICY, policy_prefixes
 from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.text_calls.decision_form import DecisionForm
 
-DIVERSITY = """\
-This is not the first try at this point: all earlier ones have failed. These are the calls made from here before, with \
-what came of them:
-{tried}
-Decide on something different from all of them.
-"""
 MAX_CALLS = 200  #: model calls of a search, as in ToolBench
 MAX_TREE = 10_000  #: calls if no limit is set: the whole tree can have more nodes than fit in memory
 
@@ -68,35 +62,6 @@ class Search:
         return 1
 
 
-def describe_tries(node: Decision) -> str:
-    """Return the text for a model about its earlier decisions at a node; '' if these led to no call."""
-    calls = [call for call in map(_first_call, node.children) if call is not None]
-    if not calls:
-        return ""
-    observation = node.execution.result if node.execution is not None else ""
-    attempts = [
-        {
-            "name": call.reply.action,
-            "arguments": call.reply.arguments,
-            "function_output": call.execution.result if call.execution else "",
-        }
-        for call in calls
-    ]
-    attempts_text = json.dumps(attempts, indent=2, ensure_ascii=False)
-    return without_roles(
-        DIVERSITY.format(tried=attempts_text) + (f"The latest observation is: {observation}\n" if observation else "")
-    )
-
-
-def _first_call(node: Decision) -> Decision | None:
-    """Return the first decision with a call, on the path from a node along the first children."""
-    while not node.reply.action:
-        if not node.children:
-            return None
-        node = node.children[0]
-    return node
-
-
 def dfsdt(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Search the tree of decisions with at most `limits.calls` model calls, and return the outcome."""
     settings = FORMULATION.read_settings(agent)
@@ -116,7 +81,6 @@ FORMULATION = Formulation(
     dfsdt,
     ("policy",),
     functions=True,
-    trainable=False,
     versioned=True,
     settings={
         "width": Setting("2", "decisions that are tried at each node", read_number(1, 10)),
@@ -126,6 +90,21 @@ FORMULATION = Formulation(
         PROTOCOL: PROTOCOLS,
         DESCRIPTIONS: DESCRIBED,
     },
+    answer_files=AnswerFiles(
+        DecisionForm.SEARCH,
+        POLICY,
+        is_tree=True,
+        method=lambda settings: f"DFS_woFilter_w{settings['width']}",
+        limits=lambda settings, limits: {
+            "single_chain_max_step": limits.depth,
+            "tree_beam_size": settings["width"],
+            "max_query_count": limits.calls,
+            "answer": 1,
+            "with_filter": False,
+        },
+        max_calls=MAX_TREE,
+        describe_tries=describe_tries,
+    ),
     limits=Limits(calls=MAX_CALLS, depth=12),
     samplings={"policy": POLICY_SAMPLING},
     prefixes=policy_prefixes,

@@ -6,6 +6,7 @@ from lumos_queue.commands import Ask, Commands
 from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.answer_reading import conclude
+from lumos_queue.prompts.gold_replies import write_answer
 from lumos_queue.prompts.solver_prompt import solver_prefix, solver_prompt
 from lumos_queue.records import Outcome, Task
 
@@ -25,5 +26,6 @@ FORMULATION = Formulation(
     versioned=True,
     instructed=True,
     phrase=str.strip,
+    write_gold=write_answer,
     prefixes=lambda agent: {"solver": solver_prefix(agent, False)},
 )

@@ -10,6 +10,7 @@ from lumos_queue.formulations.answer import History, at_limit, conclude, last_va
 from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.module_replies import ask_solution
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.gold_replies import write_together
 from lumos_queue.records import Ending, Outcome, Task
 
 
@@ -38,4 +39,12 @@ def solve_integrated(task: Task, agent: Agent, version: int = VERSION) -> Comman
     return (yield from at_limit(agent, history, version))
 
 
-FORMULATION = Formulation("integrated", solve_integrated, ("solver",), limited=True, demonstrated=True, versioned=True)
+FORMULATION = Formulation(
+    "integrated",
+    solve_integrated,
+    ("solver",),
+    write_gold=write_together,
+    limited=True,
+    demonstrated=True,
+    versioned=True,
+)

@@ -7,6 +7,7 @@ from lumos_queue.formulations.answer import History, at_limit, conclude, last_va
 from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.module_replies import ask_actions, ask_subgoal
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.gold_replies import write_stepwise
 from lumos_queue.records import Ending, Outcome, Task
 
 
@@ -40,6 +41,8 @@ FORMULATION = Formulation(
     "iterative",
     iterative,
     ("planner", "grounder"),
+    starter=True,
+    write_gold=write_stepwise,
     limited=True,
     demonstrated=True,
     versioned=True,

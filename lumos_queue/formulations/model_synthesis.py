@@ -23,11 +23,12 @@ from lumos_queue.experts.plans import Plan, Signature
 from lumos_queue.experts.released_feasibility import RELEASED, TYPES
 from lumos_queue.experts.runs import write_node
 from lumos_queue.formulations.base import Formulation, Setting
-from lumos_queue.formulations.plan_reading import name_parser, parser_prefixes, read_plan
+from lumos_queue.formulations.plan_reading import UNRESOLVED, name_parser, parser_prefixes, read_plan
 from lumos_queue.formulations.plan_request import ask_plan
-from lumos_queue.formulations.plan_rules import BENCHMARK, RULES, TASKS, judge_plan, number_of
+from lumos_queue.formulations.plan_rules import BENCHMARK, RULES, TASKS, UNFIT, judge_plan, number_of
 from lumos_queue.formulations.settings import read_choice, read_number
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.gold_replies import write_expert_plan
 from lumos_queue.prompts.model_synthesis import (
     FINE_TUNING,
     SCHEMAS,
@@ -43,8 +44,6 @@ FREE, CONSTRAINED = "free", "constrained"  #: values of `decoding`
 AWARE, APART, TOGETHER = "aware", "apart", "together"  #: of `goal` (or FREE), and of `search`
 MAX_CANDIDATES = 1000
 MAX_NOTES = 64  #: steps of a reply that are noted down
-UNRESOLVED = "names no expert: "  #: beginning of the note of a step without a known expert
-UNFIT = "not feasible by types: "  #: beginning of a note on the plan, under another rule of feasibility
 _STUCK = "accepted by feasibility={}, but it cannot run: {}"
 _NOT_OF_OPENAGI = (
     f"feasibility={RELEASED} is for the {TASKS} tasks of {BENCHMARK}, not for row '{{:.40}}' of '{{:.40}}'"
@@ -116,6 +115,7 @@ FORMULATION = Formulation(
     ("planner",),
     experts=True,
     templated=True,
+    write_gold=write_expert_plan,
     taught_with={"schema": FINE_TUNING},
     expected_calls=lambda subgoals, limit: 1,
     settings={

@@ -12,6 +12,7 @@ from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.module_replies import INSTRUCT, ask_all_actions, ask_plan
 from lumos_queue.notation import strip_label
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.gold_replies import write_at_once
 from lumos_queue.records import Ending, Outcome, Task
 
 
@@ -48,8 +49,10 @@ FORMULATION = Formulation(
     "one-pass",
     one_pass,
     ("planner", "grounder"),
+    starter=True,
+    write_gold=write_at_once,
+    whole_plans=True,
     demonstrated=True,
     versioned=True,
     expected_calls=lambda subgoals, limit: 2,
-    prefixes=lambda agent: agent.dialogue(Task("", "", "", ""), whole_plans=True).prompt_prefixes,
 )

@@ -14,8 +14,9 @@ from dataclasses import replace
 from lumos_queue.commands import Approve, Ask, Commands, Note
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
+from lumos_queue.formulations.decision import Decision
 from lumos_queue.formulations.descriptions import DESCRIBED
-from lumos_queue.formulations.policy import Decision, Policy, allows_more
+from lumos_queue.formulations.policy import Policy, allows_more
 from lumos_queue.formulations.react import HISTORY, POLICY_SAMPLING
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.limits import Limits
@@ -91,7 +92,6 @@ FORMULATION = Formulation(
     ("planner", "policy"),
     functions=True,
     approved=True,
-    trainable=False,
     versioned=True,
     settings={
         "tries": Setting("3", "lists that a planner writes, until one is approved", read_number(1, 20)),

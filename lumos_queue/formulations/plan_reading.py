@@ -18,6 +18,7 @@ from lumos_queue.records import Completion
 
 MAX_STEPS = 64  #: different steps of a reply about which a model is asked
 MAX_NAME = 200  #: characters of its reply that are read
+UNRESOLVED = "names no expert: "  #: beginning of the note of a step without a known expert
 _NO_ROLES: Mapping[str, str] = MappingProxyType({})
 
 

@@ -13,6 +13,7 @@ RULES = {
     TYPES: "the types of inputs and outputs fit the task, and no expert is repeated",
     RELEASED: "as in OpenAGI's code",
 }
+UNFIT = "not feasible by types: "  #: beginning of a note on the plan, under another rule of feasibility
 BENCHMARK, TASKS = "openagi", 185  #: the tasks that the released rule knows by their numbers
 
 

@@ -1,84 +1,23 @@
-"""The tree of a policy's decisions: each node is a decision with its result. ReAct has one path, DFSDT searches a tree.
+"""A policy adds decisions to their tree: it asks a model at a node, and carries out the reply.
 
 This module counts the positions of commands, because a command names its predecessor on its path by position.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from lumos_queue.actions.tools.protocols import PROTOCOL, TOLERANT, TOOLBENCH
-from lumos_queue.commands import ROOT, Ask, Commands, Do
+from lumos_queue.commands import Ask, Commands, Do
 from lumos_queue.endpoints.tool_calls import count_unmade_calls
 from lumos_queue.formulations.base import VERSION
+from lumos_queue.formulations.decision import Decision
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
-from lumos_queue.prompts.tool_agent import (
-    NO_ACTION,
-    call_style,
-    describe_unmade_calls,
-    first_prompt,
-    format_observation,
-    list_functions,
-)
-from lumos_queue.prompts.transcript import History, TranscriptStep
-from lumos_queue.records import Action, Completion, Execution, FinishReason, Task
-from lumos_queue.text_calls.three_lines import Reply, read_reply
-
-GIVE_UP = "give_up"  #: status of a Finish without an answer
-
-
-@dataclass(eq=False)
-class Decision:
-    """A decision. In ToolBench's trees it is one to three nodes: a thought, an action, and the action's input."""
-
-    before: Decision | None = None  #: the decision before it; None for the root, which is no decision
-    reply: Reply = field(default_factory=lambda: Reply(""))
-    text: str = ""  #: of the reply, as the model wrote it
-    execution: Execution | None = None  #: None without an action
-    position: int = ROOT  #: of its last command
-    transcript: str = ""  #: all steps up to this decision, in full
-    no_call: str = NO_ACTION  #: the text for a model whose reply names no function; '': no message
-    unmade: int = 0  #: further calls of the reply, which were not made
-    children: list[Decision] = field(default_factory=list)
-
-    nodes: int = field(default=0, init=False)  #: its depth in ToolBench's nodes
-    calls: int = field(default=0, init=False)  #: its depth in model calls
-
-    def __post_init__(self) -> None:
-        if self.before is not None:
-            own_nodes = bool(self.reply.thought) + 2 * bool(self.reply.action)
-            self.nodes = self.before.nodes + max(1, own_nodes)  # an empty reply counts as a node, too
-            self.calls = self.before.calls + 1
-
-    @property
-    def is_answer(self) -> bool:
-        return self.execution is not None and self.execution.ends
-
-    @property
-    def gave_up(self) -> bool:
-        return self.execution is not None and self.execution.status == GIVE_UP
-
-    @property
-    def answer(self) -> str:
-        assert self.execution is not None
-        return str(self.execution.values[0]["text"])
-
-    def path(self) -> Iterator[Decision]:
-        """Yield the decisions on the path from the first decision to this decision."""
-        if self.before is not None:
-            yield from self.before.path()
-            yield self
-
-    def transcript_step(self) -> TranscriptStep:
-        """Return this decision as a step of the transcript for prompts: the reply, and the message that answers it."""
-        if self.execution is None:
-            return TranscriptStep(self.text, self.no_call)
-        observation = format_observation(self.execution.result)
-        if self.unmade:
-            observation = f"{observation}\n\n{describe_unmade_calls(self.unmade)}"
-        return TranscriptStep(self.text, observation)
+from lumos_queue.prompts.tool_agent import call_style, first_prompt, list_functions
+from lumos_queue.prompts.transcript import History
+from lumos_queue.records import Action, Completion, FinishReason, Task
+from lumos_queue.text_calls.three_lines import read_reply
 
 
 class Policy:

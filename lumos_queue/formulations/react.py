@@ -9,16 +9,19 @@ from __future__ import annotations
 from lumos_queue.actions.tools.protocols import PROTOCOL, TOLERANT, TOOLBENCH
 from lumos_queue.commands import Commands
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.formulations.answer_files import AnswerFiles
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
+from lumos_queue.formulations.decision import Decision
 from lumos_queue.formulations.descriptions import DESCRIBED
-from lumos_queue.formulations.policy import Decision, Policy, allows_more
+from lumos_queue.formulations.policy import Policy, allows_more
 from lumos_queue.formulations.settings import read_choice, read_number
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import DESCRIPTIONS
-from lumos_queue.prompts.tool_agent import CALLS, NATIVE, TEXT, policy_prefixes
+from lumos_queue.prompts.tool_agent import CALLS, NATIVE, POLICY, TEXT, policy_prefixes
 from lumos_queue.prompts.transcript import read_history
 from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.text_calls.decision_form import DecisionForm
 from lumos_queue.text_calls.three_lines import STOP
 
 POLICY_SAMPLING = Sampling(max_tokens=1024, stop=(STOP,))  #: the default stop, a line break, would leave only a thought
@@ -57,7 +60,6 @@ FORMULATION = Formulation(
     react,
     ("policy",),
     functions=True,
-    trainable=False,
     versioned=True,
     settings={
         "tries": Setting("1", "chains that are tried, until one has an answer", read_number(1, 100)),
@@ -66,6 +68,16 @@ FORMULATION = Formulation(
         PROTOCOL: PROTOCOLS,
         DESCRIPTIONS: DESCRIBED,
     },
+    answer_files=AnswerFiles(
+        DecisionForm.SEARCH,
+        POLICY,
+        method=lambda settings: f"CoT@{settings['tries']}",
+        limits=lambda settings, limits: {
+            "single_chain_max_step": limits.depth,
+            "pass_at": settings["tries"],
+            "answer": 1,
+        },
+    ),
     limits=Limits(depth=12),
     samplings={"policy": POLICY_SAMPLING},
     prefixes=policy_prefixes,

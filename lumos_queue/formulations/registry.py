@@ -30,6 +30,16 @@ FORMULATIONS: Registry[Formulation] = Registry(
 )
 
 
+def starter_names() -> tuple[str, ...]:
+    """Return the names of the formulations for which the project has a starter model."""
+    return tuple(name for name in FORMULATIONS if FORMULATIONS.load(name).starter)
+
+
+def tool_agent_names() -> tuple[str, ...]:
+    """Return the names of the formulations that call functions of the task without a person's approval."""
+    return tuple(name for name in FORMULATIONS if FORMULATIONS.load(name).is_tool_agent)
+
+
 def trainable_names() -> tuple[str, ...]:
     """Return the names of the formulations that can be trained: a gold solution determines their conversations."""
     return tuple(name for name in FORMULATIONS if FORMULATIONS.load(name).trainable)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from lumos_queue.commands import Ask, Commands, Do, Note
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.formulations.answer_files import AnswerFiles
 from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.descriptions import DESCRIBED
 from lumos_queue.prompts.agent import Agent
@@ -18,6 +19,7 @@ from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.prompts.plans import PlannedCall, read_plan
 from lumos_queue.prompts.tool_agent import PLANNER, SOLVER, SYSTEM, first_prompt, list_functions, request
 from lumos_queue.records import Action, Ending, Execution, Outcome, Subgoal, Task
+from lumos_queue.text_calls.decision_form import DecisionForm
 
 WRITING = Sampling(max_tokens=1024, stop=())
 
@@ -65,8 +67,8 @@ FORMULATION = Formulation(
     rewoo,
     ("planner", "solver"),
     functions=True,
-    trainable=False,
     versioned=True,
+    answer_files=AnswerFiles(DecisionForm.PLAN, PLANNER, shows_finish=False),
     settings={DESCRIPTIONS: DESCRIBED},
     samplings={"planner": WRITING, "solver": WRITING},
     prefixes=lambda agent: {"planner": SYSTEM + PLANNER, "solver": SYSTEM + SOLVER},

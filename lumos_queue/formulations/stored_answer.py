@@ -5,13 +5,11 @@ from __future__ import annotations
 from lumos_queue.commands import Commands
 from lumos_queue.formulations.base import formulation
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.judged_run import STORED
 from lumos_queue.records import Ending, Outcome, Task
 
-NAME = "stored-answer"
-STORED = "stored"  #: the input of a task with `answer` and `ending`
 
-
-@formulation(NAME, roles=(), executes=False)
+@formulation("stored-answer", roles=(), executes=False, of_episodes=True)
 def FORMULATION(task: Task, agent: Agent) -> Commands[Outcome]:
     """End with the answer and the ending of the stored episode in the task; `infra_error` leaves it without result."""
     if STORED not in task.inputs:

@@ -13,19 +13,22 @@ from typing import Any
 from lumos_queue.commands import Ask, Commands, Do
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.tool_calls import count_unmade_calls
+from lumos_queue.formulations.answer_files import AnswerFiles
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
+from lumos_queue.formulations.decision import GIVE_UP
 from lumos_queue.formulations.descriptions import DESCRIBED
-from lumos_queue.formulations.policy import GIVE_UP
 from lumos_queue.formulations.react import CALLING, POLICY_SAMPLING
 from lumos_queue.formulations.settings import read_choice, read_number, read_yes_no
+from lumos_queue.formulations.state_keeping import StateKeeping
 from lumos_queue.limits import LimitReached, Limits
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import DESCRIPTIONS
-from lumos_queue.prompts.task_state import StateRecord, TaskState, read_record, rewrite
+from lumos_queue.prompts.task_state import APPEND, REWRITE, StateRecord, TaskState, read_record, rewrite
 from lumos_queue.prompts.tool_agent import (
     CALLS,
     DECOMPOSER,
+    ROUTER,
     STATE_MANAGER,
     STATE_REWRITER,
     SYSTEM,
@@ -36,13 +39,13 @@ from lumos_queue.prompts.tool_agent import (
     request,
 )
 from lumos_queue.records import Action, Ending, Execution, FinishReason, Outcome, Task
+from lumos_queue.text_calls.decision_form import DecisionForm
 from lumos_queue.text_calls.three_lines import Reply, read_reply, same_call
 
 WRITING = Sampling(max_tokens=1024, stop=())
 _SUMMARISE = "Shorten this to at most {most} characters and keep every number and name:\n{text}"
 _ONLY_FINISH = "\n\nThere is no further step: call Finish now, with the best answer that the results allow."
 _AGAIN = "\n\nYour last reply could not be read: {reply}\n{problem}"
-APPEND, REWRITE = "append", "rewrite"  #: how a call changes the state
 SUMMARY = 400  #: characters that a record's answer is shortened to
 NOT_MADE = ("unknown_action", "invalid_arguments")  #: statuses of calls that the environment refused
 REFLECTED = 4  #: version from which on the state manager is asked about these calls, too
@@ -210,7 +213,6 @@ FORMULATION = Formulation(
     sum2act,
     ("router", "state_manager"),
     functions=True,
-    trainable=False,
     versioned=True,
     settings={
         "repeat_guard": Setting("yes", "whether a call that was made before is refused", read_yes_no),
@@ -225,6 +227,8 @@ FORMULATION = Formulation(
         CALLS: CALLING,
         DESCRIPTIONS: DESCRIBED,
     },
+    answer_files=AnswerFiles(DecisionForm.CHAIN, ROUTER),
+    state=StateKeeping(sum2act, is_recorded_alone),
     limits=Limits(steps=30),
     samplings={"router": POLICY_SAMPLING, "state_manager": WRITING},
     prefixes=lambda agent: {"router": SYSTEM + call_style(agent).router, "state_manager": SYSTEM + _manager(agent)},

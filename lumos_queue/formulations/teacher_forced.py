@@ -47,4 +47,4 @@ def teacher_forced(task: Task, agent: Agent, version: int = VERSION) -> Commands
     return Outcome("; ".join(observations), Ending.ANSWERED)
 
 
-FORMULATION = Formulation("teacher-forced", teacher_forced, ("planner", "grounder"), trainable=False, versioned=True)
+FORMULATION = Formulation("teacher-forced", teacher_forced, ("planner", "grounder"), versioned=True)

@@ -12,7 +12,6 @@ from pathlib import Path
 from lumos_queue.errors import SpecError
 from lumos_queue.models.adapters import find_base, is_adapter, read_adapter
 
-STARTERS = ("iterative", "one-pass")  #: formulations with a model
 #: Names for --agent: the larger model where it can run, and always the model that was trained from scratch.
 AGENTS = (STARTER, FROM_SCRATCH) = ("starter", "starter-scratch")
 _BASE = "smollm2"

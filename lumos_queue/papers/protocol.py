@@ -35,7 +35,7 @@ def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_O
         "top_p": TOP_P,
         "max_tokens": MAX_TOKENS,
         "framing": FRAMING,
-        "shots": DOMAINS.load(benchmark.domain).default_shots.get(formulation, 0),
+        "shots": definition.choose_shots(DOMAINS.load(benchmark.domain).default_shots),
         "answer_by": answer_by(benchmark),
     }
     if definition.limited:

@@ -8,7 +8,7 @@ byte. A row of a file is `{"dataset", "id", "messages": [{"role", "content"}]}`,
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import ASSISTANT, FRAMINGS, USER, Turn, render
-from lumos_queue.prompts.gold_replies import gold_replies
+from lumos_queue.prompts.gold_replies import GoldSolution, Replies
 from lumos_queue.records import Annotation, Completion, Ending, Execution, FinishReason, Outcome, Task
 from lumos_queue.util.exchange import Exchange
 from lumos_queue.util.regular_file import open_regular_text
@@ -98,6 +98,9 @@ class Trainable(Protocol):
     @property
     def executes(self) -> bool: ...
 
+    @property
+    def write_gold(self) -> Callable[[GoldSolution], Replies] | None: ...
+
     def __call__(self, task: Task, agent: Agent, /) -> Commands[Outcome]: ...
 
 
@@ -111,14 +114,17 @@ def gold_conversations(
 ) -> list[Conversation]:
     """Return the conversation of each role in an episode that follows `annotation`, the gold solution.
 
-    `rationale`: the text before the answer, for `cot`. `own_replies`: by role, the replies of a model, which replace
-    those of the gold solution. The limit of subgoals has no effect, because a reply states the end. Raises SpecError if
-    the generator does not accept the gold replies unchanged.
+    `rationale`: the text before the answer, for a formulation that `reasons`. `own_replies`: by role, the replies of a
+    model, which replace those of the gold solution. The limit of subgoals has no effect, because a reply states the
+    end. Raises SpecError if the generator does not accept the gold replies unchanged.
     """
     asks: dict[str, list[Ask]] = {}
     replies: dict[str, list[str]] = {}
-    texts = own_replies or gold_replies(annotation, formulation.name, agent.domain, rationale, task.inputs)
-    gold = {role: iter(texts) for role, texts in texts.items()}
+    if own_replies is None:
+        if formulation.write_gold is None:
+            raise SpecError(f"No gold solution determines the replies of the formulation '{formulation.name}'.")
+        own_replies = formulation.write_gold(GoldSolution(annotation, agent.domain, rationale, task.inputs))
+    gold = {role: iter(texts) for role, texts in own_replies.items()}
     steps = annotation.steps if formulation.executes else ()
     results = [pair for step in steps for pair in zip(step.actions, step.results, strict=True)][::-1]
     ends_by_action = DOMAINS.load(agent.domain).ends_by_action

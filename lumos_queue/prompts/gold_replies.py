@@ -1,9 +1,9 @@
-"""Write the replies that each role of a formulation gives in an episode that follows an annotation."""
+"""Write the replies that each role of a formulation gives in an episode that follows a gold solution."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
@@ -13,56 +13,60 @@ from lumos_queue.notation import STOP_PLANNING, write_actions, write_plan, write
 from lumos_queue.prompts.single_model import write_cot, write_integrated
 from lumos_queue.records import Annotation
 
-_NONE: Mapping[str, object] = MappingProxyType({})
+Replies = dict[str, list[str]]  #: role to its replies in order
 
 
-def gold_replies(
-    annotation: Annotation, formulation: str, domain: str, rationale: str = "", inputs: Mapping[str, object] = _NONE
-) -> dict[str, list[str]]:
-    """Return the replies of each role in order. `rationale`: the text before the answer, for `cot`.
+@dataclass(frozen=True, slots=True)
+class GoldSolution:
+    """A gold solution of a task."""
 
-    `inputs`: the task's inputs, for `model-synthesis`. Raises SpecError if the annotation is not a plan of experts for
-    these inputs.
+    annotation: Annotation
+    domain: str
+    rationale: str = ""  #: the text before the answer, for a formulation whose reply has reasoning
+    inputs: Mapping[str, object] = field(default_factory=dict)  #: of the task
+
+
+def write_stepwise(solution: GoldSolution) -> Replies:
+    """Return a reply of the planner and of the grounder for each subgoal, and the planner's stop phrase.
+
+    The phrase is unused in domains where an action ends the episode.
     """
-    match formulation:
-        case "cot":
-            return {"solver": [write_cot(domain, rationale, annotation.answer)]}
-        case "direct":
-            return {"solver": [annotation.answer]}
-        case "integrated":
-            calls = DOMAINS.load(domain).calls
-            steps = [write_integrated(step.subgoal, step.actions, calls) for step in annotation.steps]
-            return {"solver": [*steps, STOP_PLANNING]}
-        case "model-synthesis":
-            return {"planner": [_write_plan_of_experts(annotation, inputs)]}
+    steps, calls = solution.annotation.steps, DOMAINS.load(solution.domain).calls
     return {
-        "planner": planner_replies(annotation, formulation),
-        "grounder": grounder_replies(annotation, formulation, domain),
+        "planner": [*(write_subgoal(step.subgoal) for step in steps), STOP_PLANNING],
+        "grounder": [write_actions(step.actions, calls) for step in steps],
     }
 
 
-def _write_plan_of_experts(annotation: Annotation, inputs: Mapping[str, object]) -> str:
+def write_at_once(solution: GoldSolution) -> Replies:
+    """Return a reply of the planner with all subgoals on one line, and a reply of the grounder with all actions."""
+    steps, calls = solution.annotation.steps, DOMAINS.load(solution.domain).calls
+    return {
+        "planner": [write_plan([step.subgoal for step in steps])],
+        "grounder": [write_actions((action for step in steps for action in step.actions), calls)],
+    }
+
+
+def write_together(solution: GoldSolution) -> Replies:
+    """Return a reply of the solver for each subgoal, with its actions, and the stop phrase."""
+    calls = DOMAINS.load(solution.domain).calls
+    steps = [write_integrated(step.subgoal, step.actions, calls) for step in solution.annotation.steps]
+    return {"solver": [*steps, STOP_PLANNING]}
+
+
+def write_reasoning(solution: GoldSolution) -> Replies:
+    """Return the solver's reply: the rationale, and the answer in the domain's last sentence."""
+    return {"solver": [write_cot(solution.domain, solution.rationale, solution.annotation.answer)]}
+
+
+def write_answer(solution: GoldSolution) -> Replies:
+    """Return the solver's reply: the answer alone."""
+    return {"solver": [solution.annotation.answer]}
+
+
+def write_expert_plan(solution: GoldSolution) -> Replies:
+    """Return the planner's reply. Raises SpecError if the annotation is not a plan of experts for the inputs."""
     try:
-        return plan_of(annotation, read_signature(inputs)).write()
+        return {"planner": [plan_of(solution.annotation, read_signature(solution.inputs)).write()]}
     except ValueError as error:
         raise SpecError(f"The annotation is not a plan of experts: {error}.") from None
-
-
-def planner_replies(annotation: Annotation, formulation: str) -> list[str]:
-    """Return the planner's replies.
-
-    In the iterative formulation these are a subgoal for each turn, then the stop phrase, which is unused in domains
-    where an action ends the episode. In the one-pass formulation, the reply has all subgoals on one line.
-    """
-    subgoals = [step.subgoal for step in annotation.steps]
-    if formulation == "one-pass":
-        return [write_plan(subgoals)]
-    return [*map(write_subgoal, subgoals), STOP_PLANNING]
-
-
-def grounder_replies(annotation: Annotation, formulation: str, domain: str) -> list[str]:
-    """Return the grounder's replies: one with the actions of each subgoal, or in one-pass one with all actions."""
-    calls = DOMAINS.load(domain).calls
-    if formulation == "one-pass":
-        return [write_actions((action for step in annotation.steps for action in step.actions), calls)]
-    return [write_actions(step.actions, calls) for step in annotation.steps]

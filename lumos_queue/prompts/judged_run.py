@@ -20,6 +20,7 @@ MAX_OBSERVATION = 1_024  #: characters of what one call returned, as ToolBench's
 MAX_OBSERVATIONS = 24_000  #: characters of what all calls of a run returned, divided evenly among them
 MAX_STEPS = 40  #: calls of a run; of more, the last
 MAX_NAME = 100
+STORED = "stored"  #: the input of a task that is a stored episode, with its `answer` and `ending`
 ANSWERED, GAVE_UP, UNFINISHED = "answered", "gave_up", "unfinished"
 #: What JSON leaves as it is, and some readers take for the end of a line.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")

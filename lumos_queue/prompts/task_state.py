@@ -19,6 +19,7 @@ from lumos_queue.util.sanitize import storable
 
 MAX_REPLY = 20_000  #: characters of a state manager's reply that are read
 SHORT = 80  #: characters that are shown at least of each text of a record
+APPEND, REWRITE = "append", "rewrite"  #: how a call changes the state
 UNREADABLE = "the record of it could not be read"
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from db.models import EpisodeRow, SubgoalRow
 from db.tool_calls import list_accepted_calls
 from lumos_queue.experts.parsing import UNBALANCED
-from lumos_queue.formulations.model_synthesis import UNRESOLVED
+from lumos_queue.formulations.plan_reading import UNRESOLVED
 from lumos_queue.formulations.registry import FORMULATIONS
 
 EXPERT = "expert"  #: the tool that the calls of experts name

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 from db.models import JobEndpoint
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.endpoints.urls import TRANSPORTS
+from lumos_queue.formulations.registry import FORMULATIONS
 
 #: Names of folders that do not identify a model: the name of the folder above is added.
 _GENERIC = frozenset(
@@ -26,8 +27,7 @@ _GENERIC = frozenset(
         "checkpoint",
         "checkpoints",
         "out",
-        "iterative",
-        "one-pass",
+        *FORMULATIONS,
     ]
 )
 #: Instead of a model's name.

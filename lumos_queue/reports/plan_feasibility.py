@@ -11,9 +11,8 @@ from db.models import EpisodeRow, SubgoalRow, TaskRow
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.duplicates import DEDUPE, REJECTED
 from lumos_queue.experts.released_feasibility import RELEASED, TYPES, find_released_refusal
-from lumos_queue.formulations.model_synthesis import UNFIT
 from lumos_queue.formulations.plan_request import NOT_ALLOWED
-from lumos_queue.formulations.plan_rules import number_of
+from lumos_queue.formulations.plan_rules import UNFIT, number_of
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.model_synthesis import FINE_TUNING
 from lumos_queue.records import Ending

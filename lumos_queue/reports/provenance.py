@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from db.tool_figures import list_judged_names, list_scored_episodes, provenances, tool_calls
 from lumos_queue.execution.prefill import source_row
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Task
 from lumos_queue.reports.expert_runs import EXPERT
 from lumos_queue.scoring.statistics import compute_weighted_interval
@@ -66,7 +67,8 @@ def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) ->
 
 def _sources(connection: Connection, job: Any) -> dict[int, frozenset[str]]:
     """Return the provenances in each episode, by its number in the job; in a judge's job, of the judged episode."""
-    if job.formulation != "tooleval":
+    formulation = FORMULATIONS.find(job.formulation)
+    if formulation is None or not formulation.judges_runs:
         return provenances(connection, job.id, EXPERT)
     judged_names = list_judged_names(connection, job.id)
     jobs = {name.rpartition("-")[0] for name in judged_names.values()}

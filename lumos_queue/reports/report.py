@@ -123,10 +123,11 @@ def _make_report(connection: Connection, job: Any) -> Report:
         from lumos_queue.reports.provenance import count_tool_calls
 
         report["tool_calls"] = count_tool_calls(connection, job.id)
-    if job.formulation == "sum2act" and job.kind in ("infer", "evaluate"):
+    formulation = FORMULATIONS.find(job.formulation)
+    if formulation and formulation.state and job.kind in ("infer", "evaluate"):
         from lumos_queue.reports.state_manager import state_figures
 
-        report |= state_figures(connection, job)
+        report |= state_figures(connection, job, formulation, formulation.state)
     if job.kind == "convert":
         from lumos_queue.reports.conversion import conversion_report
 
@@ -166,12 +167,13 @@ def _make_report(connection: Connection, job: Any) -> Report:
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
         report |= _scorings(connection, job.id)
         report["baselines"] = load_or_compute_baselines(connection, job, benchmark)
-        if job.formulation == "tooleval" or _calls_functions(job):
+        judges_runs = formulation is not None and formulation.judges_runs
+        if judges_runs or _calls_functions(job):
             from lumos_queue.reports.provenance import split_scores
             from lumos_queue.reports.tool_rules import read_rules, rule_figures
 
             tasks = load_keyed_tasks(connection, job.id)
-            if job.formulation == "tooleval":
+            if judges_runs:
                 report |= rule_figures(job, read_rules(connection, job, tasks), tasks)
             class_scores = split_scores(connection, job, tasks)
             report |= {"by_provenance": class_scores} if class_scores else {}

@@ -1,13 +1,13 @@
-"""Compare the judgements of Sum2Act's state manager with the statuses of the judged calls, and count router steps.
+"""Compare the judgements of a state manager with the statuses of the judged calls, and count router steps.
 
-The figures are counted from the stored steps. Sum2Act does one step at a time, so the purpose of a reply follows from
-the step before it. A call succeeded if the environment gave it the status `ok`. If the state manager records such a
-call as a failure, it is not always wrong: the result may have been empty or about another subject.
+The figures are counted from the stored steps. Such an agent does one step at a time, so the purpose of a reply follows
+from the step before it. A call succeeded if the environment gave it the status `ok`. If the state manager records such
+a call as a failure, it is not always wrong: the result may have been empty or about another subject.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -15,12 +15,12 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.tool_figures import SerialStep, serial_steps
-from lumos_queue.formulations.base import version_of
-from lumos_queue.formulations.sum2act import FORMULATION, REWRITE, is_recorded_alone
+from lumos_queue.formulations.base import Formulation, version_of
+from lumos_queue.formulations.state_keeping import StateKeeping
 from lumos_queue.limits import MAX_STEPS
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.task_state import UNREADABLE, StateRecord, TaskState, read_record, rewrite
+from lumos_queue.prompts.task_state import APPEND, REWRITE, UNREADABLE, StateRecord, TaskState, read_record, rewrite
 from lumos_queue.records import FinishReason
 from lumos_queue.scoring.statistics import compute_weighted_interval
 from lumos_queue.text_calls.three_lines import read_reply
@@ -49,21 +49,37 @@ class StepCounts:
     verdicts: list[CallVerdict] = field(default_factory=list)
 
 
-def state_figures(connection: Connection, job: Any) -> dict[str, Any]:
-    """Return `router` and `state_manager` of the report of a job (its row) with the formulation sum2act."""
+def state_figures(connection: Connection, job: Any, formulation: Formulation, state: StateKeeping) -> dict[str, Any]:
+    """Return `router` and `state_manager` of the report of a job (its row) whose formulation keeps this state.
+
+    The settings `repair`, `update` and `force_finish` count where the formulation has them.
+    """
     agent = Agent.from_json(job.spec.get("infer", job.spec)["agent"])
-    settings, counts = FORMULATION.read_settings(agent), StepCounts()
+    settings, counts = formulation.read_settings(agent), StepCounts()
+    version = version_of(job.spec)
+
+    def is_recorded_alone(status: str) -> bool:
+        return state.is_recorded_alone(status, version)
+
     for _, steps in groupby(serial_steps(connection, job.id), key=lambda step: step.episode):
         before = counts.decisions
-        _count_episode(counts, steps, settings["repair"], settings["update"], version_of(job.spec))
+        repair, update = settings.get("repair", False), settings.get("update", APPEND)
+        _count_episode(counts, steps, repair, update, version, is_recorded_alone)
         is_beyond = counts.decisions - before > (agent.limits.steps or MAX_STEPS)
-        counts.forced += int(settings["force_finish"] and is_beyond)
+        counts.forced += int(settings.get("force_finish", False) and is_beyond)
     names = ("episodes", "decisions", "repairs", "repeated", "summaries", "forced")
     router = {name: getattr(counts, name) for name in names}
     return {"router": router, "state_manager": _describe_verdicts(counts.verdicts)}
 
 
-def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool, update: str, version: int) -> None:
+def _count_episode(
+    counts: StepCounts,
+    steps: Iterable[SerialStep],
+    repair: bool,
+    update: str,
+    version: int,
+    is_recorded_alone: Callable[[str], bool],
+) -> None:
     counts.episodes += 1
     earlier = counts.decisions
     before, may_repair = SerialStep(0, 0, -1, "nobody", "", ""), False
@@ -76,7 +92,7 @@ def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool
                 is_cut = step.status == FinishReason.LENGTH
                 may_repair = repair and not read_reply(step.text, version, is_cut).action
         elif step.who == "state_manager":
-            if not before.who and not is_recorded_alone(before.status, version):
+            if not before.who and not is_recorded_alone(before.status):
                 record = _read_verdict(step.text, counts.decisions - earlier, update)
                 unreadable = not record.success and record.text == UNREADABLE
                 counts.verdicts.append(CallVerdict(step.task, record.success, before.status == "ok", unreadable))

@@ -12,9 +12,9 @@ RECORDS = "state_manager"
 
 def column_heads(formulation: str) -> tuple[str, str, str]:
     """Return the heads of an episode's columns: the roles of its formulation."""
-    if formulation == "tooleval":
-        return "", "judge: labels", ""
     agent_formulation = FORMULATIONS.find(formulation)
+    if agent_formulation is not None and agent_formulation.judges_runs:
+        return "", f"{agent_formulation.roles[0]}: labels", ""
     if agent_formulation is None or not agent_formulation.functions:
         return HEADS
     roles = agent_formulation.roles

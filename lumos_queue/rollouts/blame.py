@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 from lumos_queue.benchmarks.registry import open_benchmark_of_episode
 from lumos_queue.builds.stages import Stage, matches_gold_step, replies_of, stages_of
 from lumos_queue.execution.prefill import bare, same_subgoal, source_row
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import KEEP_PLANNING, read_actions, read_plan, says_stop, write_actions
-from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
+from lumos_queue.prompts.gold_replies import GoldSolution
 from lumos_queue.records import MODULES, Annotation, Completion, FinishReason
 from lumos_queue.rollouts.derivation import (
     Derivation,
@@ -53,9 +54,11 @@ def replacements(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
         raise ExcludedEpisode("its answer is right")
     if not any(step.role == "planner" for step in episode.steps):
         raise ExcludedEpisode("it has no planner")
-    gold, name = gold_of(benchmark, episode.task), formulation_of(episode)
-    replies = {"planner": planner_replies(gold, name), "grounder": grounder_replies(gold, name, benchmark.domain)}
-    parts = _one_pass(episode, replies) if name == "one-pass" else _iterative(episode, gold, replies)
+    gold, formulation = gold_of(benchmark, episode.task), FORMULATIONS.load(formulation_of(episode))
+    if formulation.write_gold is None or not formulation.is_modular:
+        raise ExcludedEpisode("no gold solution replaces its modules")
+    replies = formulation.write_gold(GoldSolution(gold, benchmark.domain))
+    parts = _at_once(episode, replies) if formulation.whole_plans else _stepwise(episode, gold, replies)
     return {module: [Derivation(f"gold-{module}", *parts[module], {"gold": module})] for module in MODULES}
 
 
@@ -63,7 +66,7 @@ def replacements(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
 Parts = tuple[Mapping[str, Sequence[str]], int, Sequence[str] | None]
 
 
-def _iterative(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
+def _stepwise(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
     stages, own_plans = stages_of(episode.steps), replies_of(episode.steps, "planner")
     match_count = 0
     while match_count < min(len(stages), len(gold.steps)) and matches_gold_step(
@@ -95,7 +98,7 @@ def _same_words(stage: Stage, gold: Annotation, index: int) -> bool:
     return same_subgoal(stage.subgoal.text, gold.steps[index].subgoal.text)
 
 
-def _one_pass(episode: StoredEpisode, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
+def _at_once(episode: StoredEpisode, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
     own_plans, own_groundings = replies_of(episode.steps, "planner"), replies_of(episode.steps, "grounder")
     gold_plans, gold_groundings = replies["planner"], replies["grounder"]
     same = _parse("planner", own_plans[0]) == _parse("planner", gold_plans[0])

@@ -14,6 +14,7 @@ from lumos_queue.benchmarks.registry import definition_of_episode, open_benchmar
 from lumos_queue.builds.stages import whole_plan
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
+from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Annotation, Subgoal, Task
 from lumos_queue.scoring.limit import select_judged_answer
@@ -110,8 +111,8 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> DerivedDatasets:
 
 
 def formulation_of(episode: StoredEpisode) -> str:
-    """Return the formulation in which the episode continues: its own, or `iterative` for an annotated episode."""
-    return episode.formulation if episode.formulation in FORMULATIONS else "iterative"
+    """Return the formulation in which the episode continues: its own, or the usual for an annotated episode."""
+    return episode.formulation if episode.formulation in FORMULATIONS else USUAL
 
 
 def is_right(benchmark: Benchmark, episode: StoredEpisode | DerivedTry) -> bool:
@@ -131,7 +132,7 @@ def gold_of(benchmark: Benchmark, task: Task) -> Annotation:
 def regroundings(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
     """Derive a task with the episode's plan, for which the grounder is called again and all actions run again."""
     require_ended(episode)
-    if formulation_of(episode) not in ("iterative", "one-pass"):
+    if not FORMULATIONS.load(formulation_of(episode)).is_modular:
         raise ExcludedEpisode(f"{episode.formulation}: it has no planner")
     subgoals = sum(isinstance(step.detail, Subgoal) for step in episode.steps)
     return {"": [Derivation("plan", {"planner": whole_plan(episode.steps)}, subgoals)]}

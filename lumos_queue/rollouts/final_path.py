@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from lumos_queue.formulations.policy import GIVE_UP
+from lumos_queue.formulations.decision import GIVE_UP
 from lumos_queue.records import Action, Ending, Execution
 
 if TYPE_CHECKING:

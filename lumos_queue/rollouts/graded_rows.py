@@ -13,7 +13,7 @@ from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
 from lumos_queue.benchmarks.from_file.definition import PREFIX, FieldNames, FileDefinition, JudgeDefinition, make_title
 from lumos_queue.benchmarks.registry import benchmark_of
 from lumos_queue.execution.prefill import source_row
-from lumos_queue.formulations.stored_answer import STORED
+from lumos_queue.prompts.judged_run import STORED
 from lumos_queue.records import Ending, Task
 from lumos_queue.rollouts.judgeable import check_judgeable
 from lumos_queue.scoring.limit import at_limit_of, select_judged_answer

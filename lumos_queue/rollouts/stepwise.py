@@ -21,6 +21,7 @@ from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark_of_episode
 from lumos_queue.builds.stages import Stage, same_value, stages_of
 from lumos_queue.execution.prefill import source_row
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Annotation, Task
 from lumos_queue.rollouts.derivation import Derivation, ExcludedEpisode, formulation_of, gold_of, require_ended
 
@@ -131,7 +132,7 @@ def stepwise_row(
 
 
 def _stages(episode: StoredEpisode) -> list[Stage]:
-    if formulation_of(episode) != "iterative":
+    if not FORMULATIONS.load(formulation_of(episode)).is_stepwise:
         raise ExcludedEpisode(f"{episode.formulation}: its actions belong to no subgoal")
     if not (stages := stages_of(episode.steps)):
         raise ExcludedEpisode("no subgoal")

@@ -7,7 +7,7 @@ project's policy, which have the same content in other words. The file's own tex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,22 +29,25 @@ from lumos_queue.compat.toolbench.stored_steps import decisions_of
 from lumos_queue.compat.toolbench.tree_writing import ANSWERED, GAVE_UP
 from lumos_queue.compat.toolbench.trees import RecordedDecision
 from lumos_queue.errors import ActionError, SpecError
-from lumos_queue.formulations.dfsdt import describe_tries
-from lumos_queue.formulations.policy import Decision, Policy
+from lumos_queue.formulations.decision import Decision, describe_tries
+from lumos_queue.formulations.defaults import IMPORTED_CHAINS, IMPORTED_TREE
+from lumos_queue.formulations.policy import Policy
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.transcript import History
 from lumos_queue.records import Action, Completion, Ending, Execution, FinishReason, Outcome, Task
+from lumos_queue.text_calls.decision_form import DecisionForm
 from lumos_queue.text_calls.three_lines import Reply, write_reply
 from lumos_queue.util.exchange import Exchange
 
 KEPT = "answer_file"  #: the task's input with everything of a file but its decisions
 DOMAIN = "tools"
+ROLE = "policy"  #: the role of all replies
 VERSION = 1  #: version of the formulation of these replies: jobs of imports state no other
 NOTE = "the reply of a recorded search; the prompt is this project's wording of it"
 
 
 def formulation_of(file: AnswerFile) -> str:
-    return "dfsdt" if file.kind == TREE else "react"
+    return IMPORTED_TREE if file.kind == TREE else IMPORTED_CHAINS
 
 
 def task_of(file: AnswerFile, dataset: str, **inputs: Any) -> Task:
@@ -74,7 +77,7 @@ def build_recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[S
     """Return the task, the steps and the outcome of a file. Raises SpecError if a reply cannot be three lines."""
     task = task_of(file, dataset)
     steps = list(_steps(file, task))
-    decisions = decisions_of(formulation_of(file), [_as_stored(step) for step in steps], VERSION)
+    decisions = decisions_of(DecisionForm.SEARCH, ROLE, [_as_stored(step) for step in steps], VERSION)
     again = replace(file, decisions=decisions, changes=())
     header = header_of(replace(again, changes=find_changes(again.content(), file.content())))
     return replace(task, inputs={**task.inputs, KEPT: header}), steps, _outcome(file)
@@ -169,12 +172,12 @@ def _outcome(file: AnswerFile) -> Outcome:
     return Outcome(None, Ending.LIMIT, "the recorded search ends without an answer")
 
 
-def collect_messages(decisions: Sequence[RecordedDecision]) -> dict[int, str]:
-    """Return by number of a decision the message that this project's search sends about its earlier siblings."""
+def collect_messages(decisions: Sequence[RecordedDecision], describe: Callable[[Decision], str]) -> dict[int, str]:
+    """Return by number of a decision the message of `describe` about its earlier siblings, which a search has sent."""
     root, nodes, texts = Decision(), [], {}
     for number, decision in enumerate(decisions):
         above = nodes[decision.before] if decision.before != ROOT else root
-        if text := describe_tries(above):
+        if text := describe(above):
             texts[number] = text
         execution = Execution("", decision.observation) if decision.name else None
         node = Decision(above, Reply(decision.thought, decision.name, decision.arguments), execution=execution)

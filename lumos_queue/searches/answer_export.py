@@ -24,18 +24,16 @@ from lumos_queue.compat.toolbench.tooleval import tooleval_of
 from lumos_queue.compat.toolbench.tree_writing import ANSWERED, GAVE_UP, NodeStyle
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import version_of
-from lumos_queue.formulations.dfsdt import MAX_TREE
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import FunctionList
-from lumos_queue.prompts.tool_agent import PLANNER, POLICY, ROUTER, call_style, list_functions
+from lumos_queue.prompts.tool_agent import call_style, list_functions
 from lumos_queue.searches.answer_episodes import KEPT, collect_messages
+from lumos_queue.text_calls.decision_form import DecisionForm
 from lumos_queue.util.paths import require_folders
 
 FORMATS = ("answers", "tooleval")
 TOOLEVAL = "tooleval.json"  #: one file for the episodes of a group: query number to entry
-SEARCHES = ("react", "dfsdt")  #: the formulations in which each reply is a decision
-_HEADS = {"react": POLICY, "dfsdt": POLICY, "sum2act": ROUTER, "rewoo": PLANNER}
 _OTHERS = re.compile(r"[^A-Za-z0-9.-]")  # no underscore: the query's number ends at the first one
 
 
@@ -52,16 +50,14 @@ def export_answer_files(database: Database, job: str, folder: Path, kind: str = 
     require_folders(folder, "--out")
     with database.engine.connect() as connection:
         row = get_job(connection, job)
-    if row.formulation not in _HEADS:
-        formulations = ", ".join(_HEADS)
-        raise SpecError(f"Job {row.id} is of the formulation '{row.formulation}': expected one of {formulations}.")
+    exporter = EpisodeExporter(row)
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
     part.mkdir()
     try:
         episodes = stream_episodes(database, Filter((Term("job", "=", row.id),)))
-        files = (answer_file_of_episode(episode, row.spec) for episode in episodes)
+        files = (exporter.make_file(episode) for episode in episodes)
         count = _write_files(part, files) if kind == "answers" else _write_tooleval(part, files)
         if not count:
             raise SpecError(f"Job {row.id} has no finished episode with a decision: there is nothing to write.")
@@ -72,61 +68,62 @@ def export_answer_files(database: Database, job: str, folder: Path, kind: str = 
     return count
 
 
-def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> AnswerFile:
-    """Return the answer file of an episode. `spec`: the spec of the episode's job."""
-    if (header := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
-        decisions = decisions_of(episode.formulation, episode.steps, version_of(spec))
-        return with_decisions(header, episode.task.question, decisions)
-    agent = Agent.from_json(spec.get("infer", spec)["agent"])
-    is_tree = episode.formulation == "dfsdt"
-    max_calls = (agent.limits.calls or MAX_TREE) if is_tree else 0
-    decisions = decisions_of(episode.formulation, episode.steps, version_of(spec), max_calls)
-    texts = collect_messages(decisions) if is_tree else {}
-    functions = list_functions(episode.task, agent, version_of(spec))
-    ends = [number for number, decision in enumerate(decisions) if decision.code == ANSWERED]
-    give_ups = [number for number, decision in enumerate(decisions) if decision.code == GAVE_UP and is_tree]
-    is_search = episode.formulation in SEARCHES
-    return AnswerFile(
-        f"{_name(episode)}_{_method(episode.formulation, agent)}.json",
-        TREE if is_tree else CHAINS,
-        episode.task.question,
-        _export_functions(episode.formulation, agent, functions),
-        decisions,
-        (ends or give_ups or [None])[0],
-        Wording(f"{_HEADS[episode.formulation]}{functions.export_tools()}", episode.task.question, texts),
-        NodeStyle(),
-        _arguments(episode.formulation, agent),
-        episode.prompt_tokens + episode.completion_tokens,
-        discarded_replies=count_replies(episode.steps) - len(decisions) if is_search else 0,
-    )
+class EpisodeExporter:
+    """Converts the episodes of a job, as its formulation says (formulations/answer_files.py)."""
 
+    def __init__(self, job: Any):
+        """`job`: the job's row. Raises SpecError if its formulation has no answer files."""
+        formulation = FORMULATIONS.load(job.formulation) if FORMULATIONS.knows(job.formulation) else None
+        if formulation is None or formulation.answer_files is None:
+            candidates = ((name, FORMULATIONS.find(name)) for name in FORMULATIONS.names)
+            names = ", ".join(name for name, candidate in candidates if candidate and candidate.answer_files)
+            raise SpecError(f"Job {job.id} is of the formulation '{job.formulation}': expected one of {names}.")
+        self._formulation, self._facts = formulation, formulation.answer_files
+        self._role, self._spec, self._version = formulation.roles[0], job.spec, version_of(job.spec)
 
-def _export_functions(formulation: str, agent: Agent, functions: FunctionList) -> list[dict[str, Any]]:
-    """Return the schemas of the functions, with exactly those descriptions that the agent was shown."""
-    if call_style(agent).native:
-        return [function.schema() for function in functions.functions]
-    if formulation == "rewoo":  # a planner is not shown Finish
-        return [*functions.without_finish().export(), replace(FINISH, description="").schema(is_described=False)]
-    return functions.export()
+    def make_file(self, episode: StoredEpisode) -> AnswerFile:
+        """Return the answer file of an episode."""
+        facts = self._facts
+        if (header := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
+            decisions = decisions_of(facts.form, self._role, episode.steps, self._version)
+            return with_decisions(header, episode.task.question, decisions)
+        agent = Agent.from_json(self._spec.get("infer", self._spec)["agent"])
+        max_calls = (agent.limits.calls or facts.max_calls) if facts.max_calls else 0
+        decisions = decisions_of(facts.form, self._role, episode.steps, self._version, max_calls)
+        texts = collect_messages(decisions, facts.describe_tries) if facts.describe_tries else {}
+        functions = list_functions(episode.task, agent, self._version)
+        ends = [number for number, decision in enumerate(decisions) if decision.code == ANSWERED]
+        give_ups = [number for number, decision in enumerate(decisions) if decision.code == GAVE_UP and facts.is_tree]
+        is_search = facts.form is DecisionForm.SEARCH
+        settings = self._formulation.read_settings(agent)
+        return AnswerFile(
+            f"{_name(episode)}_{self._name_method(settings)}.json",
+            TREE if facts.is_tree else CHAINS,
+            episode.task.question,
+            self._export_functions(agent, functions),
+            decisions,
+            (ends or give_ups or [None])[0],
+            Wording(f"{facts.system}{functions.export_tools()}", episode.task.question, texts),
+            NodeStyle(),
+            dict(facts.limits(settings, agent.limits)),
+            episode.prompt_tokens + episode.completion_tokens,
+            discarded_replies=count_replies(episode.steps, self._role) - len(decisions) if is_search else 0,
+        )
 
+    def _export_functions(self, agent: Agent, functions: FunctionList) -> list[dict[str, Any]]:
+        """Return the schemas of the functions, with exactly those descriptions that the agent was shown."""
+        if call_style(agent).native:
+            return [function.schema() for function in functions.functions]
+        if not self._facts.shows_finish:
+            finish = replace(FINISH, description="").schema(is_described=False)
+            return [*functions.without_finish().export(), finish]
+        return functions.export()
 
-def _arguments(formulation: str, agent: Agent) -> dict[str, Any]:
-    """Return the limits of the search by ToolBench's names. A limit of 0 means that there is none."""
-    if formulation not in SEARCHES:
-        return {"max_step": agent.limits.steps}
-    settings = FORMULATIONS.load(formulation).read_settings(agent)
-    arguments: dict[str, Any] = {"single_chain_max_step": agent.limits.depth}
-    if formulation == "react":
-        return arguments | {"pass_at": settings["tries"], "answer": 1}
-    tree_limits = {"tree_beam_size": settings["width"], "max_query_count": agent.limits.calls}
-    return arguments | tree_limits | {"answer": 1, "with_filter": False}
-
-
-def _method(formulation: str, agent: Agent) -> str:
-    """Return ToolBench's name of the method. ToolBench's converter recognises trees by 'DFS' and chains by 'CoT'."""
-    settings = FORMULATIONS.load(formulation).read_settings(agent)
-    names = {"react": f"CoT@{settings.get('tries')}", "dfsdt": f"DFS_woFilter_w{settings.get('width')}"}
-    return names.get(formulation, f"{formulation}_CoT@1")
+    def _name_method(self, settings: Mapping[str, Any]) -> str:
+        """Return ToolBench's name of the method."""
+        if self._facts.method is not None:
+            return self._facts.method(settings)
+        return f"{_OTHERS.sub('-', self._formulation.name)}_CoT@1"
 
 
 def _name(episode: StoredEpisode) -> str:

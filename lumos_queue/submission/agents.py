@@ -16,7 +16,7 @@ from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.models.starter import AGENTS, STARTERS, starter_url
+from lumos_queue.models.starter import AGENTS, starter_url
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.scoring.answer_kinds import AnswerKind
@@ -154,7 +154,8 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
 
     Raises SpecError for a role without an endpoint, and for an endpoint whose role nothing uses.
     """
-    formulation_roles = FORMULATIONS.load(options.formulation).roles
+    formulation = FORMULATIONS.load(options.formulation)
+    formulation_roles = formulation.roles
     addresses = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
     if options.definition and not (addresses or options.agent or options.roles):
         raise SpecError(
@@ -176,7 +177,7 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
     requirement = " and ".join(
         f"--{name} URL" if name in ROLE_OPTIONS else f"--role {name}=URL" for name in formulation_roles
     )
-    requirement += ", or --agent starter" if options.formulation in STARTERS else ""
+    requirement += ", or --agent starter" if formulation.starter else ""
     if missing_names := [name for name in formulation_roles if name not in addresses]:
         roles = f"role{'s' * (len(missing_names) > 1)} {' and '.join(missing_names)}"
         raise SpecError(f"No endpoint for the {roles}: the formulation '{options.formulation}' needs {requirement}.")

@@ -16,6 +16,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.defaults import LONE_SOLVER, USUAL
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
@@ -49,7 +50,6 @@ from lumos_queue.submission.store import Rows
 from lumos_queue.util.plugins import TRUSTED
 
 SETS = 3  #: default number of sample sets, as in the paper
-LONE_SOLVER, USUAL = "cot", "iterative"  #: the default formulation with a solver alone, and else
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def make_job_on(
             remark,
         ),
         tools=tools,
-        shots=_shots(options, benchmark.domain),
+        shots=_shots(options, formulation, benchmark.domain),
         answer_by=answer_by(benchmark, options.answer_by),
         at_limit=options.at_limit,
         reader=options.reader,
@@ -252,9 +252,11 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
     if kind == "evaluate":
         check_judge(_judge_of(options), options.roles)
-    if benchmark.formulations and options.formulation not in benchmark.formulations:
-        raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
     formulation = FORMULATIONS.load(options.formulation)
+    if not benchmark.accepts(formulation):
+        candidates = ((name, FORMULATIONS.find(name)) for name in FORMULATIONS.names)
+        names = [name for name, candidate in candidates if candidate and benchmark.accepts(candidate)]
+        raise unknown(f"formulation for '{benchmark.name}'", options.formulation, names)
     _check_actions(formulation, benchmark)
     if options.yes and not formulation.approved:
         raise SpecError(f"The formulation '{options.formulation}' shows no plan to a person: leave out --yes.")
@@ -308,6 +310,6 @@ def resolve_job(settings: Settings, job: str) -> str:
         return get_job(connection, job).id
 
 
-def _shots(options: InferenceOptions, domain: str) -> int:
+def _shots(options: InferenceOptions, formulation: Formulation, domain: str) -> int:
     """Return the number of demonstrations in the prompt: --shots, or the domain's default for the formulation."""
-    return DOMAINS.load(domain).default_shots.get(options.formulation, 0) if options.shots is None else options.shots
+    return formulation.choose_shots(DOMAINS.load(domain).default_shots) if options.shots is None else options.shots

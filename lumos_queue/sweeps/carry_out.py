@@ -13,6 +13,7 @@ from pathlib import Path
 from db.states import JobState
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.errors import SpecError
+from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.train import Train
@@ -121,7 +122,7 @@ def _annotation(source: AnnotationSource, data: Path, settings: Settings, say: C
             vision="",
         )
         return Submission(*make_conversion_job(options, settings, say))
-    make_options = _inference(source.evaluate, source.split, path, source.limit, "iterative", 128)
+    make_options = _inference(source.evaluate, source.split, path, source.limit, USUAL, 128)
     return Submission(*make_inference_job("evaluate", make_options(agent=source.agent), settings, say))
 
 

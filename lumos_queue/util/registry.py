@@ -85,6 +85,8 @@ class Registry(Generic[T]):
 
     def find(self, name: str) -> T | None:
         """Return the object of that name, for reports on stored jobs; None if this process cannot load it."""
+        if not self.knows(name):
+            return None
         try:
             return self.load(name)
         except SpecError:

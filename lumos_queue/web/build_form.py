@@ -13,6 +13,7 @@ from lumos_queue.builds.options import BuildOptions, read_mix
 from lumos_queue.downloads.cache import path_of
 from lumos_queue.downloads.catalogue import FILES
 from lumos_queue.errors import SpecError
+from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.settings import Settings
 from lumos_queue.submission.build_request import read_build_where
 from lumos_queue.submission.ranges import MAX_INTEGER
@@ -30,7 +31,7 @@ class BuildForm:
     name: str = ""
     where: str = ""
     format: str = "lumos"
-    formulations: Sequence[str] = ("iterative",)
+    formulations: Sequence[str] = (USUAL,)
     select: str = "all"
     per_task: str = "0"
     level: str = ""
@@ -54,7 +55,7 @@ class BuildForm:
         return BuildOptions(
             where=str(read_build_where(database, self.where)),
             format=self.format,
-            formulations=tuple(dict.fromkeys(self.formulations)) or ("iterative",),
+            formulations=tuple(dict.fromkeys(self.formulations)) or (USUAL,),
             select=self.select,
             per_task=_whole("--per-task", self.per_task),
             level=self.level,

@@ -16,8 +16,7 @@ import pytest
 
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
 from lumos_queue.benchmarks.wordmath.grammar import generate
-from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.models.starter import STARTERS
+from lumos_queue.formulations.registry import FORMULATIONS, starter_names
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations, write_conversations
 from lumos_queue.training.starter.selection import low_level_problems
@@ -91,7 +90,7 @@ def test_a_killed_training_job_goes_on_at_its_last_checkpoint_and_ends_with_the_
     home = tmp_path / "killed"
     killed_after(train(home, data), home / "fit" / "iterative" / "fit" / "step-000002")
     assert resumed(home)["state"] == "done"
-    both = [[folder / "fit" / "export" / name for name in STARTERS] for folder in (home, tmp_path / "whole")]
+    both = [[folder / "fit" / "export" / name for name in starter_names()] for folder in (home, tmp_path / "whole")]
     assert weights(*both[0]) == weights(*both[1])
 
 

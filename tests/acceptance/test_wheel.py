@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMINE = """
 import json
 import db, lumos_queue, migrations, workers
-from lumos_queue.models.starter import STARTERS, starter_url
+from lumos_queue.formulations.registry import starter_names
+from lumos_queue.models.starter import starter_url
 from lumos_queue.util.version import code_version
 from lumos_queue.web.rendering import SCRIPTS, render_alone, static_files
 from workers.flower_setup import TEMPLATES
@@ -31,7 +32,7 @@ assert (TEMPLATES / "task.html").is_file() and (TEMPLATES / "tasks.html").is_fil
 print(json.dumps({
     "version": code_version(),
     "files": [package.__path__[0] for package in (lumos_queue, db, workers, migrations)]
-    + [starter_url(formulation).removeprefix("local:") for formulation in STARTERS] + [str(find_procfile())],
+    + [starter_url(formulation).removeprefix("local:") for formulation in starter_names()] + [str(find_procfile())],
 }))
 """
 

@@ -34,6 +34,7 @@ from lumos_queue.searches.answer_export import export_answer_files
 from lumos_queue.searches.answer_import import ImportSummary, import_answer_files
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
+from lumos_queue.text_calls.decision_form import DecisionForm
 from tests import tool_apis
 from tests.answer_files import chain_file, tree_file
 from tests.recorded_search import BACK_OFF
@@ -140,7 +141,7 @@ def test_published_searches_are_made_again_by_a_job(shared_data, url, tmp_path, 
     stored = {one.task.row: one for one in episodes(database, job)}
     for file in files:
         steps = stored[file.name.removesuffix(".json")].steps
-        made = decisions_of("dfsdt", steps, VERSION)
+        made = decisions_of(DecisionForm.SEARCH, "policy", steps, VERSION)
         assert len(made) == len(file.decisions)
         for one, recorded in zip(made, file.decisions, strict=True):
             blank += one.thought != recorded.thought  # around a thought, on three lines

@@ -9,7 +9,7 @@ import pytest
 from lumos_queue.cli.main import app
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import STOP_PLANNING
-from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
+from lumos_queue.prompts.gold_replies import GoldSolution, write_at_once, write_stepwise
 from lumos_queue.rollouts.blame import fault
 from lumos_queue.submission.store import read_rows
 from tests.faulty_agent import WRONG_SUBGOAL, WRONG_VALUE, FaultyAgent
@@ -70,12 +70,12 @@ def check_pairs(rows, failed, planner, grounder, pairs) -> None:
     both = planner.keys() & grounder.keys()
     for row in planner.keys() - both:
         pair, number = found.pop(("planner", row)), planner[row]
-        gold = planner_replies(rows.benchmark.gold(tasks[row]), "iterative")
+        gold = write_stepwise(GoldSolution(rows.benchmark.gold(tasks[row]), "maths"))["planner"]
         assert pair["chosen"] == gold[number - 1] and pair["rejected"].endswith(WRONG_SUBGOAL)
         check_sent(failed[row], pair)
     for row in grounder.keys() - both:
         pair, number = found.pop(("grounder", row)), grounder[row]
-        gold = grounder_replies(rows.benchmark.gold(tasks[row]), "iterative", "maths")
+        gold = write_stepwise(GoldSolution(rows.benchmark.gold(tasks[row]), "maths"))["grounder"]
         assert pair["chosen"] == gold[number - 1] and str(WRONG_VALUE) in pair["rejected"]
         check_sent(failed[row], pair)
     # Where both erred, only the one that erred first did so after a prompt that the gold solution has as well.
@@ -157,12 +157,14 @@ def test_one_pass_episodes_are_blamed_by_whole_replies(rows, tmp_path, monkeypat
     class OnePass(FaultyAgent):
         def plan(self, prompt):
             task, gold = self._find(prompt)
-            return f"Subgoal 1: {WRONG_SUBGOAL}" if task.row == bad_plan else planner_replies(gold, "one-pass")[0]
+            [plan] = write_at_once(GoldSolution(gold, "maths"))["planner"]
+            return f"Subgoal 1: {WRONG_SUBGOAL}" if task.row == bad_plan else plan
 
         def ground(self, prompt):
             task, gold = self._find(prompt)
             wrong = WRONG_SUBGOAL in prompt or task.row == bad_actions
-            return f"R1 = Calculator({WRONG_VALUE})" if wrong else grounder_replies(gold, "one-pass", "maths")[0]
+            [actions] = write_at_once(GoldSolution(gold, "maths"))["grounder"]
+            return f"R1 = Calculator({WRONG_VALUE})" if wrong else actions
 
     database, job = evaluate_agent(tmp_path, rows, {}, {}, "one-pass", kind=OnePass)
     with servers(OnePass(rows.benchmark, rows.tasks, {}, {})) as (plans, grounds):

@@ -25,6 +25,7 @@ from lumos_queue.cli.main import main
 from lumos_queue.compat.file_import import store_released
 from lumos_queue.compat.row_join import open_join
 from lumos_queue.errors import SpecError
+from lumos_queue.formulations.defaults import RELEASED
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
@@ -220,7 +221,7 @@ def test_a_build_can_be_imported_again(database, tmp_path, name):
             and joining.summary.bad_rows == 0
             and joining.summary.domains == {"maths"}
         )
-        store_released(other, settings, joining, "wordmath", "train", "MIT")
+        store_released(other, settings, joining, "wordmath", "train", "MIT", formulations=RELEASED)
     make(other, tmp_path / "two", where="origin=imported", formulations=(name,))
     for file in (plan.name, ground.name):
         turns = {

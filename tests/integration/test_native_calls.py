@@ -114,7 +114,7 @@ def tools_sent(server: FakeEndpoint) -> list[list[str]]:
 
 @pytest.mark.parametrize("formulation", REPLIES)
 def test_records_decisions_and_builds_are_those_of_text_calls(formulation, tmp_path):
-    replies, made = REPLIES[formulation], {}
+    replies, made, form = REPLIES[formulation], {}, FORMULATIONS.load(formulation).answer_files.form
     for calls, server in (("text", by_text(replies)), ("native", by_calls(replies))):
         with server:
             settings = {"calls": calls} if calls == "native" else {}
@@ -125,7 +125,8 @@ def test_records_decisions_and_builds_are_those_of_text_calls(formulation, tmp_p
         build = tmp_path / f"{calls} build"
         written = make(database, build, where=f"job={job}", format="trl-sft", formulations=(formulation,))
         rows = {file["file"]: rows_in(build / file["file"]) for file in written["files"]}
-        made[calls] = facts(episode), decisions_of(formulation, episode.steps, VERSION), rows
+        decisions = decisions_of(form, CALLERS[formulation], episode.steps, VERSION)
+        made[calls] = facts(episode), decisions, rows
         if isinstance(server, NativeServer):
             assert server.wrong == []
             prompts = [step.prompt for step in episode.steps if step.role == CALLERS[formulation]]

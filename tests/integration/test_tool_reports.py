@@ -15,7 +15,7 @@ from db.migrate import downgrade, upgrade
 from db.tool_figures import serial_steps
 from lumos_queue.cli.main import app, main
 from lumos_queue.reports.provenance import classify
-from lumos_queue.review.task_states import agent_of, rebuild_states
+from lumos_queue.review.task_states import read_stateful_agent, rebuild_states
 from lumos_queue.settings import read_settings
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.rollout_jobs import command, episodes
@@ -175,8 +175,8 @@ def test_verdicts_are_compared_with_statuses_and_what_settings_did_is_counted(ur
         job = get_job(connection, report["job"])
         reasons = {step.status for step in serial_steps(connection, job.id) if step.who}
     assert reasons == {"stop"}, "of replies"
-    agent = agent_of(job.kind, job.spec)
-    states = [rebuild_states(one.task, agent, one.steps) for one in episodes(database, f"job={job.id}")]
+    agent, state = read_stateful_agent(job.kind, job.spec)
+    states = [rebuild_states(state, one.task, agent, one.steps) for one in episodes(database, f"job={job.id}")]
     assert sum(map(len, states)) == report["router"]["decisions"], "as the replay has it"
     records = [record for state in states for record in state[-1][1].records if "made before" not in record.text]
     assert sum(record.success for record in records) == 2 and len(records) == 3

@@ -10,8 +10,9 @@ import pytest
 
 from lumos_queue.cli.main import main
 from lumos_queue.endpoints.registry import open_endpoint
+from lumos_queue.formulations.registry import starter_names
 from lumos_queue.models import starter
-from lumos_queue.models.starter import STARTERS, remark_on_starter, starter_url
+from lumos_queue.models.starter import remark_on_starter, starter_url
 from lumos_queue.settings import Settings
 from tests.tiny_adapter import make_tiny_adapter
 from tests.tiny_model import make_tiny_model
@@ -60,7 +61,7 @@ def test_one_pass_has_one_model_and_no_remark(shipped):
     assert remark_on_starter("one-pass") == ""
 
 
-@pytest.mark.parametrize("formulation", STARTERS)
+@pytest.mark.parametrize("formulation", starter_names())
 def test_a_copy_without_an_adapter_says_nothing(shipped, formulation):
     shutil.rmtree(shipped / "smollm2-iterative")
     assert starter_url(formulation) == f"local:{shipped / formulation}"

@@ -15,7 +15,8 @@ from lumos_queue.benchmarks.openagi.scores import score_episode
 from lumos_queue.commands import Do, Note
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.released_feasibility import MAX_EXPERTS, find_released_refusal
-from lumos_queue.formulations.model_synthesis import FORMULATION, UNFIT
+from lumos_queue.formulations.model_synthesis import FORMULATION
+from lumos_queue.formulations.plan_rules import UNFIT
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Ending, Task
 from tests.expert_tasks import ALL, make_task, run_task

@@ -21,6 +21,7 @@ from lumos_queue.compat.reading import read_row
 from lumos_queue.compat.row_join import open_join
 from lumos_queue.compat.training_files import export_rows
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.formulations.defaults import RELEASED
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations
@@ -268,7 +269,7 @@ def test_missing_files_and_files_without_a_pair_are_named(tmp_path, database, se
         pass
     other = write(tmp_path / "g", [json.dumps(good_row("ground")).replace("Multiply", "Divide")])
     with open_join(plan, other) as joining, pytest.raises(SpecError, match="No row of the plan file"):
-        store_released(database, settings, joining, "maths", "train", "CC BY 4.0")
+        store_released(database, settings, joining, "maths", "train", "CC BY 4.0", formulations=RELEASED)
 
 
 # --- storing ----------------------------------------------------------------------------------------------------------
@@ -277,9 +278,13 @@ def test_missing_files_and_files_without_a_pair_are_named(tmp_path, database, se
 def test_stored_episodes_are_the_annotations_again(tmp_path, database, settings):
     raws = [RawAnnotation(f"Task {number}\x00?", "", PLANS["maths"]) for number in range(3)]
     with open_join(*made(tmp_path, "maths", raws)) as joining:
-        job, new, verdicts = store_released(database, settings, joining, "maths", "train", "CC BY 4.0")
+        job, new, verdicts = store_released(
+            database, settings, joining, "maths", "train", "CC BY 4.0", formulations=RELEASED
+        )
         expected = list(read_joined_annotations(joining, "maths"))
-        assert store_released(database, settings, joining, "maths", "train", "CC BY 4.0")[:2] == (job, False)
+        assert store_released(database, settings, joining, "maths", "train", "CC BY 4.0", formulations=RELEASED)[
+            :2
+        ] == (job, False)
     assert new
     assert verdicts == {"alias of itself": 3}
     with database.engine.connect() as connection:
@@ -300,7 +305,7 @@ def test_a_file_that_changes_while_it_is_imported_leaves_nothing(tmp_path, datab
     with open_join(plan, ground) as joining:
         plan.write_bytes(plan.read_bytes()[: 2 * plan.stat().st_size // 3])
         with pytest.raises(SpecError):
-            store_released(database, settings, joining, "maths", "train", "CC BY 4.0")
+            store_released(database, settings, joining, "maths", "train", "CC BY 4.0", formulations=RELEASED)
     with database.engine.connect() as connection:
         for table in (JobRow, EpisodeRow, TaskRow, Attempt):
             assert connection.execute(select(func.count()).select_from(table.__table__)).scalar_one() == 0

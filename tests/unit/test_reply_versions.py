@@ -142,9 +142,11 @@ def sum2act_steps(version: int) -> list[RecordedStep]:
 @pytest.mark.parametrize("version", [2, 3])
 def test_states_are_made_again_as_the_version_of_the_job_reads(version):
     steps, agent = sum2act_steps(version), Agent({}, "maths", limits=FORMULATIONS.load("sum2act").limits)
-    assert len(rebuild_states(TASK, agent, steps, version)) > 1
+    state = FORMULATIONS.load("sum2act").state
+    assert state is not None
+    assert len(rebuild_states(state, TASK, agent, steps, version)) > 1
     with pytest.raises(SpecError, match="other code recorded step"):
-        rebuild_states(TASK, agent, steps, 5 - version)
+        rebuild_states(state, TASK, agent, steps, 5 - version)
 
 
 @pytest.mark.parametrize(
@@ -159,5 +161,5 @@ def test_repairs_are_counted_as_the_version_of_the_job_reads(reply, reason, repa
     for version, count in repairs.items():
         steps = [SerialStep(1, 1, 0, "router", reply, reason), SerialStep(1, 1, 1, "router", call("weather"), "stop")]
         counts = StepCounts()
-        _count_episode(counts, steps, True, "append", version)
+        _count_episode(counts, steps, True, "append", version, bool)
         assert counts.repairs == count

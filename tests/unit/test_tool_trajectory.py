@@ -14,6 +14,7 @@ from lumos_queue.records import Action, Completion, Execution, FinishReason
 from lumos_queue.reports.lanes import decision_rows, rows_of
 from lumos_queue.reports.step_tree import read_tree
 from lumos_queue.reports.tool_agents import HEADS, column_heads, decides_alone
+from lumos_queue.text_calls.decision_form import DecisionForm
 from tests.tool_scripts import call
 from tests.unit.test_trajectory_json import shown
 
@@ -109,4 +110,4 @@ def test_replies_are_shown_and_exported_as_the_version_of_their_job_reads_them(v
     rows = rows_of({"formulation": "react", "formulation_version": version, "steps": steps})
     assert rows[0][0] == [(thought, "")]
     assert read_tree(steps, version)[0][0].text == thought
-    assert [one.thought for one in decisions_of("react", stored, version)] == [thought]
+    assert [one.thought for one in decisions_of(DecisionForm.SEARCH, "policy", stored, version)] == [thought]

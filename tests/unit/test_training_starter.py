@@ -15,8 +15,7 @@ from lumos_queue.endpoints.local import Local
 from lumos_queue.episode import run_episode
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
-from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.models.starter import STARTERS
+from lumos_queue.formulations.registry import FORMULATIONS, starter_names
 from lumos_queue.prompts.agent import Agent
 
 STARTER = Path(__file__).resolve().parents[2] / "models" / "starter"
@@ -26,7 +25,7 @@ def test_the_folders_are_under_twenty_four_megabytes_together():
     assert sum(path.stat().st_size for path in STARTER.rglob("*") if path.is_file()) < 24_000_000
 
 
-@pytest.mark.parametrize("name", STARTERS)
+@pytest.mark.parametrize("name", starter_names())
 def test_the_instruction_heads_cost_one_token(name):
     from transformers import AutoTokenizer
 
@@ -37,7 +36,7 @@ def test_the_instruction_heads_cost_one_token(name):
     assert set(lengths) == {1}
 
 
-@pytest.mark.parametrize("name", STARTERS)
+@pytest.mark.parametrize("name", starter_names())
 def test_a_third_of_the_new_problems_of_the_trained_families_are_answered_correctly(name):
     agent = Agent(roles={}, domain="maths")
 

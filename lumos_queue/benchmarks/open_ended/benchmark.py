@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lumos_queue.actions.local.documents import local_functions
 from lumos_queue.actions.tools.functions import FINISH
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, FormulationFacts
 from lumos_queue.errors import BadRow
 from lumos_queue.prompts.todo_list import read_list
 from lumos_queue.records import Score, Task
@@ -50,7 +50,9 @@ class OpenEnded(Benchmark):
     needs_data = False
     by_answer = False
     metrics = ("lines_done", "calls_succeeded")
-    formulations = ("open-ended",)
+
+    def accepts(self, formulation: FormulationFacts) -> bool:
+        return formulation.approved
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         for row, objective, functions in TASKS:

@@ -22,7 +22,7 @@ from typing import Any
 
 from rapidfuzz.distance import LCSseq
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, FormulationFacts
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.documents import read_object
 from lumos_queue.readers.fields import RowNode
@@ -42,13 +42,16 @@ OPTIONS = {"instances": f"limit of instances for each task, from the first (defa
 
 class SuperNI(Benchmark):
     name = "superni"
-    domain = "complex_qa"  #: its actions are not used: the formulation is direct
-    formulations = ("direct",)
+    domain = "complex_qa"  #: its actions are not used
     licence = "Apache-2.0"
     splits = ("train", "test")
     metrics = ("rouge_l",)
     options = OPTIONS
     slow = True
+
+    def accepts(self, formulation: FormulationFacts) -> bool:
+        """Accept a model that writes only the answer."""
+        return formulation.answers_alone and not formulation.reasons
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         limit = options.get("instances", str(INSTANCES))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, FormulationFacts
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Score, Task
 from lumos_queue.scoring.tool_verdicts import ToolVerdict
@@ -29,7 +29,9 @@ class ToolEval(Benchmark):
     splits = ("test",)
     needs_data = False
     metrics = ("pass", "tooleval_pass", "sopr", "win")
-    formulations = ("tooleval",)
+
+    def accepts(self, formulation: FormulationFacts) -> bool:
+        return formulation.judges_runs
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         raise SpecError("The tasks of 'tooleval' are the runs of a job: judge them with lumos judge JOB.")

@@ -1,8 +1,8 @@
 """Convert the steps of a stored episode to decisions of answer files.
 
-In ReAct and DFSDT each command has a parent, from which the predecessor of its decision follows. Sum2Act and ReWOO have
-no trees, so their decisions are one chain. In Sum2Act the router's replies are the decisions. In ReWOO each planned
-call is a decision whose thought is the call's purpose, and the solver's answer is a call of Finish at the end.
+In a search each command has a parent, from which the predecessor of its decision follows. A chain and a plan have no
+tree, so their decisions are one chain. In a plan each planned call is a decision whose thought is the call's purpose,
+and the answer is a call of Finish at the end.
 """
 
 from __future__ import annotations
@@ -21,41 +21,47 @@ from lumos_queue.compat.toolbench.trees import ROOT, RecordedDecision
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.plans import read_plan
 from lumos_queue.records import Action, Completion, Execution, FinishReason
+from lumos_queue.text_calls.decision_form import DecisionForm
 from lumos_queue.text_calls.three_lines import Reply, read_reply
 
 
 def decisions_of(
-    formulation: str, steps: Sequence[RecordedStep], version: int, max_calls: int = 0
+    form: DecisionForm, role: str, steps: Sequence[RecordedStep], version: int, max_calls: int = 0
 ) -> list[RecordedDecision]:
-    """Return the decisions of an episode of react, dfsdt, sum2act or rewoo, in their order.
+    """Return the decisions of a tool agent's episode in their order. `role` decides, or plans the calls.
 
     `version`: the version of the formulation in the episode's job, which determines how replies are read. `max_calls`:
     the number of model calls at which the search ends without carrying out the last reply; 0 for no such number.
     """
     own_steps = [step for step in steps if step.branch < WITHIN]
-    if formulation == "rewoo":
-        return mark_pruned(list(_read_plan(own_steps, version)))
-    if formulation == "sum2act":
-        return mark_pruned(_read_route(own_steps, version))
-    return _read_search(own_steps, version, max_calls)
+    match form:
+        case DecisionForm.PLAN:
+            return mark_pruned(list(_read_plan(own_steps, role, version)))
+        case DecisionForm.CHAIN:
+            return mark_pruned(_read_chain(own_steps, role, version))
+        case DecisionForm.SEARCH:
+            return _read_search(own_steps, role, version, max_calls)
 
 
-def count_replies(steps: Iterable[RecordedStep]) -> int:
-    """Return the number of the models' replies to a formulation, also of those that were not carried out."""
-    return sum(step.branch < WITHIN and isinstance(step.result, Completion) for step in steps)
+def count_replies(steps: Iterable[RecordedStep], role: str) -> int:
+    """Return the number of a role's replies to a formulation, also of those that were not carried out."""
+    return sum(step.branch < WITHIN and isinstance(step.result, Completion) and step.role == role for step in steps)
 
 
 def _read(completion: Completion, version: int) -> Reply:
     return read_reply(completion.text, version, completion.finish_reason == FinishReason.LENGTH)
 
 
-def _read_search(steps: Iterable[RecordedStep], version: int, max_calls: int) -> list[RecordedDecision]:
+def _read_search(steps: Iterable[RecordedStep], role: str, version: int, max_calls: int) -> list[RecordedDecision]:
+    """Return the decisions of a search. Replies of other roles, which may judge decisions, are no decisions."""
     decisions: list[RecordedDecision] = []
     decision_indexes = {ROOT: ROOT}  # position of a command to its decision
     is_discarded = False  # whether the last reply was not carried out
     for step in steps:
         before = decision_indexes[ROOT if step.parent is None else step.parent]
-        if isinstance(step.result, Completion):
+        if isinstance(step.result, Completion) and step.role != role:
+            decision_indexes[step.position] = before
+        elif isinstance(step.result, Completion):
             reply = _read(step.result, version)
             decision_indexes[step.position] = len(decisions)
             decisions.append(RecordedDecision(before, reply.thought))
@@ -68,17 +74,17 @@ def _read_search(steps: Iterable[RecordedStep], version: int, max_calls: int) ->
     return mark_pruned(decisions)
 
 
-def _read_route(steps: Iterable[RecordedStep], version: int) -> list[RecordedDecision]:
+def _read_chain(steps: Iterable[RecordedStep], role: str, version: int) -> list[RecordedDecision]:
     decisions: list[RecordedDecision] = []
     for step in steps:
-        if isinstance(step.result, Completion) and step.role == "router":
+        if isinstance(step.result, Completion) and step.role == role:
             decisions.append(RecordedDecision(len(decisions) - 1, _read(step.result, version).thought))
         elif isinstance(step.detail, Action) and isinstance(step.result, Execution):
             decisions[-1] = _with_call(decisions[-1], step.detail, step.result)
     return decisions
 
 
-def _read_plan(steps: Iterable[RecordedStep], version: int) -> Iterator[RecordedDecision]:
+def _read_plan(steps: Iterable[RecordedStep], role: str, version: int) -> Iterator[RecordedDecision]:
     purposes: dict[str, str] = {}
     count = 0
     for step in steps:
@@ -87,7 +93,7 @@ def _read_plan(steps: Iterable[RecordedStep], version: int) -> Iterator[Recorded
             yield _with_call(RecordedDecision(count - 1, thought), step.detail, step.result)
         elif not isinstance(step.result, Completion):
             continue
-        elif step.role == "planner":
+        elif step.role == role:
             purposes |= {call.variable: call.purpose for call in read_plan(step.result.text, version)}
             continue
         elif answer := step.result.text.strip():

@@ -13,6 +13,7 @@ from typing import Any
 
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.errors import SpecError
+from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.training.base_check import check_base
 from lumos_queue.training.engine.spec import BF16, FP32, FitSpec, LoraShape
 from lumos_queue.training.presets import LORA, PRESETS, SCRATCH
@@ -20,9 +21,10 @@ from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
 
 SOURCES = ("gsm8k", "mawps", "asdiv", "svamp")
+#: The fits: the adapter, and a small model for each of two formulations, whose name it has.
 ADAPTER, ITERATIVE, ONE_PASS = "adapter", "iterative", "one-pass"
 #: The formulation that each fit is for.
-FORMULATIONS = {ADAPTER: "iterative", ITERATIVE: "iterative", ONE_PASS: "one-pass"}
+FORMULATIONS = {ADAPTER: USUAL, ITERATIVE: ITERATIVE, ONE_PASS: ONE_PASS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.trajectories import count_up_to
 from db.web_actions import PersonAction
-from lumos_queue.builds.calls import TOOL_AGENTS
 from lumos_queue.builds.card import card
 from lumos_queue.builds.folder import folder_of, read_manifest
 from lumos_queue.builds.options import FORMATS, SELECTIONS
 from lumos_queue.builds.progress import Tell
 from lumos_queue.errors import SpecError
-from lumos_queue.formulations.registry import trainable_names
+from lumos_queue.formulations.registry import tool_agent_names, trainable_names
 from lumos_queue.records import LEVELS
 from lumos_queue.submission.build_request import make_build, preview_of, read_build_where
 from lumos_queue.util.sanitize import storable
@@ -145,7 +144,7 @@ def _form(visit: RequestContext, form: BuildForm, wrong: str = "") -> Response:
         formats=FORMATS,
         levels=LEVELS,
         selections=SELECTIONS,
-        formulations=(*trainable_names(), *TOOL_AGENTS),
+        formulations=(*trainable_names(), *tool_agent_names()),
         fetched=fetched_names,
         others=[name for name in form.against if name not in fetched_names],
     )
