@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from lumos_queue.builds.calls import FORMAT
+from lumos_queue.builds.calls import FORMAT, is_tool_agent
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.defaults import USUAL
-from lumos_queue.formulations.registry import tool_agent_names, trainable_names
+from lumos_queue.formulations.registry import FORMULATIONS, tool_agent_names, trainable_names
 from lumos_queue.records import LEVELS
 
 FORMATS = ("lumos", "parquet", "trl-sft", "trl-preference")
@@ -46,17 +46,17 @@ class BuildOptions:
                 raise unknown(kind, value, choices)
         if self.level and self.level not in LEVELS:
             raise unknown("check level", self.level, LEVELS)
-        tool_agents = tool_agent_names()
-        trainable = (*trainable_names(), *tool_agents)
+        trainable = (*trainable_names(), *tool_agent_names())
         for name in self.formulations:
-            if name not in trainable:
+            formulation = FORMULATIONS.find(name)
+            if formulation is None or not (formulation.trainable or formulation.is_tool_agent):
                 raise unknown("formulation", name, trainable)
         if not self.formulations:
             raise SpecError(f"A build needs at least one formulation: {', '.join(trainable)}.")
-        chosen_agents = [name for name in self.formulations if name in tool_agents]
-        if chosen_agents and (self.format != FORMAT or self.level or self.reexecute or self.perturbed):
+        tool_agents = [name for name in self.formulations if is_tool_agent(name)]
+        if tool_agents and (self.format != FORMAT or self.level or self.reexecute or self.perturbed):
             raise SpecError(
-                f"Rows of {chosen_agents[0]} are single calls, which are not executed again: give --format {FORMAT}, "
+                f"Rows of {tool_agents[0]} are single calls, which are not executed again: give --format {FORMAT}, "
                 "and leave out --level, --reexecute and --perturbed."
             )
         if self.format == "trl-preference" and self.formulations != (USUAL,):
