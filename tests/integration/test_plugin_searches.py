@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from lumos_queue.limits import Limits
 from lumos_queue.records import Task
 from lumos_queue.util.plugins import TRUSTED
 from performance.toolworld.policies import very_noisy
@@ -19,10 +20,12 @@ from tests import searches_by_hand as hand
 from tests import tool_apis
 from tests.command_line import CommandLine
 from tests.fake_endpoint import FakeEndpoint
+from tests.integration.made_builds import make, rows_in
 from tests.integration.test_answer_files import infer
 
 ROOT = Path(__file__).parents[2]
 TASKS = 8  #: of an evaluation
+LIMITS = Limits(calls=12, depth=9, steps=30)  #: some searches end at the limit of calls
 EXAMPLE = "examples.tree_search:tree_search"
 COPIES = """
 from dataclasses import replace
@@ -33,6 +36,14 @@ react, dfsdt, sum2act, rewoo = (
 """
 #: Keys that differ between two jobs of the same request, or that tell which code ran.
 OWN_KEYS = {"job", "formulation", "plugins", "seconds", "phases", "latency", "episode", "name", "started_at"}
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory) -> Path:
+    """Return the folder of a module with formulations that differ from those of the project in their names alone."""
+    folder = tmp_path_factory.mktemp("copies")
+    (folder / "copied_agents.py").write_text(COPIES)
+    return folder
 
 
 @pytest.fixture
@@ -81,17 +92,22 @@ def read_everything(lumos: CommandLine, job: str, tasks: int, folder: Path) -> d
 
 
 @pytest.mark.parametrize("name", ["react", "dfsdt", "sum2act", "rewoo"])
-def test_an_agent_under_another_name_has_the_same_report_episodes_and_files(name, tmp_path, lumos, monkeypatch):
-    (tmp_path / "copied_agents.py").write_text(COPIES)
-    monkeypatch.syspath_prepend(tmp_path)
+def test_an_agent_under_another_name_has_the_same_report_episodes_files_and_rows(
+    name, copies, tmp_path, lumos, monkeypatch
+):
+    monkeypatch.syspath_prepend(copies)
     tasks, copy = make_tasks(), f"copied_agents:{name}"
     monkeypatch.setenv("LUMOS_PLUGINS", "copied_agents")
     TRUSTED.add_named(copy)
-    readings = {}
+    readings, rows = {}, {}
     for formulation in (name, copy):
-        database, job = infer(tmp_path, "", formulation, tasks, scored=True)
+        database, job = infer(tmp_path, "", formulation, tasks, scored=True, split="train", limits=LIMITS)
+        build = tmp_path / f"build of {formulation}"
+        summary = make(database, build, where=f"job={job}", format="trl-sft", formulations=(formulation,))
+        rows[formulation] = [rows_in(build / file["file"]) for file in summary["files"]]
         database.close()
         readings[formulation] = read_everything(lumos, job, len(tasks), tmp_path / formulation)
+    assert rows[name] == rows[copy] and rows[name]
     own, copied = readings.values()
     assert own["report"] == copied["report"] and own["report"]["tool_calls"]
     assert own["episodes"] == copied["episodes"] and own["states"] == copied["states"]
