@@ -30,6 +30,14 @@ FORMULATIONS: Registry[Formulation] = Registry(
 )
 
 
+def is_of_episodes(name: str) -> bool:
+    """Return whether the tasks of a formulation are stored episodes, which only commands of the project make.
+
+    Lists of jobs ask this, and a list imports no plug-in.
+    """
+    return FORMULATIONS.is_built_in(name) and FORMULATIONS.load(name).of_episodes
+
+
 def starter_names() -> tuple[str, ...]:
     """Return the names of the formulations for which the project has a starter model."""
     return tuple(name for name in FORMULATIONS if FORMULATIONS.load(name).starter)

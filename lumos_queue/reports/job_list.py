@@ -15,7 +15,7 @@ from db.filters import Filter, Term, parse_where
 from db.job_filters import is_any_model, jobs_of_model
 from db.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
 from db.tags import tags_of
-from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.formulations.registry import is_of_episodes
 from lumos_queue.reports.model_names import load_served_models, models_of, name_models
 from lumos_queue.reports.real_state import RealState, Standing, real_states
 from lumos_queue.reports.task_choice import is_by_outcome
@@ -166,12 +166,6 @@ def _fits(job: dict[str, Any], term: Term, of_model: Collection[str]) -> bool:
     return is_match != (term.operator == "!=")
 
 
-def _is_of_episodes(job: Any) -> bool:
-    """Return whether the tasks of a job (its row) are stored episodes of other jobs."""
-    formulation = FORMULATIONS.find(job.formulation)
-    return formulation is not None and formulation.of_episodes
-
-
 def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | None:
     """Return the score of a job (its row) from the sums of its main metric, as in the report (reports/scores.py).
 
@@ -195,6 +189,6 @@ def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | Non
     heavy = sums.w / sums.n
     worst = moments.add(0.0, heavy, missing_items).interval() or (0.0, 0.0, 1.0)
     best = moments.add(1.0, heavy, missing_items).interval() or (0.0, 0.0, 1.0)
-    is_clustered = request.get("samples", 1) > 1 or job.origin == "derived" or _is_of_episodes(job)
+    is_clustered = request.get("samples", 1) > 1 or job.origin == "derived" or is_of_episodes(job.formulation)
     score |= {"value": round(worst[0], 6), "ci95": None if is_clustered else [round(worst[1], 6), round(best[2], 6)]}
     return score | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing_items else {})

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from db.row_origins import StoredOrigin, load_row_origins
 from lumos_queue.downloads.catalogue import GENERATED, has_split
-from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.formulations.registry import is_of_episodes
 from lumos_queue.row_origins.digests import ROW_DIGESTS
 
 KINDS = ("evaluate", "infer", "convert")  #: kinds of jobs that read rows
@@ -92,7 +92,7 @@ def origin_of(job: Any, stored_origin: StoredOrigin | None) -> RowOrigin:
 
 def _state_of(job: Any, file_name: str, is_stated: bool) -> RowState:
     request: Mapping[str, Any] = job.spec.get("infer", job.spec)
-    if job.origin == "derived" or _is_of_episodes(request):
+    if job.origin == "derived" or is_of_episodes(request.get("formulation", "")):
         return RowState.DERIVED
     if request.get("definition"):
         return RowState.OWN
@@ -101,12 +101,6 @@ def _state_of(job: Any, file_name: str, is_stated: bool) -> RowState:
     if file_name:
         return RowState.VERIFIED
     return RowState.STATED if is_stated else RowState.UNVERIFIED
-
-
-def _is_of_episodes(request: Mapping[str, Any]) -> bool:
-    """Return whether the tasks of a request are stored episodes, which its formulation judges."""
-    formulation = FORMULATIONS.find(request.get("formulation", ""))
-    return formulation is not None and formulation.of_episodes
 
 
 def _is_of_plugin(job: Any) -> bool:
