@@ -7,7 +7,8 @@ import pytest
 from db.step_records import RecordedStep
 from lumos_queue.cli.trajectory import with_markup
 from lumos_queue.commands import ROOT, WITHIN, Call
-from lumos_queue.compat.toolbench.stored_steps import decisions_of
+from lumos_queue.compat.toolbench.stored_steps import count_replies, decisions_of
+from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import REPEATED
 from lumos_queue.records import Action, Completion, Execution, FinishReason
@@ -111,3 +112,20 @@ def test_replies_are_shown_and_exported_as_the_version_of_their_job_reads_them(v
     assert rows[0][0] == [(thought, "")]
     assert read_tree(steps, version)[0][0].text == thought
     assert [one.thought for one in decisions_of(DecisionForm.SEARCH, "policy", stored, version)] == [thought]
+
+
+def test_replies_of_a_role_that_judges_decisions_are_no_decisions():
+    steps = [
+        said(0, "Thought: first\nAction: look\nAction Input: {}", "policy", ROOT),
+        done(1, Action((), "look", "{}"), Execution("ok", "seen"), 0),
+        said(2, "0.8", "evaluator", 1),
+        said(3, "Thought: second", "policy", 2),
+        said(4, "Thought: third", "policy", ROOT),
+    ]
+    decisions = decisions_of(DecisionForm.SEARCH, "policy", steps, VERSION)
+    assert [(decision.before, decision.thought) for decision in decisions] == [
+        (-1, "first"),
+        (0, "second"),
+        (-1, "third"),
+    ]
+    assert (count_replies(steps, "policy"), count_replies(steps, "evaluator")) == (3, 1)
