@@ -6,6 +6,7 @@ Scripted models.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +25,7 @@ from tests.integration.made_builds import make, rows_in
 from tests.integration.test_answer_files import infer
 
 ROOT = Path(__file__).parents[2]
+SECONDS = re.compile(r"[0-9]+\.[0-9]+ s\b")  #: a measured time
 TASKS = 8  #: of an evaluation
 LIMITS = Limits(calls=12, depth=9, steps=30)  #: some searches end at the limit of calls
 EXAMPLE = "examples.tree_search:tree_search"
@@ -78,7 +80,8 @@ def make_tasks() -> list[Task]:
 
 def read_everything(lumos: CommandLine, job: str, tasks: int, folder: Path) -> dict[str, Any]:
     """Return the report, the episodes as they are shown, and the exported files of a job."""
-    shown = [lumos("show", f"{job}-{number}").out.replace(job, "JOB") for number in range(tasks)]
+    texts = [lumos("show", f"{job}-{number}").out.replace(job, "JOB") for number in range(tasks)]
+    shown = [SECONDS.sub("N s", text) for text in texts]
     episodes = [without_own(lumos("show", f"{job}-{number}", "--json").json) for number in range(tasks)]
     assert lumos("data", "export-toolbench", job, "--out", folder).code == 0
     states = [lumos("show", f"{job}-{number}", "--state", "--json") for number in range(tasks)]
