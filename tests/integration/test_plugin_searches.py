@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from experiments.toolworld.policies import very_noisy
 from lumos_queue.limits import Limits
 from lumos_queue.records import Task
 from lumos_queue.util.plugins import TRUSTED
-from performance.toolworld.policies import very_noisy
 from tests import searches_by_hand as hand
 from tests import tool_apis
 from tests.command_line import CommandLine
