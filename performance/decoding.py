@@ -22,7 +22,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.loaded_model import LoadedModel, load_model
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.replies import completion
@@ -122,7 +122,7 @@ async def _ask(url: str, dialogues: Sequence[Dialogue], at_once: int) -> Replies
     async def one_after_another() -> None:
         for dialogue in queue:
             for prompt in dialogue:
-                replies[prompt] = await endpoint.generate(prompt, SAMPLING, 0)
+                replies[prompt] = await endpoint.generate(ModelCall(prompt, SAMPLING))
 
     try:
         await asyncio.gather(*(one_after_another() for _ in range(at_once)))

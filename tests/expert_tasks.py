@@ -10,7 +10,7 @@ from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.benchmarks.openagi.data.samples import load_input, load_sample
 from lumos_queue.benchmarks.openagi.tasks import TASKS, TaskSpec
 from lumos_queue.commands import Step
-from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
+from lumos_queue.endpoints.base import Endpoint, ImagePart, ModelCall, Sampling
 from lumos_queue.episode import EpisodeRun, run_episode
 from lumos_queue.errors import EpisodeError
 from lumos_queue.execution.executor import Executor
@@ -79,9 +79,9 @@ class Reply:
     def __init__(self, text: str | Callable[[str], str]):
         self.text, self.prompts = text, []
 
-    async def generate(self, prompt: str, *_: object) -> Completion:
-        self.prompts.append(prompt)
-        return Completion(self.text if isinstance(self.text, str) else self.text(prompt), FinishReason.STOP)
+    async def generate(self, call: ModelCall) -> Completion:
+        self.prompts.append(call.prompt)
+        return Completion(self.text if isinstance(self.text, str) else self.text(call.prompt), FinishReason.STOP)
 
 
 async def run_task(

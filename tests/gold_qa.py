@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 
 from lumos_queue.actions.qa.answer import MAX_ANSWER, YES_NO
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.commands import Constraint
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
+from lumos_queue.endpoints.base import Endpoint, ModelCall
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
@@ -46,19 +45,10 @@ class ScriptedRole:
     def __init__(self):
         self.asked: list[tuple[str, str]] = []
 
-    async def generate(
-        self,
-        prompt: str,
-        sampling: Sampling,
-        seed: int,
-        episode: str = "",
-        images: Sequence[ImagePart] = (),
-        constraint: Constraint | None = None,
-        n: int = 1,
-    ) -> Completion:
-        row = episode.split(" ", 1)[1].rpartition(" ")[0]
-        self.asked.append((row, prompt))
-        return completion(self.reply(row, prompt), sampling.stop, truncated=False)
+    async def generate(self, call: ModelCall) -> Completion:
+        row = call.episode.split(" ", 1)[1].rpartition(" ")[0]
+        self.asked.append((row, call.prompt))
+        return completion(self.reply(row, call.prompt), call.sampling.stop, truncated=False)
 
     def reply(self, row: str, prompt: str) -> str:
         raise NotImplementedError

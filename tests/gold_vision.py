@@ -36,11 +36,11 @@ class ScriptedVqa(Scripted):
         self.images: list[int] = []  #: how many came with each question; none is looked at
         self._letters = {task.row: _letter(task, wrong) for task in tasks}
 
-    async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
-        self.prompts.append(prompt)
-        self.images.append(len(images))
-        _, row, _ = episode.split(" ")
-        return completion(self._letters[row] if LAST in prompt else SEEN, sampling.stop, truncated=False)
+    async def generate(self, call):
+        self.prompts.append(call.prompt)
+        self.images.append(len(call.images))
+        _, row, _ = call.episode.split(" ")
+        return completion(self._letters[row] if LAST in call.prompt else SEEN, call.sampling.stop, truncated=False)
 
 
 def _letter(task: Task, wrong: bool) -> str:

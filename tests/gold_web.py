@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from lumos_queue.actions.web.interface import WebActions, WebSession
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.jobs.base import ItemResult, Work
@@ -66,10 +66,10 @@ class Scripted:
         self._replies, self._marker, self._offset = replies, marker, offset
         self.prompts: list[str] = []
 
-    async def generate(self, prompt: str, sampling: Sampling, seed: int, episode: str, *_: object) -> Completion:
-        self.prompts.append(prompt)
-        (replies,) = (replies for question, replies in self._replies.items() if f"Task: {question}" in prompt)
-        return Completion(replies[prompt.count(self._marker) + self._offset], "stop")
+    async def generate(self, call: ModelCall) -> Completion:
+        self.prompts.append(call.prompt)
+        (replies,) = (replies for question, replies in self._replies.items() if f"Task: {question}" in call.prompt)
+        return Completion(replies[call.prompt.count(self._marker) + self._offset], "stop")
 
 
 def right(task: Task, index: int) -> Choice:

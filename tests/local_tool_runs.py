@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lumos_queue.actions.local.interface import LocalToolActions
 from lumos_queue.commands import Do
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import ImagePart, ModelCall, Sampling
 from lumos_queue.episode import EpisodeRun, run_episode
 from lumos_queue.errors import EpisodeError
 from lumos_queue.execution.executor import Executor
@@ -25,10 +25,10 @@ class ScriptedModel:
         self._replies = replies if callable(replies) else list(replies)
         self.prompts: list[str] = []
 
-    async def generate(self, prompt: str, *_: object) -> Completion:
-        self.prompts.append(prompt)
+    async def generate(self, call: ModelCall) -> Completion:
+        self.prompts.append(call.prompt)
         if callable(self._replies):
-            return Completion(self._replies(prompt), FinishReason.STOP)
+            return Completion(self._replies(call.prompt), FinishReason.STOP)
         return Completion(self._replies.pop(0) if len(self._replies) > 1 else self._replies[0], FinishReason.STOP)
 
 

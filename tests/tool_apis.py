@@ -76,8 +76,8 @@ class Simulator:
     def __init__(self, *replies: str):
         self.replies, self.prompts = list(replies), []
 
-    async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
-        self.prompts.append(prompt)
+    async def generate(self, call):
+        self.prompts.append(call.prompt)
         return Completion(self.replies.pop(0), "stop")
 
 

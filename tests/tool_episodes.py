@@ -8,7 +8,7 @@ from typing import Any
 
 from lumos_queue.actions.tools.interface import ToolActions
 from lumos_queue.commands import Ask
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.episode import run_episode
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
@@ -40,7 +40,7 @@ class ScriptedModel:
     def __init__(self, replies: Sequence[str | Completion]):
         self._replies = list(replies)
 
-    async def generate(self, *_: Any, **__: Any) -> Completion:
+    async def generate(self, call: ModelCall) -> Completion:
         reply = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
         return reply if isinstance(reply, Completion) else Completion(reply, FinishReason.STOP)
 

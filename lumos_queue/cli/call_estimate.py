@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.client import SPARE
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import EpisodeError, LumosError
@@ -49,8 +49,8 @@ async def _call(url: str, settings: Settings) -> tuple[Completion, int]:
     endpoint = open_endpoint(url, settings)
     try:
         await endpoint.identity()
-        call = endpoint.generate(PROMPT, Sampling(max_tokens=TOKENS, stop=()), 0)
-        reply = await asyncio.wait_for(call, settings.request_seconds)
+        call = ModelCall(PROMPT, Sampling(max_tokens=TOKENS, stop=()))
+        reply = await asyncio.wait_for(endpoint.generate(call), settings.request_seconds)
         admission = getattr(endpoint, "admission", None)
         return reply, int((admission.stated_slots or 0) / SPARE) if admission else 0
     finally:

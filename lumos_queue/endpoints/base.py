@@ -1,8 +1,8 @@
-"""The interface of endpoints, and the settings of their requests."""
+"""The interface of endpoints, their calls, and the settings of their requests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -55,6 +55,21 @@ class ImagePart:
     media_type: str  #: e.g. 'image/png'
 
 
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call of a model: the prompt to continue, and everything that affects its reply."""
+
+    prompt: str
+    sampling: Sampling
+    seed: int = 0  #: only used with a temperature or an epsilon
+    episode: str = ""  #: its prompts share a prefix, so they go to the same replica if its load allows it
+    images: tuple[ImagePart, ...] = ()  #: shown with the prompt
+    constraint: Constraint | None = None  #: the allowed texts; an endpoint that cannot enforce it judges the reply
+    #: How many candidates the completion lists, best first. `sampling.beams` 0 searches as many beams.
+    candidates: int = 1
+    functions: tuple[FunctionSchema, ...] = ()  #: that the model may call by the interface of its server
+
+
 class EndpointSettings(Protocol):
     """The settings that endpoints use."""
 
@@ -99,28 +114,18 @@ class Endpoint(Protocol):
         """The object that limits the endpoint's requests in flight; None for an endpoint without a limit."""
         ...
 
-    async def generate(
-        self,
-        prompt: str,
-        sampling: Sampling,
-        seed: int,
-        episode: str = "",
-        images: Sequence[ImagePart] = (),
-        constraint: Constraint | None = None,
-        n: int = 1,
-    ) -> Completion:
-        """Continue `prompt`. The reply is cut before the first stop string and made storable.
+    async def generate(self, call: ModelCall) -> Completion:
+        """Continue the prompt. The reply is cut before the first stop string and made storable.
 
-        Prompts of the same `episode` share a prefix, so they go to the same replica if its load allows it.
-        `seed` only matters if `sampling` has a temperature or an epsilon. `constraint`: the allowed texts; an endpoint
-        that cannot enforce it ignores it, and the completion's `note` reports a reply that is not allowed.
-        `n`: how many candidates the completion lists, best first. `sampling.beams` 0 searches `n` beams.
-        Raises EndpointDown when no more requests are sent, because the endpoint has failed or refused too often;
+        The completion's `note` reports a reply that the constraint does not allow. Calls of functions in prompt and
+        reply are written as three lines (three_lines.py).
+        Raises EndpointDown when no more requests are sent, because the endpoint has failed or refused too often, or
+        the server takes no functions;
         InfrastructureError when a later try may succeed (unreachable, time-out, 408, 424, 425, 429, 5xx, a reply that
         is cut off or not valid JSON); EpisodeError('limit', …) when the prompt does not fit the model's context;
         UnclearFailure when nothing shows whether a refused request or the server is at fault; and
         EpisodeError('infra_error', …) when the request is at fault: other requests show that a refusal is about this
-        one, or the endpoint does not support its images, candidates, beams or epsilon.
+        one, or the endpoint does not support its images, functions, candidates, beams or epsilon.
         """
         ...
 
@@ -134,26 +139,4 @@ class Endpoint(Protocol):
 
     async def close(self) -> None:
         """Close the endpoint's connections. Calls in progress fail."""
-        ...
-
-
-class FunctionCaller(Endpoint, Protocol):
-    """An endpoint whose model calls functions natively. The keyword `functions` is left out if there are none."""
-
-    async def generate(
-        self,
-        prompt: str,
-        sampling: Sampling,
-        seed: int,
-        episode: str = "",
-        images: Sequence[ImagePart] = (),
-        constraint: Constraint | None = None,
-        n: int = 1,
-        *,
-        functions: Sequence[FunctionSchema] = (),
-    ) -> Completion:
-        """Continue `prompt`. Calls of functions in prompt and reply are written as three lines (three_lines.py).
-
-        Raises as `Endpoint.generate`, and EndpointDown when the server takes no functions.
-        """
         ...

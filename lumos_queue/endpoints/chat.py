@@ -14,15 +14,16 @@ from typing import Any
 import httpx2
 import openai
 
-from lumos_queue.endpoints.base import EndpointSettings
+from lumos_queue.endpoints.base import EndpointSettings, ModelCall
 from lumos_queue.endpoints.connection import Broken, HttpReply
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, Malformed
 from lumos_queue.endpoints.messages import read_content, read_reasoning
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.replies import join_reasoning
-from lumos_queue.endpoints.request_bodies import ModelCall, write_chat
+from lumos_queue.endpoints.request_bodies import write_chat
 from lumos_queue.endpoints.request_fields import merge_into_control
 from lumos_queue.endpoints.tool_support import refuse_without_tools
+from lumos_queue.endpoints.vision import data_url
 
 
 class Chat(OpenAI):
@@ -39,7 +40,7 @@ class Chat(OpenAI):
             await self._client.describe(self._describe)
 
     def _write(self, call: ModelCall) -> dict[str, Any]:
-        return write_chat(call, self._model, self._owners)
+        return write_chat(call, [*map(data_url, call.images)], self._model)
 
     def _control(self) -> dict[str, Any]:
         messages = [{"role": "user", "content": "1 + 1 ="}]

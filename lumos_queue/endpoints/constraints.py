@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall
 from lumos_queue.errors import EpisodeError
 from lumos_queue.records import Completion, Ending, FinishReason
 
 
-def refuse_search(url: str, sampling: Sampling, n: int) -> None:
-    """Raise EpisodeError if the request needs a search. Endpoints that only write one reply call this."""
-    if n > 1 or sampling.beams > 1 or sampling.epsilon > 0:
+def refuse_search(url: str, call: ModelCall) -> None:
+    """Raise EpisodeError if the call needs a search. Endpoints that only write one reply call this."""
+    if call.candidates > 1 or call.sampling.beams > 1 or call.sampling.epsilon > 0:
         raise EpisodeError(
             Ending.INFRA_ERROR,
             f"{url} gives no candidates with log-probabilities: use local:DIR for this role, or leave out candidates, "

@@ -20,21 +20,20 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.candidates import choose_reply
 from lumos_queue.endpoints.drawing import sample_token
 from lumos_queue.endpoints.loaded_model import LoadedModel, load_model
 from lumos_queue.endpoints.model_folder import check_folder, encodes_prompts, identity, weights
 from lumos_queue.endpoints.prefixes import Layers, PrefixCache
 from lumos_queue.endpoints.replies import completion
-from lumos_queue.endpoints.search import ConstraintCache, ReplySearch, SearchRequest, SearchResult
+from lumos_queue.endpoints.search import ConstraintCache, ReplySearch, SearchResult, check_search
 from lumos_queue.endpoints.stop_strings import StopStrings
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError
@@ -62,33 +61,24 @@ class Local:
         self._encodes = encodes_prompts(folder)
         self._batcher: Batcher | None = _share(folder)
 
-    async def generate(
-        self,
-        prompt: str,
-        sampling: Sampling,
-        seed: int,
-        episode: str = "",
-        images: Sequence[ImagePart] = (),
-        constraint: Constraint | None = None,
-        n: int = 1,
-    ) -> Completion:
-        """Continue `prompt`, with arguments and result as in `Endpoint.generate`.
+    async def generate(self, call: ModelCall) -> Completion:
+        """Return a completion, as `Endpoint.generate` does.
 
         Raises EpisodeError for images and for a prompt longer than the model's context; SpecError for a folder that
         cannot be loaded, for a constraint that the tokenizer cannot write, and for contradictory settings of a search;
         and InfrastructureError when a forward pass fails, for example for lack of memory.
         """
-        refuse_images(self.url, images)
+        refuse_images(self.url, call.images)
+        sampling = call.sampling
         if self._batcher is None:
             raise InfrastructureError(f"the endpoint {self.url} is closed")
         start = time.perf_counter()
-        if constraint is not None or n > 1 or sampling.beams or self._encodes:
-            request = SearchRequest(prompt, sampling, seed, constraint, n)
-            request.check()
+        if call.constraint is not None or call.candidates > 1 or sampling.beams or self._encodes:
+            check_search(call)
             search_future: Future[SearchResult] = Future()
-            self._batcher.arrivals.put((request, search_future))
-            return choose_reply(request, await asyncio.wrap_future(search_future), start)
-        row = Row(prompt, sampling, random.Random(seed))
+            self._batcher.arrivals.put((call, search_future))
+            return choose_reply(call, await asyncio.wrap_future(search_future), start)
+        row = Row(call.prompt, sampling, random.Random(call.seed))
         self._batcher.arrivals.put(row)
         text, is_truncated = await asyncio.wrap_future(row.reply)
         return completion(
@@ -130,12 +120,12 @@ class Batcher:
 
     def __init__(self, folder: Path):
         self.users = 0
-        self.arrivals: queue.SimpleQueue[Row | tuple[SearchRequest, Future[SearchResult]] | None] = queue.SimpleQueue()
+        self.arrivals: queue.SimpleQueue[Row | tuple[ModelCall, Future[SearchResult]] | None] = queue.SimpleQueue()
         self._folder = folder
         self._model: Any = None  #: not loaded yet
         self._loaded_model: LoadedModel
         self._prefixes = PrefixCache(MAX_PREFIX_BYTES)
-        self._searches: deque[tuple[SearchRequest, Future[SearchResult]]] = deque()  #: the first is running
+        self._searches: deque[tuple[ModelCall, Future[SearchResult]]] = deque()  #: the first is running
         self._passes: Generator[None, None, SearchResult] | None = None  #: the remaining passes of the first search
         self._constraints = ConstraintCache()
         self._forget()
@@ -203,12 +193,12 @@ class Batcher:
         with import_libraries("torch"):
             import torch
 
-        request, reply = self._searches[0]
+        call, reply = self._searches[0]
         try:
             if self._model is None:
                 self._load()
             if self._passes is None:
-                search = ReplySearch(request, self._loaded_model, self._stops, self._prefixes, self._constraints)
+                search = ReplySearch(call, self._loaded_model, self._stops, self._prefixes, self._constraints)
                 self._passes = search.run()
             with torch.inference_mode():
                 next(self._passes)

@@ -9,22 +9,21 @@ fields for a prompt without `<s>` and for a constraint; replies of other servers
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from lumos_queue.commands import Constraint, FunctionSchema
-from lumos_queue.endpoints.base import RULES, EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.base import RULES, EndpointSettings, ModelCall
 from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.finish_reasons import FinishReasons
 from lumos_queue.endpoints.http import Http, Malformed
 from lumos_queue.endpoints.messages import count_reasoning, read_reasoning
 from lumos_queue.endpoints.replies import SEPARATES_REASONING, count
-from lumos_queue.endpoints.request_bodies import CONSTRAINT_FIELD, ModelCall, write_completion
+from lumos_queue.endpoints.request_bodies import CONSTRAINT_FIELD, write_completion
 from lumos_queue.endpoints.request_fields import merge_into_control
 from lumos_queue.endpoints.server import ServerEndpoint, ServerReply
 from lumos_queue.endpoints.tool_calls import with_call
 from lumos_queue.endpoints.tool_support import refuse_functions
-from lumos_queue.endpoints.vision import data_url, refuse_images
+from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion, FinishReason
 
@@ -42,31 +41,18 @@ class OpenAI(ServerEndpoint):
         self._finish_reasons = FinishReasons()
         self._owners: set[str] = set()  #: `owned_by` of the models, by the servers' answers
 
-    async def generate(
-        self,
-        prompt: str,
-        sampling: Sampling,
-        seed: int,
-        episode: str = "",
-        images: Sequence[ImagePart] = (),
-        constraint: Constraint | None = None,
-        n: int = 1,
-        *,
-        functions: Sequence[FunctionSchema] = (),
-    ) -> Completion:
-        """Continue `prompt`, with arguments, result and errors as in `Endpoint.generate`.
+    async def generate(self, call: ModelCall) -> Completion:
+        """Return a completion, with the errors of `Endpoint.generate`.
 
         Also raises SpecError if the address names no model and the server does not have exactly one model.
         """
-        refuse_search(self.url, sampling, n)
-        call = ModelCall(prompt, sampling, seed, tuple(map(data_url, images)), constraint, functions)
+        refuse_search(self.url, call)
         await self._prepare(call)
         body = self._write(call)
-        self._fields = sampling.request
-        completion = await self._complete(self._path, body, sampling, episode)
-        if functions:
-            completion = with_call(completion, functions, completion.finish_reason == FinishReason.LENGTH)
-        return judge(completion, constraint, was_sent=CONSTRAINT_FIELD in body)
+        completion = await self._complete(self._path, body, call)
+        if call.functions:
+            completion = with_call(completion, call.functions, completion.finish_reason == FinishReason.LENGTH)
+        return judge(completion, call.constraint, was_sent=CONSTRAINT_FIELD in body)
 
     async def _prepare(self, call: ModelCall) -> None:
         """Ask the server for properties that the request depends on: the name of its model, and the server's kind.
@@ -80,7 +66,7 @@ class OpenAI(ServerEndpoint):
             await self._client.describe(self._describe)
 
     def _write(self, call: ModelCall) -> dict[str, Any]:
-        return write_completion(call, self._model, self._owners)
+        return write_completion(call, (), self._model, self._owners)
 
     def _control(self) -> dict[str, Any]:
         body = {"model": self._model, "prompt": "1 + 1 =", "max_tokens": 1, "temperature": 0.0}

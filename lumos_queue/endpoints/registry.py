@@ -6,6 +6,7 @@ import re
 
 from lumos_queue.endpoints.base import Endpoint, EndpointSettings
 from lumos_queue.endpoints.functions import FUNCTIONS
+from lumos_queue.endpoints.old_signature import adapt_signature
 from lumos_queue.endpoints.schemes import EndpointScheme
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.util.plugins import Plugin, is_dotted
@@ -100,7 +101,8 @@ def takes_functions(url: str) -> bool:
 def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:
     """Return the endpoint at an address. Its first call connects or loads a model. Raises SpecError as `check_url`."""
     check_url(url)
-    return _scheme_of(url).open_url(url, settings)
+    endpoint = _scheme_of(url).open_url(url, settings)
+    return endpoint if SCHEMES.is_built_in(url.partition(":")[0]) else adapt_signature(endpoint)
 
 
 def plugin_of(url: str) -> Plugin | None:

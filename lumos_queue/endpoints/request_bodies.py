@@ -1,4 +1,7 @@
-"""Write the bodies of requests to model servers, which endpoints send and `lumos show --prompts` shows."""
+"""Write the bodies of requests to model servers, which endpoints send and `lumos show --prompts` shows.
+
+`image_urls` are the addresses of a call's images: data: URLs in requests, and names where a request is only shown.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lumos_queue.commands import Constraint, FunctionSchema
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall
 from lumos_queue.endpoints.bos import OWNERS
 from lumos_queue.endpoints.chat_messages import chat_messages
 from lumos_queue.endpoints.request_fields import merge_fields
@@ -22,18 +24,6 @@ MAX_STOPS = 4  #: stop strings that servers accept; the rest is applied to the r
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCall:
-    """A model call, from which the body of a request is written."""
-
-    prompt: str
-    sampling: Sampling
-    seed: int = 0  #: sent only for random sampling
-    images: Sequence[str] = ()  #: addresses of the images shown with the prompt
-    constraint: Constraint | None = None
-    functions: Sequence[FunctionSchema] = ()  #: that the model may call by the interface of its server
-
-
-@dataclass(frozen=True, slots=True)
 class SentRequest:
     """The body of a request in parts: either messages or one text, the functions and all other fields."""
 
@@ -43,8 +33,11 @@ class SentRequest:
     fields: Mapping[str, Any]
 
 
-def write_completion(call: ModelCall, model: str, owners: Collection[str]) -> dict[str, Any]:
-    """Return the body of POST /v1/completions. `owners`: `owned_by` of the servers' models, which tells their kind."""
+def write_completion(call: ModelCall, image_urls: Sequence[str], model: str, owners: Collection[str]) -> dict[str, Any]:
+    """Return the body of POST /v1/completions, which has no images: `image_urls` is unused.
+
+    `owners`: `owned_by` of the servers' models, which tells their kind.
+    """
     content: dict[str, Any] = {"prompt": call.prompt}
     if not call.sampling.bos and OWNERS.issuperset(owners):
         content["add_special_tokens"] = False
@@ -53,12 +46,13 @@ def write_completion(call: ModelCall, model: str, owners: Collection[str]) -> di
     return _write_openai(call, model, content)
 
 
-def write_chat(call: ModelCall, model: str, owners: Collection[str]) -> dict[str, Any]:
+def write_chat(call: ModelCall, image_urls: Sequence[str], model: str, owners: Collection[str] = ()) -> dict[str, Any]:
     """Return the body of POST /v1/chat/completions, without a constraint: most servers have no field for it.
 
-    Raises EpisodeError if there are images but the prompt has no turn of the user.
+    All servers get the same body: `owners` is unused. Raises EpisodeError if there are images but the prompt has no
+    turn of the user.
     """
-    messages = with_image_urls(chat_messages(call.prompt), call.images)
+    messages = with_image_urls(chat_messages(call.prompt), image_urls)
     if not call.functions:
         return _write_openai(call, model, {"messages": messages})
     content = {"messages": with_tool_calls(messages, call.functions), "tools": tools_field(call.functions)}
@@ -76,8 +70,13 @@ def _write_openai(call: ModelCall, model: str, content: Mapping[str, Any]) -> di
     return merge_fields(body, sampling.request)
 
 
-def write_generate(call: ModelCall, model: str = "", owners: Collection[str] = ()) -> dict[str, Any]:
-    """Return the body of POST /generate of text-generation-inference. Its servers have one model: `model` is unused."""
+def write_generate(
+    call: ModelCall, image_urls: Sequence[str], model: str = "", owners: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the body of POST /generate of text-generation-inference.
+
+    Its servers have one model, so `model` and `owners` are unused.
+    """
     sampling = call.sampling
     parameters: dict[str, Any] = {"max_new_tokens": sampling.max_tokens, "details": True}
     if sampling.stop:
@@ -91,7 +90,7 @@ def write_generate(call: ModelCall, model: str = "", owners: Collection[str] = (
     if call.constraint is not None:
         parameters["grammar"] = {"type": "regex", "value": call.constraint.regex()}
     parameters = merge_fields(parameters, sampling.request)
-    return {"inputs": with_markdown_images(call.prompt, call.images), "parameters": parameters}
+    return {"inputs": with_markdown_images(call.prompt, image_urls), "parameters": parameters}
 
 
 def write_sampling(call: ModelCall) -> dict[str, Any]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pkgutil import resolve_name
 from typing import Any
 
-from lumos_queue.endpoints.base import LINE_BREAK, Endpoint, EndpointSettings
+from lumos_queue.endpoints.base import LINE_BREAK, Endpoint, EndpointSettings, ModelCall
 from lumos_queue.endpoints.request_bodies import (
-    ModelCall,
     SentRequest,
     split_body,
     write_chat,
@@ -43,15 +42,15 @@ class EndpointScheme:
     #: Whether it can enforce a constraint. Among servers of the OpenAI protocol only vLLM can, which an address does
     #: not show; replies of other servers are judged afterwards.
     constraints: bool = False
-    #: Whether functions may come with prompts: its `generate` has the keyword `functions` (base.FunctionCaller).
+    #: Whether calls may have functions, which the model calls by the interface of its server (ModelCall.functions).
     functions: bool = False
     form: Function | None = (
         None  #: as `check`, but for the text of the address alone, without opening anything; None: use `check`
     )
     stop: tuple[str, ...] = ()  #: the default stop strings of its requests
     fields: bool = False  #: whether its requests take further fields (`--request`)
-    #: Writes the body of a request from a ModelCall, the model's name and the owners of the servers' models, for
-    #: requests and `lumos show` (request_bodies.py). None: there is no server.
+    #: Writes the body of a request from a ModelCall, the addresses of its images, the model's name and the owners of
+    #: the servers' models, for requests and `lumos show` (request_bodies.py). None: there is no server.
     body: Function | None = None
 
     def check_url(self, url: str) -> None:
@@ -70,9 +69,13 @@ class EndpointScheme:
         """Return the endpoint at a checked address."""
         return _function(self.open)(url, settings)
 
-    def write_request(self, call: ModelCall, model: str, owners: Collection[str]) -> SentRequest:
+    def write_request(
+        self, call: ModelCall, image_urls: Sequence[str], model: str, owners: Collection[str]
+    ) -> SentRequest:
         """Return the request that the call sends to a server, or the input of an endpoint without a server."""
-        return split_body(write_sampling(call) if self.body is None else _function(self.body)(call, model, owners))
+        if self.body is None:
+            return split_body(write_sampling(call))
+        return split_body(_function(self.body)(call, image_urls, model, owners))
 
 
 def _function(function: Function) -> Callable[..., Any]:

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.base import EndpointSettings, ModelCall
 from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.urls import local_path
@@ -100,27 +99,19 @@ class Scripted:
         self._identity = (identity or {"model": "scripted"}) | {"images": "no image seen"}
         self._next: Callable[[str], Rule | str] = replies if callable(replies) else _prepare(replies)
 
-    async def generate(
-        self,
-        prompt: str,
-        sampling: Sampling,
-        seed: int,
-        episode: str = "",
-        images: Sequence[ImagePart] = (),
-        constraint: Constraint | None = None,
-        n: int = 1,
-    ) -> Completion:
+    async def generate(self, call: ModelCall) -> Completion:
         """Return the next reply. Raises EpisodeError('infra_error', …) when no reply is left or no rule fits."""
-        refuse_search(self.url, sampling, n)
-        self.prompts.append(prompt)
+        refuse_search(self.url, call)
+        self.prompts.append(call.prompt)
         start = time.perf_counter()
-        reply = self._next(prompt)
+        reply = self._next(call.prompt)
         rule = reply if isinstance(reply, Rule) else Rule("", reply)
         if rule.delay:
             await asyncio.sleep(rule.delay)
         seconds = time.perf_counter() - start
-        answer = completion(rule.reply, sampling.stop, truncated=False, seconds=seconds, rules=sampling.rules)
-        return judge(answer, constraint, was_sent=False)
+        stops, rules = call.sampling.stop, call.sampling.rules
+        answer = completion(rule.reply, stops, truncated=False, seconds=seconds, rules=rules)
+        return judge(answer, call.constraint, was_sent=False)
 
     async def identity(self) -> dict[str, Any]:
         return dict(self._identity)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall
 from lumos_queue.endpoints.drawing import sample_token
 from lumos_queue.endpoints.hypotheses import open_decoder
 from lumos_queue.endpoints.loaded_model import LoadedModel
@@ -29,26 +29,16 @@ from lumos_queue.util.model_loading import import_libraries
 MAX_CONSTRAINTS = 32  #: that are cached with their tokens
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """A request for one or several replies to a prompt."""
-
-    prompt: str
-    sampling: Sampling
-    seed: int
-    constraint: Constraint | None = None
-    n: int = 1
-
-    def check(self) -> None:
-        """Raise SpecError if settings contradict each other: more candidates than beams, or both with a temperature."""
-        beams, n = self.sampling.beams, self.n
-        if beams and n > beams:
-            raise SpecError(f"{n} candidates are asked of {beams} beams: ask for at most {beams}, or for more beams.")
-        if self.sampling.temperature > 0 and (n > 1 or beams > 1):
-            subject = f"{n} candidates" if n > 1 else f"{beams} beams"
-            raise SpecError(
-                f"{subject} are of a search, which needs temperature 0: leave out the temperature, or them."
-            )
+def check_search(call: ModelCall) -> None:
+    """Raise SpecError if settings contradict each other: more candidates than beams, or both with a temperature."""
+    beams, candidates = call.sampling.beams, call.candidates
+    if beams and candidates > beams:
+        raise SpecError(
+            f"{candidates} candidates are asked of {beams} beams: ask for at most {beams}, or for more beams."
+        )
+    if call.sampling.temperature > 0 and (candidates > 1 or beams > 1):
+        subject = f"{candidates} candidates" if candidates > 1 else f"{beams} beams"
+        raise SpecError(f"{subject} are of a search, which needs temperature 0: leave out the temperature, or them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +96,20 @@ class ConstraintCache:
 
 
 class ReplySearch:
-    """The search for the replies to one request."""
+    """The search for the replies to one call."""
 
     def __init__(
         self,
-        request: SearchRequest,
+        call: ModelCall,
         loaded_model: LoadedModel,
         stops: StopStrings,
         prefixes: PrefixCache,
         constraints: ConstraintCache,
     ):
-        self._request, self._loaded_model, self._stops = request, loaded_model, stops
+        self._call, self._loaded_model, self._stops = call, loaded_model, stops
         self._prefixes, self._constraints = prefixes, constraints
-        self._random = random.Random(request.seed)
-        self._width = max(request.sampling.beams, request.n)
+        self._random = random.Random(call.seed)
+        self._width = max(call.sampling.beams, call.candidates)
 
     def run(self) -> Generator[None, None, SearchResult]:
         """Search for the replies and return them. Yield after each forward pass.
@@ -127,16 +117,16 @@ class ReplySearch:
         Raises EpisodeError if the context or the limit of tokens leaves no room for a reply, and SpecError for a
         constraint that the tokenizer cannot write.
         """
-        request, loaded_model = self._request, self._loaded_model
-        prompt = loaded_model.tokenize(request.prompt, request.sampling.bos)
+        call, loaded_model = self._call, self._loaded_model
+        prompt = loaded_model.tokenize(call.prompt, call.sampling.bos)
         room = loaded_model.context - (0 if loaded_model.encodes else len(prompt))
         if not 0 < len(prompt) <= loaded_model.context or room <= 0:
             problem = f"a prompt of {len(prompt)} tokens and a context of {loaded_model.context} leave no reply"
             raise EpisodeError(Ending.LIMIT, problem)
-        limit = min(room, request.sampling.max_tokens)
+        limit = min(room, call.sampling.max_tokens)
         cursor = None
-        if request.constraint is not None:
-            cursor = self._constraints.find(request.constraint, loaded_model, request.prompt).start()
+        if call.constraint is not None:
+            cursor = self._constraints.find(call.constraint, loaded_model, call.prompt).start()
         decoder = open_decoder(loaded_model, prompt, self._prefixes)
         logits = decoder.begin()
         best = [_Hypothesis(cursor=cursor)]
@@ -151,7 +141,7 @@ class ReplySearch:
             )
         if not best:
             raise EpisodeError(Ending.LIMIT, f"no allowed reply fits into the limit of {limit} tokens")
-        return SearchResult(tuple(map(self._write, best[: request.n])), len(prompt))
+        return SearchResult(tuple(map(self._write, best[: call.candidates])), len(prompt))
 
     def _follow(self, best: list[_Hypothesis], logits: Any, limit: int) -> list[_Hypothesis]:
         """Return the best hypotheses after adding a token to each that has not ended. Ended hypotheses compete, too.
@@ -180,7 +170,7 @@ class ReplySearch:
         with import_libraries("torch"):
             import torch
 
-        sampling = self._request.sampling
+        sampling = self._call.sampling
         allowed_tokens = None if hypothesis.cursor is None else torch.tensor(hypothesis.cursor.allowed)
         allowed_logits = (logits if allowed_tokens is None else logits[allowed_tokens]).double()
         logprobs = allowed_logits.log_softmax(-1)
@@ -205,9 +195,7 @@ class ReplySearch:
             if is_full and not cursor.ended:
                 return None
             return _Hypothesis(hypothesis.tokens, hypothesis.logprob, hypothesis.row, cursor, cursor.ended)
-        has_stopped = token in self._loaded_model.ends or self._stops.end_reply(
-            hypothesis.tokens, self._request.sampling
-        )
+        has_stopped = token in self._loaded_model.ends or self._stops.end_reply(hypothesis.tokens, self._call.sampling)
         return _Hypothesis(
             hypothesis.tokens,
             hypothesis.logprob,
@@ -220,7 +208,7 @@ class ReplySearch:
     def _write(self, hypothesis: _Hypothesis) -> SearchReply:
         """Return a hypothesis as a reply. Raises SpecError if its tokens do not decode to an allowed text."""
         text = self._loaded_model.tokenizer.decode(list(hypothesis.tokens), skip_special_tokens=True)
-        constraint = self._request.constraint
+        constraint = self._call.constraint
         if constraint is not None and not constraint.accepts(text):
             text = text.strip()
             if not constraint.accepts(text):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from lumos_queue.endpoints.base import RULES, EndpointSettings, Sampling
+from lumos_queue.endpoints.base import RULES, EndpointSettings, ModelCall
 from lumos_queue.endpoints.client import Client, TimedReply
 from lumos_queue.endpoints.http import Http, reply_bytes
 from lumos_queue.endpoints.replies import MAX_COUNT, SEPARATES_REASONING, completion, read_text
@@ -64,13 +64,15 @@ class ServerEndpoint(ABC):
         `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
         """
 
-    async def _complete(self, path: str, body: Mapping[str, Any], sampling: Sampling, episode: str) -> Completion:
-        """Return the completion of a request. If the reply is empty, request it once more without stop strings.
+    async def _complete(self, path: str, body: Mapping[str, Any], call: ModelCall) -> Completion:
+        """Return the completion of a call by its body. If the reply is empty, request it without stop strings.
 
         A stop string may have ended the empty reply at its start or within its reasoning, where line breaks are common.
         The stop strings are applied to the second reply here. Raises the errors of `Client.post`.
         """
-        timed_reply = await self._request(path, body, sampling, episode)
+        sampling = call.sampling
+        self._fields = sampling.request
+        timed_reply = await self._request(path, body, call)
         first = _write_completion(timed_reply, sampling.stop, sampling.rules)
         if first.text or sampling.rules < SEPARATES_REASONING or has_calls(timed_reply.value.message or {}):
             return first
@@ -78,7 +80,7 @@ class ServerEndpoint(ABC):
         reply = timed_reply.value
         if not stops or reply.truncated or reply.has_own_end or read_text(reply.text, sampling.stop).has_stopped:
             return first
-        timed_reply = await self._request(path, without, sampling, episode)
+        timed_reply = await self._request(path, without, call)
         second = _write_completion(timed_reply, (*sampling.stop, *stops), sampling.rules)
         return replace(
             second,
@@ -93,11 +95,10 @@ class ServerEndpoint(ABC):
             note="; ".join(dict.fromkeys(note for note in (first.note, AGAIN, second.note) if note)),
         )
 
-    async def _request(
-        self, path: str, body: Mapping[str, Any], sampling: Sampling, episode: str
-    ) -> TimedReply[ServerReply]:
-        read = self._read if sampling.rules == RULES else partial(self._read, rules=sampling.rules)
-        return await self._client.post(path, body, read, episode, reply_bytes(count_most_tokens(sampling)))
+    async def _request(self, path: str, body: Mapping[str, Any], call: ModelCall) -> TimedReply[ServerReply]:
+        rules = call.sampling.rules
+        read = self._read if rules == RULES else partial(self._read, rules=rules)
+        return await self._client.post(path, body, read, call.episode, reply_bytes(count_most_tokens(call.sampling)))
 
     @abstractmethod
     async def _describe(self, http: Http) -> dict[str, Any]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
-from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.base import EndpointSettings, ModelCall, Sampling
 from lumos_queue.endpoints.constraints import judge, refuse_search
+from lumos_queue.endpoints.old_signature import accept_fields
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.errors import EpisodeError, InfrastructureError
 from lumos_queue.records import Completion, Ending
@@ -35,23 +34,15 @@ class SimpleEndpoint:
         """
         raise NotImplementedError
 
-    async def generate(
-        self,
-        prompt: str,
-        sampling: Sampling,
-        seed: int,
-        episode: str = "",
-        images: Sequence[ImagePart] = (),
-        constraint: Constraint | None = None,
-        n: int = 1,
-    ) -> Completion:
+    @accept_fields
+    async def generate(self, call: ModelCall) -> Completion:
         """Return the reply, cut before the first stop string. Raises the errors of `Endpoint.generate`."""
-        refuse_search(self.url, sampling, n)
-        if images:
+        refuse_search(self.url, call)
+        if call.images:
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} takes no images")
         start = time.perf_counter()
         try:
-            text = await self.reply(prompt, sampling)
+            text = await self.reply(call.prompt, call.sampling)
         except (EpisodeError, InfrastructureError):
             raise
         except Exception as error:  # third-party code may raise anything
@@ -59,8 +50,8 @@ class SimpleEndpoint:
         if not isinstance(text, str):
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} returned {type(text).__name__}, not a text")
         seconds = time.perf_counter() - start
-        answer = completion(text, sampling.stop, truncated=False, seconds=seconds, rules=sampling.rules)
-        return judge(answer, constraint, was_sent=False)
+        answer = completion(text, call.sampling.stop, truncated=False, seconds=seconds, rules=call.sampling.rules)
+        return judge(answer, call.constraint, was_sent=False)
 
     async def identity(self) -> dict[str, Any]:
         """Return the endpoint's identity: by default its class. Override it to add the weights' digest, `sha256`."""

@@ -9,17 +9,16 @@ as a regular expression in `grammar`. A server with --disable-grammar-support ig
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import RULES, EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.base import RULES, EndpointSettings, ModelCall
 from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.finish_reasons import FinishReasons
 from lumos_queue.endpoints.http import Http, Malformed
 from lumos_queue.endpoints.replies import count
-from lumos_queue.endpoints.request_bodies import ModelCall, write_generate
+from lumos_queue.endpoints.request_bodies import write_generate
 from lumos_queue.endpoints.request_fields import merge_into_control
 from lumos_queue.endpoints.server import ServerEndpoint, ServerReply
 from lumos_queue.endpoints.vision import data_url
@@ -38,21 +37,10 @@ class Tgi(ServerEndpoint):
         super().__init__(url, settings, first_backoff)
         self._finish_reasons = FinishReasons()
 
-    async def generate(
-        self,
-        prompt: str,
-        sampling: Sampling,
-        seed: int,
-        episode: str = "",
-        images: Sequence[ImagePart] = (),
-        constraint: Constraint | None = None,
-        n: int = 1,
-    ) -> Completion:
-        refuse_search(self.url, sampling, n)
-        body = write_generate(ModelCall(prompt, sampling, seed, tuple(map(data_url, images)), constraint))
-        self._fields = sampling.request
-        completion = await self._complete("/generate", body, sampling, episode)
-        return judge(completion, constraint, was_sent=True)
+    async def generate(self, call: ModelCall) -> Completion:
+        refuse_search(self.url, call)
+        completion = await self._complete("/generate", write_generate(call, [*map(data_url, call.images)]), call)
+        return judge(completion, call.constraint, was_sent=True)
 
     def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
         """Read a reply. Its headers have the prompt tokens (since 1.4) and the milliseconds in the server's queue."""

@@ -6,12 +6,10 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import cast
 
 from lumos_queue.actions.base import ActionInterface, LocalTool, Session
 from lumos_queue.commands import Approve, Ask, Call, Command, Do, Result, digest, write_answer
-from lumos_queue.endpoints.base import RULES, Endpoint, FunctionCaller, ImagePart, Sampling
+from lumos_queue.endpoints.base import RULES, Endpoint, ImagePart, ModelCall, Sampling
 from lumos_queue.endpoints.registry import takes_functions
 from lumos_queue.endpoints.roles import JUDGE, choose_sampling
 from lumos_queue.episode import Perform, StepContext
@@ -113,17 +111,18 @@ class Executor:
             raise EpisodeError(Ending.INFRA_ERROR, f"no endpoint for the role '{ask.role}': give --role {ask.role}=URL")
         sampling, seed = self.sample_call(ask.role, task, sample, context.position, context.branch)
         endpoint = self.endpoints[ask.role]
-        search_options = (ask.constraint, ask.n)
-        generate = endpoint.generate
-        if ask.functions:
-            generate = partial(_function_caller(endpoint).generate, functions=ask.functions)
-        if ask.images:
-            images = [await self._load_image(sha256, context) for sha256 in ask.images]
-            completion = await generate(ask.prompt, sampling, seed, episode, images, *search_options)
+        if ask.functions and not takes_functions(endpoint.url):
+            raise EpisodeError(
+                Ending.INFRA_ERROR, f"{endpoint.url} takes no functions: use chat://HOST:PORT?model=NAME for this role."
+            )
+        images = tuple([await self._load_image(sha256, context) for sha256 in ask.images])
+        call = ModelCall(ask.prompt, sampling, seed, episode, images, ask.constraint, ask.n, ask.functions)
+        if images:
+            completion = await endpoint.generate(call)
             note = f"{_SHOWN}{', '.join(ask.images)}"
             return replace(completion, note=f"{note}; {completion.note}" if completion.note else note)
         try:
-            return await generate(ask.prompt, sampling, seed, episode, (), *search_options)
+            return await endpoint.generate(call)
         except EpisodeError:
             if ask.role != JUDGE or not self.judge_beside:
                 raise
@@ -136,15 +135,6 @@ def read_images(note: str) -> tuple[str, ...]:
         return ()
     digests = note.removeprefix(_SHOWN).partition(";")[0]
     return tuple(digest for digest in digests.split(", ") if _DIGEST.fullmatch(digest))
-
-
-def _function_caller(endpoint: Endpoint) -> FunctionCaller:
-    """Return the endpoint as a FunctionCaller. Raises EpisodeError if its scheme takes no functions."""
-    if not takes_functions(endpoint.url):
-        raise EpisodeError(
-            Ending.INFRA_ERROR, f"{endpoint.url} takes no functions: use chat://HOST:PORT?model=NAME for this role."
-        )
-    return cast(FunctionCaller, endpoint)
 
 
 def derive_seed(seed: int, task: Task, sample: int, position: int, branch: int) -> int:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import Endpoint, EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.base import Endpoint, EndpointSettings, ModelCall
 from lumos_queue.endpoints.local import Local
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.endpoints.urls import local_path
@@ -45,19 +43,10 @@ class MergingLocal:
         self._model: Local | None = None
         self._is_closed = False
 
-    async def generate(
-        self,
-        prompt: str,
-        sampling: Sampling,
-        seed: int,
-        episode: str = "",
-        images: Sequence[ImagePart] = (),
-        constraint: Constraint | None = None,
-        n: int = 1,
-    ) -> Completion:
+    async def generate(self, call: ModelCall) -> Completion:
         """Return a completion, as Local does. Raises SpecError if the base is missing or cannot be merged."""
-        refuse_images(self.url, images)
-        return await (await self._open()).generate(prompt, sampling, seed, episode, (), constraint, n)
+        refuse_images(self.url, call.images)  # before the base is merged
+        return await (await self._open()).generate(call)
 
     async def identity(self) -> dict[str, Any]:
         """Return the identity of the merged model, with `base_sha256`, `adapter_sha256`, and the adapter's name."""

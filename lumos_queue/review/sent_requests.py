@@ -16,9 +16,9 @@ from sqlalchemy import Connection
 from db.reading import Trajectory, endpoints_of
 from db.step_records import RecordedStep
 from lumos_queue.commands import KEPT_DIGITS, Ask, Command
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import SCHEMES
-from lumos_queue.endpoints.request_bodies import ModelCall, SentRequest, split_body, write_sampling
+from lumos_queue.endpoints.request_bodies import SentRequest, split_body, write_sampling
 from lumos_queue.endpoints.urls import model_name, scheme_of
 from lumos_queue.errors import EpisodeError, SpecError
 from lumos_queue.execution.executor import Executor, read_images
@@ -72,8 +72,9 @@ def read_requests(connection: Connection, trajectory: Trajectory) -> dict[str, d
         url = callers.roles.get(step.role)
         if url is None or not isinstance(step.result, Completion) or step.result.finish_reason == FinishReason.GIVEN:
             continue
-        call = _make_call(step, step.result, callers, trajectory.task, trajectory.episode.sample)
-        request = _write_request(url, call, identities.get((step.role, url), {}))
+        call = _make_call(step, callers, trajectory.task, trajectory.episode.sample)
+        image_urls = [f"sha256:{digest}" for digest in read_images(step.result.note)]
+        request = _write_request(url, call, image_urls, identities.get((step.role, url), {}))
         if request is not None:
             requests[name_step(step.position, step.branch)] = {"url": url, **_as_json(request)}
     return requests
@@ -119,16 +120,18 @@ def _replay_asks(infer: Infer, task: Task, steps: Sequence[RecordedStep]) -> dic
     return asks
 
 
-def _make_call(step: RecordedStep, completion: Completion, callers: _Callers, task: Task, sample: int) -> ModelCall:
+def _make_call(step: RecordedStep, callers: _Callers, task: Task, sample: int) -> ModelCall:
+    """Return the call of a step without episode and images: their bytes are not shown."""
     sampling, seed = callers.executor.sample_call(step.role, task, sample, step.position, step.branch)
-    images = tuple(f"sha256:{digest}" for digest in read_images(completion.note))
     ask = callers.asks.get((step.position, step.branch))
     if ask is None:
-        return ModelCall(step.prompt, sampling, seed, images)
-    return ModelCall(step.prompt, sampling, seed, images, ask.constraint, ask.functions)
+        return ModelCall(step.prompt, sampling, seed)
+    return ModelCall(step.prompt, sampling, seed, constraint=ask.constraint, functions=ask.functions)
 
 
-def _write_request(url: str, call: ModelCall, identity: Mapping[str, Any]) -> SentRequest | None:
+def _write_request(
+    url: str, call: ModelCall, image_urls: Sequence[str], identity: Mapping[str, Any]
+) -> SentRequest | None:
     """Return the request of a call to the server with this identity; None if no such request can be written."""
     scheme = scheme_of(url)
     if not SCHEMES.is_built_in(scheme):  # code of a plug-in is not imported for display
@@ -136,7 +139,7 @@ def _write_request(url: str, call: ModelCall, identity: Mapping[str, Any]) -> Se
     owners = identity.get("owned_by", "")
     owners = [str(owner) for owner in (owners if isinstance(owners, list) else [owners])]
     try:
-        return SCHEMES.load(scheme).write_request(call, _find_model(url, identity), owners)
+        return SCHEMES.load(scheme).write_request(call, image_urls, _find_model(url, identity), owners)
     except (EpisodeError, ValueError):
         return None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import ImagePart, ModelCall, Sampling
 from lumos_queue.endpoints.registry import open_endpoint, takes_images
 from lumos_queue.errors import EpisodeError, SpecError, UnclearFailure
 from lumos_queue.jobs.convert import TAUGHT_BY
@@ -65,7 +65,7 @@ def check_vision(vision: str, teacher: str, rows: Rows, settings: Settings) -> N
 async def _show(teacher: str, image: ImagePart, settings: Settings) -> None:
     endpoint = open_endpoint(teacher, settings)
     try:
-        await endpoint.generate(_TRIAL, Sampling(max_tokens=1, stop=()), 0, images=[image])
+        await endpoint.generate(ModelCall(_TRIAL, Sampling(max_tokens=1, stop=()), images=(image,)))
     except (EpisodeError, UnclearFailure) as error:
         raise SpecError(f"The teacher accepts no images, it seems ({error}): use another, {_INSTEAD}.") from None
     finally:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.cli.main import main
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.settings import Settings
 from tests.tiny_adapter import make_tiny_adapter
@@ -67,7 +67,7 @@ def ask(url: str) -> str:
     async def call() -> str:
         endpoint = open_endpoint(url, Settings())
         try:
-            return (await endpoint.generate("<|user|>\nTask: Tom", GREEDY, 0)).text
+            return (await endpoint.generate(ModelCall("<|user|>\nTask: Tom", GREEDY))).text
         finally:
             await endpoint.close()
 

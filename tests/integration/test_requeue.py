@@ -16,7 +16,7 @@ from db.recount import differences
 from db.requeue import requeue
 from db.sums import add_counted
 from lumos_queue.cli.main import main
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import ImagePart, ModelCall, Sampling
 from lumos_queue.endpoints.constraints import refuse_search
 from lumos_queue.endpoints.statuses import explain
 from lumos_queue.endpoints.vision import refuse_images, with_image_urls
@@ -46,7 +46,7 @@ def message_of(raises, *arguments) -> str:
         ("the script of 3 replies is used up", "script"),
         ("no endpoint for the role 'qa': give --role qa=URL", "unfit"),
         (message_of(refuse_images, "openai://h:1?model=m", [ImagePart(b"", "image/png")]), "unfit"),
-        (message_of(refuse_search, "tgi://h:1", Sampling(beams=4), 1), "unfit"),
+        (message_of(refuse_search, "tgi://h:1", ModelCall("p", Sampling(beams=4))), "unfit"),
         (message_of(with_image_urls, [], ["data:image/png;base64,"]), "unfit"),
         ("ZeroDivisionError: division by zero", "fault"),
         ("AssertionError: ", "fault"),

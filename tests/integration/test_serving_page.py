@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import SpecError, UnclearFailure
 from lumos_queue.settings import Settings
@@ -127,7 +127,7 @@ def ask(url, *prompts, sampling=GREEDY, seed=0):
     async def run():
         endpoint = open_endpoint(url, SETTINGS)
         try:
-            return await asyncio.gather(*(endpoint.generate(prompt, sampling, seed) for prompt in prompts))
+            return await asyncio.gather(*(endpoint.generate(ModelCall(prompt, sampling, seed)) for prompt in prompts))
         finally:
             await endpoint.close()
 

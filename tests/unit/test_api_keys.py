@@ -9,7 +9,7 @@ import pytest
 
 from lumos_queue.endpoints import dial
 from lumos_queue.endpoints.api_keys import find_key, read_keys
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import InfrastructureError, SpecError, UnclearFailure
 from lumos_queue.settings import Settings, read_settings
@@ -28,7 +28,7 @@ def ask(url: str, **settings) -> str:
     async def once():
         endpoint = open_endpoint(url, Settings(request_retries=0, **settings))
         try:
-            return (await endpoint.generate("Hello?", Sampling(), 7)).text
+            return (await endpoint.generate(ModelCall("Hello?", Sampling(), 7))).text
         finally:
             await endpoint.close()
 
@@ -180,7 +180,7 @@ def test_a_server_that_repeats_the_key_does_not_get_it_into_messages(tmp_path):
         keys = keys_in(tmp_path, f"http://127.0.0.1:{port} s3cret")
         endpoint = open_endpoint(f"tgi://127.0.0.1:{port}", Settings(api_keys=keys))
         with pytest.raises(UnclearFailure) as caught:
-            await endpoint.generate("Hello?", Sampling(), 7)
+            await endpoint.generate(ModelCall("Hello?", Sampling(), 7))
         await endpoint.close()
         server.close()
         return str(caught.value)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumos_queue.commands import Ask
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.context_length import MAX_BYTES, is_context_full
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.episode import StepContext
@@ -213,11 +213,11 @@ def test_it_ends_the_episode_at_once_and_the_server_is_well(scheme, name):
         async with opened(getattr(server, scheme)) as endpoint:
             for number in range(12):
                 with pytest.raises(EpisodeError) as caught:
-                    await endpoint.generate("a long prompt", Sampling(), 0, f"e{number}")
+                    await endpoint.generate(ModelCall("a long prompt", Sampling(), episode=f"e{number}"))
                 assert caught.value.ending == "limit"
             (replica,) = endpoint._client.replicas.all
             assert not replica.out and endpoint.admission.in_flight == 0
-            assert (await endpoint.generate("another", Sampling(), 0, "other")).text == "fine"
+            assert (await endpoint.generate(ModelCall("another", Sampling(), episode="other"))).text == "fine"
         return str(caught.value)
 
     with FakeEndpoint(long_is(name)) as server:
@@ -237,7 +237,7 @@ def test_a_refusal_that_says_nothing_of_it_takes_evidence_as_before(scheme, monk
     async def work(server):
         async with opened(getattr(server, scheme)) as endpoint:
             with pytest.raises(EpisodeError) as caught:
-                await endpoint.generate("a long prompt", Sampling(), 0, "e")
+                await endpoint.generate(ModelCall("a long prompt", Sampling(), episode="e"))
         return caught.value.ending
 
     with FakeEndpoint(lambda prompt: said if "long" in prompt else "fine") as server:

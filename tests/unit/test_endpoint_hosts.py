@@ -10,7 +10,7 @@ import pytest
 import uvloop
 
 from lumos_queue.endpoints import dial
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.connection import Unreachable
 from lumos_queue.endpoints.connections import Connections
 from lumos_queue.endpoints.hosts import Hosts
@@ -120,7 +120,7 @@ def test_a_refusal_is_one_line_and_nothing_is_sent(scheme, monkeypatch):
 
     with FakeEndpoint(lambda _: "fine") as server:
         url = getattr(server, scheme)
-        for call in (lambda one: one.generate("Hello?", Sampling(), 7), lambda one: one.identity()):
+        for call in (lambda one: one.generate(ModelCall("Hello?", Sampling(), 7)), lambda one: one.identity()):
             said = asyncio.run(told(call))
             assert "is not among LUMOS_ENDPOINT_HOSTS" in said and "\n" not in said
         assert (server.count, len(server.connections)) == (0, 0)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.replies import completion, count, truncate_at_stop
 from lumos_queue.endpoints.scripted import Rule, Scripted
@@ -26,7 +26,7 @@ SETTINGS = Settings(request_seconds=5.0, request_retries=0, api_keys=None, endpo
 
 def say(endpoint, *prompts):
     async def all_of_them():
-        return [(await endpoint.generate(prompt, Sampling(), 0)).text for prompt in prompts]
+        return [(await endpoint.generate(ModelCall(prompt, Sampling()))).text for prompt in prompts]
 
     return asyncio.run(all_of_them())
 
@@ -224,7 +224,7 @@ def test_a_script_answers_by_the_first_rule_that_fits(tmp_path):
 
 def test_a_rule_may_take_its_time():
     endpoint = Scripted([Rule("", "late", delay=0.05)])
-    reply = asyncio.run(endpoint.generate("p", Sampling(), 0))
+    reply = asyncio.run(endpoint.generate(ModelCall("p", Sampling())))
     assert (reply.text, reply.seconds >= 0.05) == ("late", True)
 
 

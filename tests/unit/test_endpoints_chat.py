@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.errors import EndpointDown, EpisodeError, InfrastructureError, SpecError, UnclearFailure
 from lumos_queue.settings import Settings
@@ -23,7 +23,8 @@ def ask(url: str, *prompts: str, sampling: Sampling = SAMPLING, **settings):
         endpoint = open_endpoint(url, Settings(**settings))
         endpoint._client._first_backoff = 0.01  # type: ignore[attr-defined]
         try:
-            return [await endpoint.generate(prompt, sampling, 7) for prompt in prompts], endpoint.admission.in_flight
+            replies = [await endpoint.generate(ModelCall(prompt, sampling, 7)) for prompt in prompts]
+            return replies, endpoint.admission.in_flight
         finally:
             await endpoint.close()
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import gives_candidates, open_endpoint, takes_constraints
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.errors import EpisodeError
@@ -22,7 +22,7 @@ def ask(url, constraint=STEPS, n=1, sampling=None):
     async def once():
         endpoint = open_endpoint(url, SETTINGS)
         try:
-            return await endpoint.generate("p", sampling or Sampling(), 0, constraint=constraint, n=n)
+            return await endpoint.generate(ModelCall("p", sampling or Sampling(), constraint=constraint, candidates=n))
         finally:
             await endpoint.close()
 
@@ -83,7 +83,7 @@ def test_without_a_constraint_nothing_is_sent_or_judged(scheme):
 
 def test_a_script_is_judged_afterwards():
     async def once(reply):
-        return await Scripted([reply]).generate("p", Sampling(), 0, constraint=STEPS)
+        return await Scripted([reply]).generate(ModelCall("p", Sampling(), constraint=STEPS))
 
     assert not asyncio.run(once(ALLOWED)).note
     assert asyncio.run(once(OTHER)).note == f"judged afterwards: '{OTHER}' is not allowed"

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.tgi import Tgi
@@ -40,7 +40,7 @@ def ask(url, sampling=GREEDY, prompt="Task: how many?", seed=7, **changes):
     async def once():
         endpoint = connect(url, **changes)
         try:
-            return await endpoint.generate(prompt, sampling, seed)
+            return await endpoint.generate(ModelCall(prompt, sampling, seed))
         finally:
             await endpoint.close()
 
@@ -253,7 +253,7 @@ def test_retry_after_may_be_a_date():
 def test_an_endpoint_has_no_more_requests_in_flight_than_allowed_and_waiting_is_no_time_out():
     async def many(url):
         endpoint = connect(url, concurrency=4, request_seconds=1.5, request_retries=0)
-        replies = await asyncio.gather(*(endpoint.generate("p", GREEDY, 0) for _ in range(40)))
+        replies = await asyncio.gather(*(endpoint.generate(ModelCall("p", GREEDY)) for _ in range(40)))
         await endpoint.close()
         return replies
 
@@ -267,12 +267,12 @@ def test_an_endpoint_has_no_more_requests_in_flight_than_allowed_and_waiting_is_
 def test_a_cancelled_call_leaves_the_endpoint_usable():
     async def cancel_one(url):
         endpoint = connect(url, concurrency=1)
-        call = asyncio.create_task(endpoint.generate("p", GREEDY, 0))
+        call = asyncio.create_task(endpoint.generate(ModelCall("p", GREEDY)))
         await loop_until(lambda: server.count == 1, "it is sent")
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        reply = await endpoint.generate("p", GREEDY, 0)
+        reply = await endpoint.generate(ModelCall("p", GREEDY))
         await endpoint.close()
         return reply
 
@@ -356,7 +356,7 @@ def test_an_endpoint_serves_one_loop_after_the_other():
         endpoint = connect(server.tgi)
 
         async def once():
-            reply = await endpoint.generate("p", GREEDY, 0)
+            reply = await endpoint.generate(ModelCall("p", GREEDY))
             await endpoint.close()
             return reply.text
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
@@ -51,7 +51,9 @@ def ask(folder, prompts, sampling=FREELY, seeds=None, together=True):
 
     async def run():
         endpoint = open_endpoint(f"local:{folder}", SETTINGS)
-        calls = [endpoint.generate(prompt, sampling, seeds[i] if seeds else 0) for i, prompt in enumerate(prompts)]
+        calls = [
+            endpoint.generate(ModelCall(prompt, sampling, seeds[i] if seeds else 0)) for i, prompt in enumerate(prompts)
+        ]
         try:
             return await asyncio.gather(*calls) if together else [await call for call in calls]
         finally:
@@ -112,7 +114,7 @@ def test_rows_join_and_leave_a_running_batch(folder, prompts, room, monkeypatch)
         async def later(number, prompt):
             await asyncio.sleep(0.01 * number)
             sampling = Sampling(max_tokens=1 + number % 24, stop=())
-            return await endpoint.generate(prompt, sampling, 0)
+            return await endpoint.generate(ModelCall(prompt, sampling))
 
         replies = await asyncio.gather(*(later(number, prompt) for number, prompt in enumerate(prompts)))
         await endpoint.close()
@@ -218,8 +220,8 @@ def test_a_prompt_that_fills_the_context_ends_its_episode_only(folder):
         endpoint = open_endpoint(f"local:{folder}", SETTINGS)
         try:
             return await asyncio.gather(
-                endpoint.generate("word " * 2000, FREELY, 0),
-                endpoint.generate("Task", FREELY, 0),
+                endpoint.generate(ModelCall("word " * 2000, FREELY)),
+                endpoint.generate(ModelCall("Task", FREELY)),
                 return_exceptions=True,
             )
         finally:
@@ -284,7 +286,7 @@ def test_models_loaded_at_once_leave_transformers_as_it_was(folder, tmp_path, pr
 
     async def ask_all():
         endpoints = [open_endpoint(f"local:{path}", SETTINGS) for path in folders]
-        replies = await asyncio.gather(*(endpoint.generate(prompts[0], FREELY, 0) for endpoint in endpoints))
+        replies = await asyncio.gather(*(endpoint.generate(ModelCall(prompts[0], FREELY)) for endpoint in endpoints))
         await asyncio.gather(*(endpoint.close() for endpoint in endpoints))
         return {reply.text for reply in replies}
 
@@ -322,7 +324,7 @@ def test_a_failing_forward_pass_costs_its_rows_and_not_the_endpoint(folder, prom
 def test_a_cancelled_call_does_not_disturb_the_batch(folder, prompts):
     async def cancel_some():
         endpoint = open_endpoint(f"local:{folder}", SETTINGS)
-        calls = [asyncio.create_task(endpoint.generate(prompt, FREELY, 0)) for prompt in prompts[:8]]
+        calls = [asyncio.create_task(endpoint.generate(ModelCall(prompt, FREELY))) for prompt in prompts[:8]]
         while not endpoint._batcher._rows:  # until they are decoded
             await asyncio.sleep(0)
         for call in calls[::2]:
@@ -343,7 +345,7 @@ LEAVE_EARLY = """
 import asyncio, sys
 import torch
 from lumos_queue.endpoints import local
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.settings import Settings
 
@@ -353,7 +355,7 @@ local.Batcher._step = lambda self: large @ large  # takes as long as a pass of a
 async def leave_early():
     values = {"request_seconds": 60.0, "request_retries": 0, "api_keys": None, "endpoint_hosts": "", "concurrency": 64}
     endpoint = open_endpoint(sys.argv[1], Settings(**values))
-    asking = asyncio.ensure_future(endpoint.generate("one", Sampling(max_tokens=40, stop=()), 0))
+    asking = asyncio.ensure_future(endpoint.generate(ModelCall("one", Sampling(max_tokens=40, stop=()))))
     await asyncio.sleep(float(sys.argv[2]))
     sys.exit(3)
 

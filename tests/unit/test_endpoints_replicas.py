@@ -12,7 +12,7 @@ import pytest
 from lumos_queue.commands import Ask
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints import client, replicas
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.endpoints.urls import base_urls, model_name
@@ -45,7 +45,7 @@ def fakes(count, **options):
 
 
 async def ask(endpoint, episodes):
-    return await asyncio.gather(*(endpoint.generate("p", GREEDY, 0, episode) for episode in episodes))
+    return await asyncio.gather(*(endpoint.generate(ModelCall("p", GREEDY, episode=episode)) for episode in episodes))
 
 
 def silent_port():
@@ -249,7 +249,7 @@ def test_no_replica_at_all_is_one_line():
         with pytest.raises(SpecError, match=r"nothing answers at .*start the server") as caught:
             await endpoint.identity()
         with pytest.raises(InfrastructureError):
-            await endpoint.generate("p", GREEDY, 0)
+            await endpoint.generate(ModelCall("p", GREEDY))
         await endpoint.close()
         return str(caught.value)
 

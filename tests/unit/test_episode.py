@@ -137,9 +137,9 @@ def test_every_request_is_sent_with_the_seed_of_its_place():
     class Noting(Scripted):
         seeds: list[int]
 
-        async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
-            self.seeds.append(seed)
-            return await super().generate(prompt, sampling, seed, episode, images)
+        async def generate(self, call):
+            self.seeds.append(call.seed)
+            return await super().generate(call)
 
     endpoint = Noting(lambda prompt: "reply")
     endpoint.seeds = []

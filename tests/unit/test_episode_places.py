@@ -156,8 +156,8 @@ class Noting(Scripted):
         super().__init__([])
         self.asked = []
 
-    async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
-        self.asked.append((prompt, sampling, seed, episode, list(images)))
+    async def generate(self, call):
+        self.asked.append((call.prompt, call.sampling, call.seed, call.episode, list(call.images)))
         return FINE
 
 
@@ -191,7 +191,7 @@ def test_a_role_that_nobody_plays_ends_the_episode_and_names_the_option():
 
 def test_a_judge_that_refuses_has_said_nothing():
     class Refusing(Scripted):
-        async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
+        async def generate(self, call):
             raise EpisodeError("infra_error", "400: filtered")
 
     answer = ask(Executor({"judge": Refusing([])}, None, Sampling(), 0), Ask("judge", "?"), StepContext(0, 0))

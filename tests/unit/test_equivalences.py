@@ -120,8 +120,8 @@ class Model:
     def __init__(self, seed: int):
         self._seed = seed
 
-    async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
-        return Completion(self._reply(prompt), FinishReason.STOP)
+    async def generate(self, call):
+        return Completion(self._reply(call.prompt), FinishReason.STOP)
 
     def _reply(self, prompt: str) -> str:
         told = sorted(set(re.findall(r"number (\d+) comes before number (\d+)", prompt)))

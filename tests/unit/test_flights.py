@@ -8,6 +8,7 @@ import time
 import pytest
 
 from lumos_queue.endpoints import flights, http
+from lumos_queue.endpoints.base import ModelCall
 from lumos_queue.endpoints.window import FIRST
 from lumos_queue.errors import EndpointDown
 from tests.fake_endpoint import FakeEndpoint
@@ -42,7 +43,7 @@ def test_late_requests_are_sent_once_and_their_replies_count():
 @pytest.mark.parametrize("status", [200, 404, 503])
 def test_any_answer_to_a_request_for_its_health_means_that_a_server_is_alive(status):
     async def work(endpoint):
-        asking = asyncio.create_task(endpoint.generate("p", GREEDY, 0))
+        asking = asyncio.create_task(endpoint.generate(ModelCall("p", GREEDY)))
         await loop_until(lambda: endpoint.admission.report().late == 1, "the request is late")
         await asyncio.sleep(1.0)  # longer than three requests for the health take
         assert not asking.done()
@@ -66,14 +67,14 @@ def test_a_server_that_does_not_answer_for_its_health_is_down():
 
 def test_a_request_that_was_overtaken_is_sent_again():
     async def work(endpoint):
-        lost = asyncio.create_task(endpoint.generate("lost", GREEDY, 0))
+        lost = asyncio.create_task(endpoint.generate(ModelCall("lost", GREEDY)))
         await loop_until(lambda: server.count == 1, "it is sent")
         for _ in range(FIRST - 1):
-            await endpoint.generate("p", GREEDY, 0)
+            await endpoint.generate(ModelCall("p", GREEDY))
         await asyncio.sleep(0.3)
         assert not lost.done(), "fewer have overtaken it than the window has slots"
         while not lost.done():
-            await endpoint.generate("p", GREEDY, 0)
+            await endpoint.generate(ModelCall("p", GREEDY))
         return await lost
 
     with fake(failures=["hang"]) as server:

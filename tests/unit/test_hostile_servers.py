@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 import uvloop
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
@@ -33,7 +33,7 @@ def test_a_call_ends_in_time_and_in_bounded_memory(name, scheme, run, monkeypatc
         )
         try:
             with pytest.raises(InfrastructureError) as caught:
-                await asyncio.wait_for(endpoint.generate("Hello?", Sampling(max_tokens=100), 7), 60)
+                await asyncio.wait_for(endpoint.generate(ModelCall("Hello?", Sampling(max_tokens=100), 7)), 60)
             assert "\n" not in str(caught.value)
         finally:
             await endpoint.close()
@@ -64,7 +64,9 @@ def test_many_replies_that_ignore_the_limit_of_tokens_are_held_one_bound_each():
     async def calls(port: int) -> list:
         endpoint = open_endpoint(f"tgi://127.0.0.1:{port}", Settings(request_seconds=60, request_retries=0))
         try:
-            asked = (endpoint.generate(f"Hello {number}?", Sampling(max_tokens=100), 7) for number in range(64))
+            asked = (
+                endpoint.generate(ModelCall(f"Hello {number}?", Sampling(max_tokens=100), 7)) for number in range(64)
+            )
             return await asyncio.gather(*asked, return_exceptions=True)
         finally:
             await endpoint.close()

@@ -121,9 +121,9 @@ def test_a_role_may_be_sampled_unlike_the_others():
     used = []
 
     class Noting(Scripted):
-        async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
-            used.append(sampling.temperature)
-            return await super().generate(prompt, sampling, seed, episode, images)
+        async def generate(self, call):
+            used.append(call.sampling.temperature)
+            return await super().generate(call)
 
     endpoint = Noting(lambda prompt: "reply")
     made = Executor(

@@ -157,8 +157,8 @@ class Seeded:
     def __init__(self):
         self.seeds = []
 
-    async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
-        self.seeds.append((seed, constraint, n))
+    async def generate(self, call):
+        self.seeds.append((call.seed, call.constraint, call.candidates))
         return Completion("x", FinishReason.STOP)
 
 

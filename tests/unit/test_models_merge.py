@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.model_folder import identity, model_digests
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import SpecError
@@ -132,7 +132,7 @@ def ask(url: str, prompt: str) -> tuple[str, dict]:
     async def call():
         endpoint = open_endpoint(url, Settings())
         try:
-            reply = await endpoint.generate(prompt, Sampling(max_tokens=12, stop=()), 0)
+            reply = await endpoint.generate(ModelCall(prompt, Sampling(max_tokens=12, stop=())))
             return reply.text, await endpoint.identity()
         finally:
             await endpoint.close()

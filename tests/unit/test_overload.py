@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from lumos_queue.endpoints.base import ModelCall
 from lumos_queue.endpoints.window import FIRST
 from lumos_queue.errors import InfrastructureError
 from tests.fake_endpoint import FakeEndpoint
@@ -19,7 +20,7 @@ def window_after(mode: str, **options) -> tuple[int, int]:
         endpoint = connect(url, request_retries=0, **options)
         before = endpoint.admission.window
         with pytest.raises(InfrastructureError):
-            await endpoint.generate("p", GREEDY, 0)
+            await endpoint.generate(ModelCall("p", GREEDY))
         after = endpoint.admission.window
         await endpoint.close()
         return before, after

@@ -15,7 +15,7 @@ import pytest
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.episode import run_episode
 from lumos_queue.execution.memory_journal import MemoryJournal
@@ -84,7 +84,7 @@ def test_the_bare_request_is_the_one_this_project_sends():
 
     async def send(url: str) -> None:
         endpoint = open_endpoint(url, Settings())
-        await endpoint.generate("a prompt", Sampling(), 1)
+        await endpoint.generate(ModelCall("a prompt", Sampling(), 1))
         await endpoint.close()
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Recorder) as server:

@@ -9,6 +9,7 @@ import pytest
 from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.actions.experts.options import prepare_experts
 from lumos_queue.commands import Ask, Note
+from lumos_queue.endpoints.base import ModelCall
 from lumos_queue.endpoints.roles import PARSER
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.memory_journal import MemoryJournal
@@ -40,9 +41,9 @@ class ScriptedParser:
         self.prompts: list[str] = []
         self.default = default
 
-    async def generate(self, prompt: str, *_: object) -> Completion:
-        self.prompts.append(prompt)
-        step = prompt.rpartition("<|user|>")[2]
+    async def generate(self, call: ModelCall) -> Completion:
+        self.prompts.append(call.prompt)
+        step = call.prompt.rpartition("<|user|>")[2]
         return Completion(next((name for word, name in WORDS.items() if word in step), self.default), FinishReason.STOP)
 
 

@@ -9,7 +9,7 @@ import pytest
 from lumos_queue.actions.qa.answer import WITH_CONTEXT
 from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.commands import WITHIN, Ask, Do, Final
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import StepContext, run_episode
 from lumos_queue.execution.executor import Executor
@@ -100,7 +100,7 @@ def test_the_concluding_question_stands_as_it_is(final, end):
             0,
             0,
             known,
-            step=lambda command, position, branch: endpoint.generate(command.prompt, Sampling(), 0),
+            step=lambda command, position, branch: endpoint.generate(ModelCall(command.prompt, Sampling())),
             final=final,
         )
         done = await actions.begin(task).execute(Action(("Output",), "Conclude", "[R2, R3] yes/no"), place)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.http import Malformed
 from lumos_queue.endpoints.messages import count_reasoning, read_content, read_reasoning
 from lumos_queue.errors import RowFailed, UnclearFailure
@@ -27,7 +27,7 @@ def ask_chat(message, sampling=GREEDY, **usage):
     async def once(url):
         endpoint = Chat(url, settings(request_retries=0), first_backoff=0.002)
         try:
-            return await endpoint.generate("How many?", sampling, 1)
+            return await endpoint.generate(ModelCall("How many?", sampling, 1))
         finally:
             await endpoint.close()
 

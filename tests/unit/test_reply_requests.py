@@ -8,7 +8,7 @@ from pkgutil import resolve_name
 
 import pytest
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.server import AGAIN
 from tests.fake_endpoint import FakeEndpoint
@@ -30,7 +30,7 @@ def ask(server, scheme, sampling=GREEDY, **options):
         open_scheme = resolve_name(f"lumos_queue.endpoints.{CLASSES[scheme]}")
         endpoint = open_scheme(getattr(server, scheme), settings(request_retries=0), first_backoff=0.002)
         try:
-            return await endpoint.generate("How many?", sampling, 1, **options)
+            return await endpoint.generate(ModelCall("How many?", sampling, 1, **options))
         finally:
             await endpoint.close()
 
@@ -104,8 +104,8 @@ def test_a_model_that_ended_by_itself_is_not_requested_again():
 def test_stop_strings_of_a_request_that_were_not_those_of_the_sampling_are_applied_too(monkeypatch):
     plain = OpenAI._complete
 
-    async def with_stops(self, path, body, sampling, episode):
-        return await plain(self, path, {**body, "stop": "END"}, sampling, episode)
+    async def with_stops(self, path, body, call):
+        return await plain(self, path, {**body, "stop": "END"}, call)
 
     monkeypatch.setattr(OpenAI, "_complete", with_stops)
     with StoppingEndpoint(lambda prompt: "<think>END</think>7 END 8") as server:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.candidates import choose_reply
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.endpoints.search import SearchReply, SearchRequest, SearchResult
+from lumos_queue.endpoints.search import SearchReply, SearchResult
 from lumos_queue.endpoints.token_constraint import TokenConstraint
 from lumos_queue.errors import EpisodeError, SpecError
 from lumos_queue.settings import Settings
@@ -48,7 +49,7 @@ def ask_all(folder, *asks):
     async def run():
         endpoint = open_endpoint(f"local:{folder}", SETTINGS)
         calls = [
-            endpoint.generate(PROMPT, sampling, seed, constraint=constraint, n=n)
+            endpoint.generate(ModelCall(PROMPT, sampling, seed, constraint=constraint, candidates=n))
             for sampling, seed, constraint, n in asks
         ]
         try:
@@ -197,7 +198,8 @@ def test_epsilon_draws_from_the_softmax_of_the_candidates(folder):
     total = sum(math.exp(one.logprob) for one in known)
     sampling = Sampling(beams=TEXTS, epsilon=0.5)
     found = SearchResult(tuple(SearchReply(one.text, one.logprob, 1, False) for one in known), 1)
-    replies = [choose_reply(SearchRequest(PROMPT, sampling, seed, STEPS, n), found, 0.0) for seed in range(times)]
+    call = ModelCall(PROMPT, sampling, constraint=STEPS, candidates=n)
+    replies = [choose_reply(replace(call, seed=seed), found, 0.0) for seed in range(times)]
     assert all(one.candidates == known for one in replies)
     counted = Counter(one.text for one in replies)
     assert len(counted) > 1

@@ -12,8 +12,8 @@ from sqlalchemy import select, update
 
 from db.connection import Database, open_database
 from db.models import JobRow
-from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.request_bodies import ModelCall, split_body, write_sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
+from lumos_queue.endpoints.request_bodies import split_body, write_sampling
 from lumos_queue.settings import read_settings
 from tests.fake_endpoint import FakeEndpoint
 from tests.image_files import honest

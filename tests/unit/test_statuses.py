@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from lumos_queue.endpoints.base import ModelCall
 from lumos_queue.endpoints.evidence import Evidence
 from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.http import RequestRefused, refusal
@@ -115,7 +116,7 @@ def run(work, *servers, **settings):
 
 async def ask(endpoint, prompts, name="e"):
     """Each prompt for an episode of its own; the replies, or the errors."""
-    calls = [endpoint.generate(prompt, GREEDY, 0, f"{name}{at}") for at, prompt in enumerate(prompts)]
+    calls = [endpoint.generate(ModelCall(prompt, GREEDY, episode=f"{name}{at}")) for at, prompt in enumerate(prompts)]
     return await asyncio.gather(*calls, return_exceptions=True)
 
 

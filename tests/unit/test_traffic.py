@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lumos_queue.endpoints import admission
 from lumos_queue.endpoints.admission import AdmissionControl
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.errors import EndpointDown, InfrastructureError, UnclearFailure
 from lumos_queue.settings import Settings
@@ -34,7 +34,9 @@ def fake(**options):
 
 
 async def many(endpoint, count):
-    return await asyncio.gather(*(endpoint.generate("p", GREEDY, 0) for _ in range(count)), return_exceptions=True)
+    return await asyncio.gather(
+        *(endpoint.generate(ModelCall("p", GREEDY)) for _ in range(count)), return_exceptions=True
+    )
 
 
 def run(work, server, **options):
@@ -108,7 +110,7 @@ def test_places_are_given_in_the_order_of_asking():
         order = []
 
         async def one(number):
-            await endpoint.generate(str(number), GREEDY, 0)
+            await endpoint.generate(ModelCall(str(number), GREEDY))
             order.append(number)
 
         await asyncio.gather(*(one(number) for number in range(30)))
@@ -154,7 +156,7 @@ def test_whatever_is_cancelled_gives_its_place_back_exactly_once(seed, share):
 def test_cancelled_requests_leave_their_places():
     async def work(endpoint):
         chance = random.Random(1)
-        calls = [asyncio.create_task(endpoint.generate("p", GREEDY, 0)) for _ in range(60)]
+        calls = [asyncio.create_task(endpoint.generate(ModelCall("p", GREEDY))) for _ in range(60)]
         for call in chance.sample(calls, 40):
             await asyncio.sleep(0.002)
             call.cancel()
@@ -327,10 +329,10 @@ def test_prompts_that_always_fail_are_at_fault_themselves(others):
 
         async def rest():
             while not done.is_set():
-                await endpoint.generate("good", GREEDY, 0)
+                await endpoint.generate(ModelCall("good", GREEDY))
 
         running = [asyncio.create_task(rest()) for _ in range(others)]
-        bad = [endpoint.generate("bad", GREEDY, 0) for _ in range(3 if others else 1)]
+        bad = [endpoint.generate(ModelCall("bad", GREEDY)) for _ in range(3 if others else 1)]
         failures = await asyncio.gather(*bad, return_exceptions=True)
         done.set()
         await asyncio.gather(*running)
@@ -380,7 +382,7 @@ def test_refusals_and_faults_of_the_request_open_nothing():
 def test_where_the_time_went():
     async def work(endpoint):
         endpoint.admission.set_share(0)
-        call = asyncio.create_task(endpoint.generate("p", GREEDY, 0))
+        call = asyncio.create_task(endpoint.generate(ModelCall("p", GREEDY)))
         started = time.perf_counter()
         asyncio.get_running_loop().call_later(0.1, endpoint.admission.set_share, 1)
         reply = await call

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import ImagePart, ModelCall, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.vision import with_image_urls
 from lumos_queue.errors import EpisodeError
@@ -24,7 +24,7 @@ def ask(url: str, prompt: str, *shown: ImagePart):
     async def run():
         endpoint = open_endpoint(url, Settings())
         try:
-            return await endpoint.generate(prompt, SAMPLING, 7, images=shown)
+            return await endpoint.generate(ModelCall(prompt, SAMPLING, 7, images=shown))
         finally:
             await endpoint.close()
 
