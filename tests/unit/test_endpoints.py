@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumos_queue.endpoints.base import ModelCall, Sampling
-from lumos_queue.endpoints.registry import check_url, open_endpoint
+from lumos_queue.endpoints.registry import SCHEMES, check_url, open_endpoint
 from lumos_queue.endpoints.replies import completion, count, truncate_at_stop
 from lumos_queue.endpoints.scripted import Rule, Scripted
 from lumos_queue.endpoints.urls import base_urls, model_name
@@ -50,10 +50,7 @@ def test_an_address_names_server_and_model(url, base, model):
     [
         ("", "choose a scheme"),
         ("host", "choose a scheme"),
-        (
-            "http://host",
-            "No endpoint scheme called 'http'. Choose one of: chat, chats, function, local, openai, openais, run, ",
-        ),
+        ("http://host", f"No endpoint scheme called 'http'. Choose one of: {', '.join(sorted((*SCHEMES, 'run')))}."),
         ("tgi:host", "expected tgi://HOST:PORT[,HOST:PORT]"),
         ("tgi://", "No host"),
         ("tgi://:80", "No host"),
