@@ -167,7 +167,7 @@ def test_stored_fields_are_replaced_by_name():
 def test_stop_strings_follow_the_scheme_of_the_address():
     lines = {"tgi", "tgis", "openai", "openais", "local", "scripted"}
     assert {name for name in SCHEMES if default_stop(f"{name}:x") == LINE_BREAK} == lines
-    assert {name for name in SCHEMES if not default_stop(f"{name}:x")} == {"chat", "chats", "function"}
+    assert not any(default_stop(f"{name}:x") for name in ("chat", "chats", "function"))
     assert stop_of("cot", CHAT) == () and stop_of("cot", CHAT, 2) == stop_of("cot", TEXT) == LINE_BREAK
 
 
