@@ -65,7 +65,7 @@ class ServerEndpoint(ABC):
         """
 
     async def _complete(self, path: str, body: Mapping[str, Any], call: ModelCall) -> Completion:
-        """Return the completion of a call by its body. If the reply is empty, request it without stop strings.
+        """Return a call's completion by its body. If the reply is empty, request it once more without stop strings.
 
         A stop string may have ended the empty reply at its start or within its reasoning, where line breaks are common.
         The stop strings are applied to the second reply here. Raises the errors of `Client.post`.
