@@ -8,9 +8,10 @@ With functions, such an endpoint gets the keyword `functions` too; no other call
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lumos_queue.commands import Constraint, FunctionSchema
 from lumos_queue.endpoints.base import Endpoint, ImagePart, ModelCall, Sampling
@@ -19,7 +20,7 @@ from lumos_queue.records import Completion
 if TYPE_CHECKING:  # as in base.py
     from lumos_queue.endpoints.admission import AdmissionControl
 
-P = ParamSpec("P")
+E = TypeVar("E")
 POSITIONAL = ("prompt", "sampling", "seed", "episode", "images", "constraint", "n")  #: all calls passed these
 
 
@@ -75,17 +76,14 @@ def adapt_signature(endpoint: Endpoint | OldEndpoint) -> Endpoint:
 
 
 def accept_fields(
-    generate: Callable[P, Coroutine[Any, Any, Completion]],
-) -> Callable[P, Coroutine[Any, Any, Completion]]:
+    generate: Callable[[E, ModelCall], CoroutineType[Any, Any, Completion]],
+) -> Callable[..., CoroutineType[Any, Any, Completion]]:
     """Let `generate` of a base class also take the fields of a call, as `super().generate(…)` of a plug-in does."""
 
     @wraps(generate)
-    async def accept(*arguments: P.args, **fields: P.kwargs) -> Completion:
-        if any(isinstance(argument, ModelCall) for argument in (*arguments, *fields.values())):
-            return await generate(*arguments, **fields)
-        endpoint, *positional = arguments
-        call = _make_call(*positional, **fields)  # pyright: ignore[reportArgumentType]  # those of a plug-in
-        return await generate(endpoint, call)  # pyright: ignore[reportCallIssue]  # P is the endpoint and a call
+    async def accept(endpoint: E, *arguments: Any, **fields: Any) -> Completion:
+        calls = [value for value in (*arguments, *fields.values()) if isinstance(value, ModelCall)]
+        return await generate(endpoint, calls[0] if calls else _make_call(*arguments, **fields))
 
     return accept
 
