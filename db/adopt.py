@@ -29,6 +29,7 @@ from db.models import (
     Scoring,
     VerdictRow,
 )
+from db.models.totals import EpisodeTotals, read_totals, sum_columns
 from db.repeats import Store, store_first
 from db.states import HIDDEN, ItemState, JobState
 from db.sums import add_counted
@@ -60,9 +61,7 @@ class AdoptedTotals:
     """The number of a job's adopted episodes, and their cost in the job that made them."""
 
     episodes: int
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
+    totals: EpisodeTotals
 
 
 def count_adoptable(connection: Connection, source: Source, tasks: int, samples: int) -> int:
@@ -103,14 +102,13 @@ def store_adopting(source: Source, dataset: str, tasks: int) -> Store:
 
 def find_adopted(connection: Connection, job: str) -> AdoptedTotals:
     """Sum up the episodes that a job has adopted: items that are done and were never claimed."""
-    sums = (EpisodeRow.calls, EpisodeRow.prompt_tokens, EpisodeRow.completion_tokens)
     row = connection.execute(
-        select(func.count(), *(func.coalesce(func.sum(column), 0) for column in sums))
+        select(func.count().label("episodes"), *sum_columns(EpisodeRow))
         .select_from(Item)
         .join(EpisodeRow, EpisodeRow.id == Item.id)
         .where(Item.job == job, Item.state == ItemState.DONE, Item.claim == 0)
     ).one()
-    return AdoptedTotals(*map(int, row))
+    return AdoptedTotals(row.episodes, read_totals(row))
 
 
 def _add_conditions(query: Any, old: Any, source: Source) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from db.job_stops import JobStop
 from db.journal import Contents, EpisodeFigures
+from db.models.totals import NO_TOTALS, EpisodeTotals
 from lumos_queue.records import FeedbackStep, Outcome, Score, TrainedModel, TrainingStep, Verdict
 
 
@@ -19,9 +20,7 @@ class FinishedItem:
     outcome: Outcome | None = None  #: of kinds whose items are episodes
     scores: Sequence[Score] = ()
     attempt: int = 1
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    totals: EpisodeTotals = NO_TOTALS
     seconds: float = 0.0
     output: Any = None  #: of kinds whose items are not episodes
     verdicts: Sequence[Verdict] = ()
@@ -53,7 +52,7 @@ class Batch:
     """The content of one commit. An interrupted commit is repeated unchanged: every part is idempotent."""
 
     claims: dict[int, int]  #: claim number of each held item, including the items of the batch
-    rows: dict[type, list[tuple]] = field(default_factory=dict)
+    rows: dict[type, list[tuple]] = field(default_factory=dict)  #: of steps, by type (db/rows/steps.py)
     contents: Contents = field(default_factory=Contents)  #: what the rows refer to
     finished: list[FinishedItem] = field(default_factory=list)
     given_back: list[ReturnedItem] = field(default_factory=list)
@@ -65,7 +64,7 @@ class Batch:
 
     def part(self, items: Collection[int]) -> Batch:
         """Return a batch with the changes of these items only, and the contents that their rows refer to."""
-        rows = {table: [row for row in all_rows if row[0] in items] for table, all_rows in self.rows.items()}
+        rows = {kind: [row for row in all_rows if row[0] in items] for kind, all_rows in self.rows.items()}
         return Batch(
             self.claims,
             rows,

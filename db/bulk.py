@@ -1,4 +1,4 @@
-"""Write many rows at once, without an ORM instance for each. The value of a JSON column is text that `as_json` made.
+"""Write many rows at once (db/rows), without an ORM instance for each. JSON columns get text that `as_json` made.
 
 PostgreSQL gets the rows of all tables in one statement. The statement has one JSON parameter for each table, and the
 database splits it into rows. SQLite gets one prepared statement for each table, because the event loop itself writes
@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from operator import add
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Dialect, Float, LargeBinary, Table, TextClause, literal_column, text
 from sqlalchemy.exc import DBAPIError
 
 from db.connection import now
+from db.rows.declaration import Declaration, declaration_of, flatten
 from db.time_conditions import now_after
 from lumos_queue.errors import LumosError
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
 
 
 class RowsDiffer(LumosError):
@@ -53,112 +56,99 @@ class Writes:
         if kind is None:
             self.send()
 
-    def insert(
-        self,
-        table: Table,
-        columns: tuple[str, ...],
-        rows: Sequence[tuple[Any, ...]],
-        compare: tuple[str, ...] = (),
-        stamp: str = "",
-    ) -> None:
+    def insert(self, row_type: type[Row], rows: Sequence[Row]) -> None:
         """Insert `rows`. A row whose key is stored already is skipped.
 
-        A skipped row must equal the stored row in the columns `compare`. If not, RowsDiffer is raised, on PostgreSQL
-        by `send`. `stamp` names one more column, which gets the time by the database's clock.
+        A skipped row must equal the stored row in the declared columns `compare`. If not, RowsDiffer is raised, on
+        PostgreSQL by `send`.
         """
         if not rows:
             return
+        declaration = declaration_of(row_type)
+        values = flatten(declaration, rows)
         if self._dialect == "sqlite":
-            new = self._connection.exec_driver_sql(_insert_each(table, columns, stamp), rows).rowcount
-            self._compare(table, columns, rows, compare, new)
+            new = self._connection.exec_driver_sql(_insert_each(declaration), values).rowcount
+            self._compare(declaration, values, new)
         else:
-            self._parts.append(_Part(_insert(table, columns, stamp), table, columns, rows, compare))
+            self._parts.append(_Part(_insert(declaration), declaration, values, bool(declaration.compare)))
 
-    def update(
-        self, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], only: str, stamp: str = ""
-    ) -> None:
-        """Set `columns` of stored rows. The first column is the key; a row that does not satisfy `only` (SQL) stays.
+    def update(self, row_type: type[Row], rows: Sequence[Row], only: str) -> None:
+        """Set columns of stored rows. The first column is the key; a row that does not satisfy `only` (SQL) stays.
 
-        `stamp` names a column that gets the time by the database's clock, or the row's `started_at` if that is later.
+        The declared column `stamp` gets the time by the database's clock, or the row's `started_at` if that is later.
         """
         if not rows:
             return
+        declaration = declaration_of(row_type)
+        values = flatten(declaration, rows)
         if self._dialect == "sqlite":
-            key_last = [(*cells, key) for key, *cells in rows]
-            self._connection.exec_driver_sql(_update_each(table, columns, only, stamp), key_last)
+            key_last = [(*cells, key) for key, *cells in values]
+            self._connection.exec_driver_sql(_update_each(declaration, only), key_last)
         else:
-            self._parts.append(_Part(_update(table, columns, only, stamp), table, columns, rows))
+            self._parts.append(_Part(_update(declaration, only), declaration, values))
 
-    def add(self, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Insert rows of sums, or add them to the stored rows with their keys. All other columns are numbers."""
+    def add(self, row_type: type[Row], rows: Sequence[Row]) -> None:
+        """Insert rows of sums, or add them to the stored rows with their keys. Rows with equal keys are added up."""
         if not rows:
             return
+        declaration = declaration_of(row_type)
+        values = _add_up(declaration, flatten(declaration, rows))
         if self._dialect == "sqlite":
-            self._connection.exec_driver_sql(_add_each(table, columns), list(rows))
+            self._connection.exec_driver_sql(_add_each(declaration), values)
         else:
-            self._parts.append(_Part(_add(table, columns), table, columns, rows))
+            self._parts.append(_Part(_add(declaration), declaration, values))
 
     def send(self) -> None:
         """Write the rows that have not been written yet. Raises RowsDiffer, as `insert` describes."""
         if not self._parts:
             return
         parts, self._parts = self._parts, []
-        statement = _in_one(tuple((part.statement, bool(part.compare)) for part in parts))
-        values = {f"rows{number}": _write_rows(part.rows) for number, part in enumerate(parts)}
+        statement = _in_one(tuple((part.statement, part.is_compared) for part in parts))
+        values = {f"rows{number}": _write_rows(part.values) for number, part in enumerate(parts)}
         counts = iter(self._connection.execute(statement, values).one())
         for part in parts:
-            if part.compare:
-                self._compare(part.table, part.columns, part.rows, part.compare, next(counts))
+            if part.is_compared:
+                self._compare(part.declaration, part.values, next(counts))
 
-    def _compare(
-        self,
-        table: Table,
-        columns: tuple[str, ...],
-        rows: Sequence[tuple[Any, ...]],
-        compare: tuple[str, ...],
-        new: int,
-    ) -> None:
-        if compare and new < len(rows):
-            statement = _select_difference(self._dialect, table, columns, compare)
-            if first := self._connection.execute(statement, {"rows": _write_rows(rows)}).first():
-                raise RowsDiffer(f"{table.name} {tuple(first)} is stored with other content than what arrives again")
+    def _compare(self, declaration: Declaration, values: Sequence[tuple[Any, ...]], new: int) -> None:
+        """Compare the stored rows with `values`, unless all of these are new."""
+        if declaration.compare and new < len(values):
+            statement = _select_difference(self._dialect, declaration)
+            if first := self._connection.execute(statement, {"rows": _write_rows(values)}).first():
+                table = declaration.table.name
+                raise RowsDiffer(f"{table} {tuple(first)} is stored with other content than what arrives again")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """The rows for one table, and the statement that writes them."""
 
     statement: str  #: SQL of PostgreSQL, with `:rows`
-    table: Table
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[Any, ...]]
-    compare: tuple[str, ...] = ()
+    declaration: Declaration
+    values: Sequence[tuple[Any, ...]]
+    is_compared: bool = False
 
 
-def insert_rows(
-    connection: Connection,
-    table: Table,
-    columns: tuple[str, ...],
-    rows: Sequence[tuple[Any, ...]],
-    compare: tuple[str, ...] = (),
-    stamp: str = "",
-) -> None:
+def _add_up(declaration: Declaration, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """Return one row for each key, with the sums of the other columns. The key's columns come first."""
+    width = len(declaration.table.primary_key.columns)
+    sums: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for row in rows:
+        key = row[:width]
+        former = sums.get(key)
+        sums[key] = row if former is None else (*key, *map(add, former[width:], row[width:]))
+    return list(sums.values())
+
+
+def insert_rows(connection: Connection, row_type: type[Row], rows: Sequence[Row]) -> None:
     """Insert rows into one table at once. The arguments are those of `Writes.insert`."""
     with Writes(connection) as writes:
-        writes.insert(table, columns, rows, compare, stamp)
+        writes.insert(row_type, rows)
 
 
-def update_rows(
-    connection: Connection,
-    table: Table,
-    columns: tuple[str, ...],
-    rows: Sequence[tuple[Any, ...]],
-    only: str,
-    stamp: str = "",
-) -> None:
+def update_rows(connection: Connection, row_type: type[Row], rows: Sequence[Row], only: str) -> None:
     """Update rows of one table at once. The arguments are those of `Writes.update`."""
     with Writes(connection) as writes:
-        writes.update(table, columns, rows, only, stamp)
+        writes.update(row_type, rows, only)
 
 
 def render_addition(table: Table) -> str:
@@ -169,23 +159,24 @@ def render_addition(table: Table) -> str:
     return f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
 
 
-def copy_rows(connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert very many rows. They are not compared with stored rows.
+def copy_rows(connection: Connection, row_type: type[Row], rows: Sequence[Row]) -> None:
+    """Insert very many rows. They are not compared with stored rows, and they have no `stamp`.
 
     If the key of a row is stored already, PostgreSQL refuses all rows. SQLite skips that row.
     """
+    declaration = declaration_of(row_type)
+    values = flatten(declaration, rows)
     if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql(_insert_each(table, columns, ""), rows)
+        connection.exec_driver_sql(_insert_each(declaration), values)
         return
     import psycopg
 
-    names = ", ".join(f'"{name}"' for name in columns)
-    statement = f'COPY "{table.name}" ({names}) FROM STDIN'
+    statement = f'COPY "{declaration.table.name}" ({_names(declaration.columns)}) FROM STDIN'
     session = connection.connection.driver_connection
     assert isinstance(session, psycopg.Connection)
     try:
         with session.cursor() as cursor, cursor.copy(statement.encode()) as copy:
-            for row in rows:
+            for row in values:
                 copy.write_row(row)
     except psycopg.Error as error:  # the error that SQLAlchemy raises for its own statements
         raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
@@ -207,49 +198,61 @@ def _as_text(value: object) -> str:
 _write_rows = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_as_text).encode
 
 
-@cache
-def _insert_each(table: Table, columns: tuple[str, ...], stamp: str) -> str:
-    names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
-    values = ", ".join("?" * len(columns)) + (f", {compile_sql('sqlite', now())}" if stamp else "")
-    return f'INSERT INTO "{table.name}" ({names}) VALUES ({values}) ON CONFLICT DO NOTHING'
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in columns)
 
 
 @cache
-def _update_each(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> str:
-    key, *changed_columns = columns
-    changes = ", ".join(f'"{name}" = ?' for name in changed_columns) + _set_end("sqlite", stamp)
-    return f'UPDATE "{table.name}" AS s SET {changes} WHERE s."{key}" = ? AND {only}'
+def _insert_each(declaration: Declaration) -> str:
+    return f"{_insert_into(declaration)} VALUES ({_stamp_values('sqlite', declaration)}) ON CONFLICT DO NOTHING"
 
 
 @cache
-def _insert(table: Table, columns: tuple[str, ...], stamp: str) -> str:
-    names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
-    values = ", ".join(_values("postgresql", table, columns)) + (
-        f", {compile_sql('postgresql', now())}" if stamp else ""
-    )
-    return f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM {_unnest("postgresql")} ON CONFLICT DO NOTHING'
+def _insert(declaration: Declaration) -> str:
+    values = _stamp_values("postgresql", declaration)
+    return f"{_insert_into(declaration)} SELECT {values} FROM {_unnest('postgresql')} ON CONFLICT DO NOTHING"
+
+
+def _insert_into(declaration: Declaration) -> str:
+    stamps = (declaration.stamp,) if declaration.stamp else ()
+    return f'INSERT INTO "{declaration.table.name}" ({_names((*declaration.columns, *stamps))})'
+
+
+def _stamp_values(dialect: str, declaration: Declaration) -> str:
+    """Return the values of an INSERT; the last is the time if the rows have a stamp."""
+    marks = ["?"] * len(declaration.columns) if dialect == "sqlite" else _values(dialect, declaration)
+    return ", ".join([*marks, *([compile_sql(dialect, now())] if declaration.stamp else [])])
 
 
 @cache
-def _add_each(table: Table, columns: tuple[str, ...]) -> str:
-    names = ", ".join(f'"{name}"' for name in columns)
-    return f'INSERT INTO "{table.name}" ({names}) VALUES ({", ".join("?" * len(columns))}) {render_addition(table)}'
+def _add_each(declaration: Declaration) -> str:
+    table, columns = declaration.table, declaration.columns
+    marks = ", ".join("?" * len(columns))
+    return f'INSERT INTO "{table.name}" ({_names(columns)}) VALUES ({marks}) {render_addition(table)}'
 
 
 @cache
-def _add(table: Table, columns: tuple[str, ...]) -> str:
-    names = ", ".join(f'"{name}"' for name in columns)
-    query = f"SELECT {', '.join(_values('postgresql', table, columns))} FROM {_unnest('postgresql')}"
-    return f'INSERT INTO "{table.name}" ({names}) {query} {render_addition(table)}'
+def _add(declaration: Declaration) -> str:
+    query = f"SELECT {', '.join(_values('postgresql', declaration))} FROM {_unnest('postgresql')}"
+    table = declaration.table
+    return f'INSERT INTO "{table.name}" ({_names(declaration.columns)}) {query} {render_addition(table)}'
 
 
 @cache
-def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> str:
-    key, *changed_columns = columns
+def _update_each(declaration: Declaration, only: str) -> str:
+    key, *changed_columns = declaration.columns
+    changes = ", ".join(f'"{name}" = ?' for name in changed_columns) + _set_end("sqlite", declaration.stamp)
+    return f'UPDATE "{declaration.table.name}" AS s SET {changes} WHERE s."{key}" = ? AND {only}'
+
+
+@cache
+def _update(declaration: Declaration, only: str) -> str:
+    key, *changed_columns = declaration.columns
     changes = ", ".join(f'"{name}" = a."{name}"' for name in changed_columns)
-    changes += _set_end("postgresql", stamp)
-    query = f"SELECT {_select('postgresql', table, columns)} FROM {_unnest('postgresql')}"
-    return f'UPDATE "{table.name}" AS s SET {changes} FROM ({query}) AS a WHERE s."{key}" = a."{key}" AND {only}'
+    changes += _set_end("postgresql", declaration.stamp)
+    query = f"SELECT {_select('postgresql', declaration)} FROM {_unnest('postgresql')}"
+    table = declaration.table.name
+    return f'UPDATE "{table}" AS s SET {changes} FROM ({query}) AS a WHERE s."{key}" = a."{key}" AND {only}'
 
 
 @cache
@@ -264,9 +267,10 @@ def _in_one(parts: tuple[tuple[str, bool], ...]) -> TextClause:
 
 
 @cache
-def _select_difference(dialect: str, table: Table, columns: tuple[str, ...], compare: tuple[str, ...]) -> TextClause:
+def _select_difference(dialect: str, declaration: Declaration) -> TextClause:
+    table, compare = declaration.table, declaration.compare
     keys = [column.name for column in table.primary_key.columns]
-    query = f"SELECT {_select(dialect, table, columns)} FROM {_unnest(dialect)}"
+    query = f"SELECT {_select(dialect, declaration)} FROM {_unnest(dialect)}"
     same = " AND ".join(f's."{name}" = a."{name}"' for name in keys)
     unlike = "IS NOT" if dialect == "sqlite" else "IS DISTINCT FROM"  # also where one of the two is NULL
     stored_columns = {name: f's."{name}"' for name in compare}
@@ -287,16 +291,17 @@ def _unnest(dialect: str) -> str:
     return "json_each(:rows) AS r"
 
 
-def _select(dialect: str, table: Table, columns: tuple[str, ...]) -> str:
-    values = _values(dialect, table, columns)
-    return ", ".join(f'{value} AS "{name}"' for value, name in zip(values, columns, strict=True))
+def _select(dialect: str, declaration: Declaration) -> str:
+    values = zip(_values(dialect, declaration), declaration.columns, strict=True)
+    return ", ".join(f'{value} AS "{name}"' for value, name in values)
 
 
-def _values(dialect: str, table: Table, columns: tuple[str, ...]) -> list[str]:
+def _values(dialect: str, declaration: Declaration) -> list[str]:
     """Return for each column the SQL that reads it from a row of the JSON."""
+    columns = declaration.columns
     if dialect == "sqlite":
         return [f"r.value ->> '$[{index}]'" for index in range(len(columns))]
-    types = (table.columns[name].type.compile(dialect=_postgresql()) for name in columns)
+    types = (declaration.table.columns[name].type.compile(dialect=_postgresql()) for name in columns)
     return [f"CAST(r.value ->> {index} AS {kind})" for index, kind in enumerate(types)]
 
 

@@ -24,32 +24,14 @@ from sqlalchemy.orm import aliased
 
 from db.bulk import Writes, compile_sql
 from db.connection import numbers
-from db.journal import COLUMNS
-from db.models import Attempt, EpisodeRow, Item, TaskRow
+from db.models import Attempt, Item, TaskRow
+from db.rows.episodes import NewEpisode
+from db.rows.steps import NewAttempt
 from db.states import ItemState
 from db.step_records import RecordedStep, load_steps
 from db.time_conditions import ITEM_WAIT_SECONDS, is_due
 from lumos_queue.records import Task
 
-_EPISODE_COLUMNS = (
-    "id",
-    "job",
-    "task",
-    "sample",
-    "formulation",
-    "agent",
-    "origin",
-    "split",
-    "licence",
-    "attempt",
-    "ending",
-    "message",
-    "calls",
-    "prompt_tokens",
-    "completion_tokens",
-    "seconds",
-    "level",
-)
 # Made once, because building a statement costs more than sending it.
 _LARGEST_BATCH = select(func.max(Item.batch)).where(
     Item.job == bindparam("job"),
@@ -209,7 +191,7 @@ def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]
     """Write an episode and its first attempt for each of these items, which are claimed for the first time."""
     job = holder.job
     episodes = [
-        (
+        NewEpisode(
             row.id,
             job.id,
             row.task,
@@ -219,21 +201,12 @@ def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]
             job.origin,
             job.split,
             job.licence,
-            1,
-            "",
-            "",
-            0,
-            0,
-            0,
-            0.0,
-            "",
         )
         for row in first
     ]
-    attempts = [(row.id, 1, holder.code_version) for row in first]
     with Writes(connection) as writes:
-        writes.insert(EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, stamp="started_at")
-        writes.insert(Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
+        writes.insert(NewEpisode, episodes)
+        writes.insert(NewAttempt, [NewAttempt(row.id, 1, holder.code_version) for row in first])
 
 
 def _newest_attempts(connection: Connection, episodes: list[int]) -> dict[int, tuple[int, str]]:

@@ -17,8 +17,11 @@ from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.job_stops import JobStop, stop_job
 from db.jobs import lock_job
-from db.journal import COLUMNS, COMPARED
-from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, EpisodeRow, Item, ScoreRow, VerdictRow
+from db.models import Attempt, CompletionRow, Item
+from db.models.totals import EpisodeTotals
+from db.rows.episodes import EpisodeResult, NewScore, NewVerdict
+from db.rows.jobs import ItemEnd
+from db.rows.steps import STEP_ROWS, NewAttempt, NewEpisodeArtifact
 from db.states import ItemState, JobState
 from db.sums import add_counted, add_sums
 from db.text_blocks import insert_texts
@@ -28,20 +31,6 @@ from lumos_queue.records import Ending, FinishReason, Outcome
 _DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
 HELD = (ItemState.CLAIMED, ItemState.DONE)  #: an item is done already when the same commit is repeated
 _HELD_ITEMS = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
-_SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail", "trials")
-_VERDICT_COLUMNS = ("episode", "module", "name", "rejects", "detail")
-_EPISODE_COLUMNS = (
-    "id",
-    "attempt",
-    "ending",
-    "answer",
-    "message",
-    "calls",
-    "prompt_tokens",
-    "completion_tokens",
-    "seconds",
-    "level",
-)
 
 
 def commit(
@@ -91,7 +80,7 @@ def release_strays(database: Database, holder: LeaseHolder, known_items: set[int
 
 def _find_held_items(connection: Connection, batch: Batch) -> dict[int, str]:
     """Return the state of each item of the batch that this process still holds."""
-    items = {row[0] for table in (Attempt, EpisodeArtifact, *COMPARED) for row in batch.rows.get(table, ())}
+    items = {row[0] for rows in batch.rows.values() for row in rows}
     items.update(part.item for part in (*batch.finished, *batch.given_back))
     if not items:
         return {}
@@ -122,27 +111,22 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
             func.coalesce(func.sum(CompletionRow.prompt_tokens), 0),
             func.coalesce(func.sum(CompletionRow.completion_tokens), 0),
         ).where(CompletionRow.episode == item, CompletionRow.attempt == attempt)
-        calls, prompt_tokens, completion_tokens = connection.execute(query).one()
-        outcome = Outcome(None, Ending.INFRA_ERROR, problem)
-        finished_item = FinishedItem(item, outcome, (), attempt, calls, int(prompt_tokens), int(completion_tokens))
+        totals = EpisodeTotals(*map(int, connection.execute(query).one()))
+        finished_item = FinishedItem(item, Outcome(None, Ending.INFRA_ERROR, problem), (), attempt, totals)
         with Writes(connection) as writes:
             _finish(connection, writes, holder, [finished_item], held_items)
 
 
 def _write_steps(connection: Connection, writes: Writes, batch: Batch, held_items: Collection[int]) -> None:
     insert_texts(connection, batch.contents.texts)
-    names = [row for row in batch.rows.get(EpisodeArtifact, ()) if row[0] in held_items]
+    names = [row for row in batch.rows.get(NewEpisodeArtifact, ()) if row[0] in held_items]
     digests = {digest for _, digest in names}
     insert_artifacts(
         connection, {key: artifact for key, artifact in batch.contents.artifacts.items() if key in digests}
     )
-    writes.insert(EpisodeArtifact.__table__, COLUMNS[EpisodeArtifact], names)
-    attempts = [row for row in batch.rows.get(Attempt, ()) if row[0] in held_items]
-    writes.insert(Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
-    for table, compared_columns in COMPARED.items():
-        rows = [row for row in batch.rows.get(table, ()) if row[0] in held_items]
-        stamp = "asked_at" if table is Approval else ""
-        writes.insert(table.__table__, COLUMNS[table], rows, compared_columns, stamp)
+    writes.insert(NewEpisodeArtifact, names)
+    for row_type in (NewAttempt, *STEP_ROWS):
+        writes.insert(row_type, [row for row in batch.rows.get(row_type, ()) if row[0] in held_items])
 
 
 def _finish(
@@ -157,46 +141,41 @@ def _finish(
         return
     job = holder.job.id
     episodes = [
-        (
+        EpisodeResult(
             finished_item.item,
+            str(finished_item.level),
             finished_item.attempt,
             str(finished_item.outcome.ending),
             finished_item.outcome.answer,
             finished_item.outcome.message,
-            finished_item.calls,
-            finished_item.prompt_tokens,
-            finished_item.completion_tokens,
+            finished_item.totals,
             finished_item.seconds,
-            str(finished_item.level),
         )
         for finished_item in finished_items
         if finished_item.outcome
     ]
     # Only an empty ending may be replaced, so that there is one accepted result.
-    writes.update(EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, "s.ending = ''", stamp="finished_at")
+    writes.update(EpisodeResult, episodes, "s.ending = ''")
     scores = [
-        (finished_item.item, score.metric, score.version, score.value, score.detail, score.of)
+        NewScore(finished_item.item, score.metric, score.version, score.value, score.of, score.detail)
         for finished_item in finished_items
         for score in finished_item.scores
     ]
-    writes.insert(ScoreRow.__table__, _SCORE_COLUMNS, scores)
+    writes.insert(NewScore, scores)
     verdicts = [
-        (finished_item.item, verdict.module, verdict.name, verdict.rejects, verdict.detail)
+        NewVerdict(finished_item.item, verdict.module, verdict.name, verdict.rejects, verdict.detail)
         for finished_item in finished_items
         for verdict in finished_item.verdicts
     ]
-    writes.insert(VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
+    writes.insert(NewVerdict, verdicts)
     for finished_item in finished_items:
         insert_steps(connection, job, finished_item.item, finished_item.training_steps)
         insert_feedback(connection, job, finished_item.item, finished_item.feedback_steps)
         insert_models(connection, job, finished_item.item, finished_item.models)
     writes.send()  # all rows of an item are written while it is claimed
-    items = [
-        (finished_item.item, _DONE, None, "", None if finished_item.output is None else as_json(finished_item.output))
-        for finished_item in finished_items
-    ]
-    columns = ("id", "state", "session", "problem", "output")
-    writes.update(Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")
+    outputs = [(part.item, None if part.output is None else as_json(part.output)) for part in finished_items]
+    items = [ItemEnd(item, _DONE, None, "", output) for item, output in outputs]
+    writes.update(ItemEnd, items, f"s.state = '{ItemState.CLAIMED}'")
     claimed_items = [
         finished_item for finished_item in finished_items if held_items[finished_item.item] == ItemState.CLAIMED
     ]

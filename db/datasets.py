@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, insert, literal, select, update
 
@@ -13,22 +12,9 @@ from db.bulk import as_json, copy_rows, insert_rows
 from db.chunks import Chunks
 from db.equal_tasks import have_equal_tasks
 from db.models import Dataset, Item, TaskRow
-from db.states import ItemState
+from db.rows.declaration import declaration_of
+from db.rows.jobs import NewItem, NewTask, StoredDataset
 from lumos_queue.records import Task
-
-TASK_COLUMNS = ("dataset", "ordinal", "row", "question", "inputs", "gold")
-#: Initial values of an item, beside its ordinal, task and sample.
-UNCLAIMED = {
-    "state": ItemState.OWED.value,
-    "claim": 0,
-    "not_before_at": 0.0,
-    "failures": 0,
-    "deaths": 0,
-    "batch": 0,
-    "problem": "",
-}
-Rows = Sequence[tuple[Any, ...]]
-ITEM_COLUMNS = ("job", "ordinal", "task", "sample", *UNCLAIMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +35,22 @@ def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
 
     Returns whether all of its tasks are stored.
     """
-    values = {
-        "digest": dataset.digest,
-        "benchmark": dataset.benchmark,
-        "split": dataset.split,
-        "licence": dataset.licence,
-        "rows": len(dataset.tasks),
-        "file_sha256": dataset.file_sha256,
-        "published": dataset.published,
-        "complete": False,
-    }
+    row = StoredDataset(
+        dataset.digest,
+        dataset.benchmark,
+        dataset.split,
+        dataset.licence,
+        len(dataset.tasks),
+        dataset.file_sha256,
+        dataset.published,
+        complete=False,
+    )
     query = select(Dataset.complete).where(Dataset.digest == dataset.digest).with_for_update(key_share=True, read=True)
     while True:
-        insert_rows(connection, Dataset.__table__, tuple(values), [tuple(values.values())], stamp="created_at")
-        if row := connection.execute(query).first():  # else it was removed between the two
+        insert_rows(connection, StoredDataset, [row])
+        if stored_row := connection.execute(query).first():  # else it was removed between the two
             verify_rows(connection, dataset)
-            return row.complete
+            return stored_row.complete
 
 
 def verify_rows(connection: Connection, dataset: NewDataset) -> None:
@@ -109,10 +95,10 @@ def load_tasks(connection: Connection, benchmark: str, dataset: str, positions: 
     ]
 
 
-def encode_tasks(dataset: NewDataset, first: int, last: int) -> Rows:
+def encode_tasks(dataset: NewDataset, first: int, last: int) -> list[NewTask]:
     """Return the tasks from position `first` to before `last` as rows for `store_tasks`. This takes no lock."""
     return [
-        (
+        NewTask(
             dataset.digest,
             ordinal,
             task.row,
@@ -124,7 +110,7 @@ def encode_tasks(dataset: NewDataset, first: int, last: int) -> Rows:
     ]
 
 
-def store_tasks(connection: Connection, dataset: NewDataset, rows: Rows) -> bool:
+def store_tasks(connection: Connection, dataset: NewDataset, rows: Sequence[NewTask]) -> bool:
     """Store the tasks that are not stored yet. Return whether all tasks of the dataset are stored now.
 
     Only one process at a time stores tasks of a dataset, and no process if the dataset is complete.
@@ -132,12 +118,12 @@ def store_tasks(connection: Connection, dataset: NewDataset, rows: Rows) -> bool
     of_dataset = Dataset.digest == dataset.digest
     if connection.execute(select(Dataset.complete).where(of_dataset).with_for_update(key_share=True)).scalar_one():
         return True
-    first, last = rows[0][1], rows[-1][1]
+    first, last = rows[0].ordinal, rows[-1].ordinal
     between = (TaskRow.dataset == dataset.digest, TaskRow.ordinal >= first, TaskRow.ordinal <= last)
     if connection.dialect.name == "sqlite" or not connection.execute(select(TaskRow.id).where(*between).limit(1)).all():
-        copy_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
+        copy_rows(connection, NewTask, rows)
     else:  # left by a process that was interrupted
-        insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
+        insert_rows(connection, NewTask, rows)
     if last + 1 < len(dataset.tasks):
         return False
     connection.execute(update(Dataset).where(of_dataset).values(complete=True))
@@ -152,18 +138,18 @@ def store_items(connection: Connection, job: str, dataset: str, tasks: int, firs
         end = min(tasks, begin + last - first)
         columns = literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample)
         query = (
-            select(*columns, *map(literal, UNCLAIMED.values()))
+            select(*columns, *map(literal, NewItem._field_defaults.values()))
             .where(TaskRow.dataset == dataset, TaskRow.ordinal >= begin, TaskRow.ordinal < end)
             .order_by(TaskRow.ordinal)
         )
-        connection.execute(insert(Item).from_select(ITEM_COLUMNS, query))
+        connection.execute(insert(Item).from_select(declaration_of(NewItem).columns, query))
         first += end - begin
 
 
 def store_windows(connection: Connection, job: str, first: int, last: int) -> None:
     """Store a job's items from `first` to before `last`, which have no task: the windows of a training."""
-    rows = [(job, ordinal, None, 0, *UNCLAIMED.values()) for ordinal in range(first, last)]
-    insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
+    rows = [NewItem(job, ordinal, None, 0) for ordinal in range(first, last)]
+    insert_rows(connection, NewItem, rows)
 
 
 def store_in_chunks(chunks: Chunks, job: str, dataset: NewDataset, tasks: int, samples: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, ScalarSelect, func, literal_column, select
 
 from db.models import CallSum, Item, ItemSum, JobRow, ScoreSum, VersionSum
+from db.models.totals import EpisodeTotals, read_totals, sum_columns
 from db.states import ItemState
 
 #: states of few items, which are neither pending nor ended; each has an index
@@ -22,9 +23,7 @@ class Totals:
     """Sums over the finished episodes of a job."""
 
     finished: int
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
+    totals: EpisodeTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +83,9 @@ def count_endings(connection: Connection, job: str) -> dict[str, int]:
 
 
 def totals(connection: Connection, job: str) -> Totals:
-    columns = (ItemSum.items, ItemSum.calls, ItemSum.prompt_tokens, ItemSum.completion_tokens)
-    row = connection.execute(select(*map(_sum, columns)).where(ItemSum.job == job, ItemSum.ending != "")).one()
-    return Totals(*map(int, row))
+    query = select(_sum(ItemSum.items).label("finished"), *sum_columns(ItemSum))
+    row = connection.execute(query.where(ItemSum.job == job, ItemSum.ending != "")).one()
+    return Totals(int(row.finished), read_totals(row))
 
 
 def sum_running_scores(connection: Connection, job: str) -> tuple[float, int]:

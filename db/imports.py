@@ -17,11 +17,13 @@ from sqlalchemy import Connection, func, select, update
 
 from db.bulk import as_json, insert_rows, update_rows
 from db.connection import Database, now
-from db.datasets import ITEM_COLUMNS, TASK_COLUMNS
 from db.jobs import remove
-from db.journal import COLUMNS, COMPARED, Buffer, EpisodeJournal
-from db.models import Attempt, Dataset, EpisodeRow, Item, JobRow, ScoreRow, TaskRow, VerdictRow
+from db.journal import Buffer, EpisodeJournal
+from db.models import Dataset, Item, JobRow, TaskRow
 from db.new_jobs import NewJob, insert_job, new_id
+from db.rows.episodes import EpisodeEnding, NewEpisode, NewScore, NewVerdict
+from db.rows.jobs import NewItem, NewTask, StoredDataset
+from db.rows.steps import STEP_ROWS, NewAttempt
 from db.states import ItemState, JobState
 from db.sums import add_counted
 from db.text_blocks import insert_texts
@@ -32,28 +34,6 @@ from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.records import Outcome, Score, Task, Verdict
 
 CHUNK = 500  #: episodes of one transaction
-_DATASET = ("digest", "benchmark", "split", "licence", "rows")
-_EPISODE = (
-    "id",
-    "job",
-    "task",
-    "sample",
-    "formulation",
-    "agent",
-    "origin",
-    "split",
-    "licence",
-    "parent",
-    "level",
-    "attempt",
-    "ending",
-    "answer",
-    "message",
-    "calls",
-    "prompt_tokens",
-    "completion_tokens",
-    "seconds",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +90,7 @@ def store_episodes(
 
 def _open(connection: Connection, job: str, new: NewJob, origin: str, dataset: str | None) -> None:
     if dataset:
-        row = (dataset, new.benchmark, new.split, new.licence, 0)
-        insert_rows(connection, Dataset.__table__, _DATASET, [row], stamp="created_at")
+        insert_rows(connection, StoredDataset, [StoredDataset(dataset, new.benchmark, new.split, new.licence, 0)])
     insert_job(
         connection,
         job,
@@ -156,10 +135,10 @@ def _store_tasks(
     if fresh and dataset is None:
         raise LumosError("tasks that are not stored yet need a dataset")
     rows = [
-        (dataset, first + index, task.row, task.question, as_json(task.inputs), as_json(task.gold))
+        NewTask(dataset, first + index, task.row, task.question, as_json(task.inputs), as_json(task.gold))
         for index, task in enumerate(fresh)
     ]
-    insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
+    insert_rows(connection, NewTask, rows)
     stored_keys = connection.execute(
         select(TaskRow.id)
         .where(TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < first + len(fresh))
@@ -174,10 +153,10 @@ def _store_items(
 ) -> list[int]:
     """Store items that are done from the start, so that no worker claims them; return their keys in order."""
     rows = [
-        (job, first + index, key, episode.sample, ItemState.DONE, 1, 0.0, 0, 0, 0, "")
+        NewItem(job, first + index, key, episode.sample, ItemState.DONE.value, claim=1)
         for index, (key, episode) in enumerate(zip(keys, chunk, strict=True))
     ]
-    insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
+    insert_rows(connection, NewItem, rows)
     query = select(Item.id).where(Item.job == job, Item.ordinal >= first).order_by(Item.ordinal)
     return list(connection.execute(query).scalars())
 
@@ -196,9 +175,9 @@ def _store_chunk(
         journal, outcome = EpisodeJournal(item, 1, buffer, {}), episode.outcome
         for step in episode.steps:
             journal.record(step)
-        buffer.add(Attempt, (item, 1, new.code_version))
+        buffer.add(NewAttempt(item, 1, new.code_version))
         rows.append(
-            (
+            NewEpisode(
                 item,
                 job,
                 key,
@@ -208,32 +187,27 @@ def _store_chunk(
                 origin,
                 new.split,
                 new.licence,
-                episode.parent,
-                str(episode.level),
-                1,
-                "",
-                outcome.answer,
-                outcome.message,
-                *_counts(journal),
-                0.0,
+                parent=episode.parent,
+                level=str(episode.level),
+                answer=outcome.answer,
+                message=outcome.message,
+                totals=journal.figures.totals,
             )
         )
-        scores += [(item, score.metric, score.version, score.value, score.detail, score.of) for score in episode.scores]
+        scores += [
+            NewScore(item, score.metric, score.version, score.value, score.of, score.detail) for score in episode.scores
+        ]
         verdicts += [
-            (item, verdict.module, verdict.name, verdict.rejects, verdict.detail) for verdict in episode.verdicts
+            NewVerdict(item, verdict.module, verdict.name, verdict.rejects, verdict.detail)
+            for verdict in episode.verdicts
         ]
     steps, contents = buffer.take()
-    insert_rows(connection, EpisodeRow.__table__, _EPISODE, rows, stamp="started_at")
+    insert_rows(connection, NewEpisode, rows)
     insert_texts(connection, contents.texts)
-    insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], steps[Attempt], stamp="started_at")
-    for table in COMPARED:
-        insert_rows(connection, table.__table__, COLUMNS[table], steps.get(table, []))
-    insert_rows(connection, ScoreRow.__table__, ("episode", "metric", "version", "value", "detail", "trials"), scores)
-    insert_rows(connection, VerdictRow.__table__, ("episode", "module", "name", "rejects", "detail"), verdicts)
-
-
-def _counts(journal: EpisodeJournal) -> tuple[int, int, int]:
-    return journal.figures.calls, journal.figures.prompt_tokens, journal.figures.completion_tokens
+    for row_type in (NewAttempt, *STEP_ROWS):
+        insert_rows(connection, row_type, steps.get(row_type, []))
+    insert_rows(connection, NewScore, scores)
+    insert_rows(connection, NewVerdict, verdicts)
 
 
 def _publish(
@@ -248,8 +222,8 @@ def _publish(
         _require(connection, job)
         for ending, keys in keys_by_ending.items():
             for start in range(0, len(keys), 10_000):
-                rows = [(key, ending) for key in keys[start : start + 10_000]]
-                update_rows(connection, EpisodeRow.__table__, ("id", "ending"), rows, "s.ending = ''", "finished_at")
+                rows = [EpisodeEnding(key, ending) for key in keys[start : start + 10_000]]
+                update_rows(connection, EpisodeEnding, rows, "s.ending = ''")
         add_counted(connection, 0, Item.job == job)
         count = sum(map(len, keys_by_ending.values()))
         if action:

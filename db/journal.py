@@ -17,8 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from db.bulk import as_json
-from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, ExecutionRow, SubgoalRow, ToolCallRow
+from db.models.totals import NO_TOTALS, EpisodeTotals
 from db.prompt_bases import PromptBases
+from db.rows.steps import NewApproval, NewCompletion, NewEpisodeArtifact, NewExecution, NewSubgoal, NewToolCall
 from db.step_records import NO, YES, RecordedStep, pack_digest
 from db.text_blocks import LONG, text_digest
 from lumos_queue.commands import Approve, Ask, Call, Do, Result, Step
@@ -26,75 +27,6 @@ from lumos_queue.records import Action, Completion, Execution, FinishReason, Sub
 
 RECENT_BYTES = 128 << 20  #: of artifacts that stay in memory for later steps and for scores
 _SHORT = {"kind", "text"}  # values with only these keys are no longer than the result that shows them
-_PLACE = ("episode", "attempt", "position", "branch", "command")
-COLUMNS: dict[type, tuple[str, ...]] = {
-    SubgoalRow: (*_PLACE, "number", "text"),
-    EpisodeArtifact: ("episode", "digest"),
-    CompletionRow: (
-        *_PLACE,
-        "role",
-        "prompt_digest",
-        "base",
-        "prefix",
-        "delta",
-        "delta_block",
-        "question_at",
-        "reply",
-        "finish_reason",
-        "prompt_tokens",
-        "completion_tokens",
-        "retries",
-        "replaced",
-        "seconds",
-        "waited",
-        "lost",
-        "queued",
-        "note",
-        "parent",
-        "candidates",
-        "reasoning",
-        "reasoning_tokens",
-        "message",
-    ),
-    ExecutionRow: (
-        *_PLACE,
-        "variables",
-        "name",
-        "arguments",
-        "raw",
-        "status",
-        "result",
-        "result_block",
-        "outputs",
-        "outputs_block",
-        "message",
-        "seconds",
-        "parent",
-    ),
-    ToolCallRow: (
-        *_PLACE,
-        "tool",
-        "arguments",
-        "status",
-        "result",
-        "result_block",
-        "outputs",
-        "outputs_block",
-        "message",
-        "seconds",
-        "provenance",
-    ),
-    Approval: (*_PLACE, "shown", "answer", "note", "who"),
-    Attempt: ("episode", "number", "code_version"),
-}
-#: Columns that must not change when a row is sent again.
-COMPARED: dict[type, tuple[str, ...]] = {
-    SubgoalRow: ("command",),
-    CompletionRow: ("command", "reply"),
-    ExecutionRow: ("command", "status", "result", "result_block"),
-    ToolCallRow: ("command", "status", "result", "result_block"),
-    Approval: ("command",),  # a person may have answered meanwhile
-}
 
 
 @dataclass(slots=True)
@@ -138,9 +70,9 @@ class Buffer:
         self._sent_digests: set[str] = set()  # digests of texts that an earlier commit carried
         self._has_capacity, self._full = asyncio.Event(), asyncio.Event()
 
-    def add(self, table: type, row: tuple, characters: int = 0) -> None:
-        """Add a row of `table`. `characters`: the length of the row's texts, if they may be long."""
-        self._rows[table].append(row)
+    def add(self, row: tuple, characters: int = 0) -> None:
+        """Add a row of a type of db/rows. `characters`: the length of the row's texts, if they may be long."""
+        self._rows[type(row)].append(row)
         self.size += 1
         self.characters += characters
         if self.size == self.enough or self.characters >= self.enough_characters:
@@ -164,7 +96,7 @@ class Buffer:
         if key not in self._contents.artifacts:
             self._contents.artifacts[key] = (media_type, data)
             self.characters += len(data)
-        self.add(EpisodeArtifact, (episode, key))
+        self.add(NewEpisodeArtifact(episode, key))
         if key not in self._recent:
             self._recent[key] = data
             self._recent_bytes += len(data)
@@ -177,7 +109,7 @@ class Buffer:
         return self._recent.get(digest)
 
     def take(self) -> tuple[dict[type, list[tuple]], Contents]:
-        """Remove and return all rows, by table, and their contents. The caller repeats the commit until it succeeds."""
+        """Remove and return all rows, by type, and their contents. The caller repeats the commit until it succeeds."""
         content = self._rows, self._contents
         self._rows, self._contents, self.size, self.characters = defaultdict(list), Contents(), 0, 0
         if len(self._sent_digests) < 10_000:  # bounds the digests to a few megabytes; a text sent twice is stored once
@@ -188,8 +120,8 @@ class Buffer:
 
     def drop(self, episodes: Collection[int], contents: Contents) -> None:
         """Remove the rows of these episodes. `contents`: of a refused commit; what other rows need is sent again."""
-        for table, rows in self._rows.items():
-            self._rows[table] = [row for row in rows if row[0] not in episodes]
+        for row_type, rows in self._rows.items():
+            self._rows[row_type] = [row for row in rows if row[0] not in episodes]
         self.size = sum(map(len, self._rows.values()))
         self._sent_digests -= contents.texts.keys()
         remaining = contents.of_rows(row for rows in self._rows.values() for row in rows)
@@ -221,9 +153,7 @@ class EpisodeFigures:
     code_version: str = ""  #: of the code that began the attempt
     subgoals: int = 0
     replies: int = 0  #: of models, and those that the task gave
-    calls: int = 0  #: replies that a model was asked for
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    totals: EpisodeTotals = NO_TOTALS
     action_seconds: float = 0.0
     #: By role: calls, and their seconds: in the server, waiting here, lost in failed requests, in the server's queue.
     roles: dict[str, list[float]] = field(default_factory=dict)
@@ -231,11 +161,9 @@ class EpisodeFigures:
 
     def add_reply(self, role: str, completion: Completion, prefix: str | None) -> None:
         self.replies += 1
-        self.prompt_tokens += completion.prompt_tokens
-        self.completion_tokens += completion.completion_tokens
+        self.totals = self.totals.with_reply(completion)
         if completion.finish_reason == FinishReason.GIVEN:
             return
-        self.calls += 1
         sums = self.roles.setdefault(role, [0, 0.0, 0.0, 0.0, 0.0])
         sums[0] += 1
         sums[1] += completion.seconds
@@ -305,27 +233,27 @@ class EpisodeJournal:
             self._bases.add_other(step.position, command.parent)
             self.figures.action_seconds += outcome.seconds
             self._buffer.add(
-                ExecutionRow,
-                (
+                NewExecution(
                     *step_key,
+                    command.parent,
                     as_json(action.variables),
                     action.name,
                     action.arguments,
                     action.raw,
                     *self._outcome_of(outcome),
-                    command.parent,
                 ),
                 len(action.raw) + len(outcome.result) + len(outcome.message),
             )
         elif isinstance(command, Call):
             assert isinstance(outcome, Execution)
-            row = (*step_key, command.tool, as_json(command.arguments), *self._outcome_of(outcome), outcome.provenance)
-            self._buffer.add(ToolCallRow, row, len(outcome.result) + len(outcome.message))
+            arguments = as_json(command.arguments)
+            row = NewToolCall(*step_key, command.tool, arguments, *self._outcome_of(outcome), outcome.provenance)
+            self._buffer.add(row, len(outcome.result) + len(outcome.message))
         elif isinstance(command, Approve):
-            self._buffer.add(Approval, (*step_key, command.shown, *_answer_of(outcome)), len(command.shown))
+            self._buffer.add(NewApproval(*step_key, command.shown, *_answer_of(outcome)), len(command.shown))
         else:
             self.figures.subgoals += 1
-            self._buffer.add(SubgoalRow, (*step_key, command.subgoal.number, command.subgoal.text))
+            self._buffer.add(NewSubgoal(*step_key, command.subgoal.number, command.subgoal.text))
 
     def _record_completion(self, step_key: tuple, ask: Ask, completion: Completion, step: Step) -> None:
         prompt = ask.prompt
@@ -345,9 +273,9 @@ class EpisodeJournal:
             else None
         )
         self._buffer.add(
-            CompletionRow,
-            (
+            NewCompletion(
                 *step_key,
+                ask.parent,
                 ask.role,
                 pack_digest(text_digest(prompt)),
                 base,
@@ -366,7 +294,6 @@ class EpisodeJournal:
                 completion.lost,
                 completion.queued,
                 completion.note,
-                ask.parent,
                 candidates,
                 completion.reasoning or None,
                 completion.reasoning_tokens or None,

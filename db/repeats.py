@@ -8,19 +8,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, exists, func, select, update
 
 from db.bulk import insert_rows
 from db.chunks import UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
-from db.datasets import ITEM_COLUMNS, UNCLAIMED, store_items
+from db.datasets import store_items
 from db.filter_sql import conditions
 from db.filters import Filter
 from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow
 from db.new_jobs import SAME_SECONDS, NewJob, find_same, insert_job, is_being_submitted, new_id, publish
 from db.removal import remove_leftovers
+from db.rows.jobs import NewItem
 from db.states import UNFINISHED, JobState
 from db.time_conditions import now_after
 from lumos_queue.errors import SpecError
@@ -60,11 +60,11 @@ def store_chosen(tasks: Sequence[Part]) -> Store:
     """Return a function that stores items of these tasks, sample by sample."""
 
     def store(connection: Connection, job: str, first: int, last: int) -> None:
-        rows: list[tuple[Any, ...]] = []
+        rows: list[NewItem] = []
         for ordinal in range(first, last):
             sample, index = divmod(ordinal, len(tasks))
-            rows.append((job, ordinal, tasks[index].task, sample, *UNCLAIMED.values()))
-        insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
+            rows.append(NewItem(job, ordinal, tasks[index].task, sample))
+        insert_rows(connection, NewItem, rows)
 
     return store
 

@@ -14,12 +14,12 @@ from db.bulk import Writes, insert_into
 from db.connection import Database, now, numbers
 from db.jobs import lock_job
 from db.models import EpisodeRow, JobRow, ScoreRow, ScoreSum, Scoring
+from db.rows.episodes import NewScore
+from db.rows.sums import AddedScores
 from db.states import HIDDEN
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending, Score
 
-_SCORE = ("episode", "metric", "version", "value", "trials", "detail")
-_SUM = ("job", "session", "metric", "version", "value", "trials", "episodes")
 _BY_PEOPLE = 0  #: the session of sums that no worker keeps
 _IDS = numbers(bindparam("ids"))
 
@@ -128,12 +128,13 @@ def store_scores(
             if attempts.get(episode) == attempt and (episode, score.metric, score.version) not in stored_keys
         ]
         rows = [
-            (episode, score.metric, score.version, float(score.value), score.of, score.detail) for episode, score in new
+            NewScore(episode, score.metric, score.version, float(score.value), score.of, score.detail)
+            for episode, score in new
         ]
         counts = _count_changes(stored_rows, new)
         with Writes(connection) as writes:
-            writes.insert(ScoreRow.__table__, _SCORE, rows)
-            writes.add(ScoreSum.__table__, _SUM, [(job, _BY_PEOPLE, *key, count) for key, count in counts.items()])
+            writes.insert(NewScore, rows)
+            writes.add(AddedScores, [AddedScores(job, _BY_PEOPLE, *key, count) for key, count in counts.items()])
         if new:
             conditions = (JobRow.id == job, JobRow.main_metric == "")
             connection.execute(update(JobRow).where(*conditions).values(main_metric=main_metric))

@@ -6,7 +6,6 @@ calls `add_counted`: with the sign -1 before the change, and with the sign 1 aft
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,6 +28,8 @@ from db.models import (
     SubgoalRow,
     VersionSum,
 )
+from db.models.totals import EpisodeTotals, total_columns
+from db.rows.sums import AddedCalls, AddedItems, AddedScores, AddedVersions
 from db.states import ItemState
 from lumos_queue.records import Ending, FinishReason
 
@@ -42,45 +43,42 @@ def add_sums(writes: Writes, job: str, session: int, finished_items: Sequence[Fi
     """Add items of one job that this transaction has finished, with the figures that their worker counted."""
     if not finished_items:
         return
-    sums: dict[Any, dict[tuple, list[float]]] = {table: defaultdict(list) for table in TABLES}
-
-    def add(table: Any, key: tuple, *values: float) -> None:
-        current = sums[table][key]
-        sums[table][key] = (
-            [total + addend for total, addend in zip(current, values, strict=True)] if current else list(values)
-        )
-
+    items: list[AddedItems] = []
+    calls: list[AddedCalls] = []
+    scores: list[AddedScores] = []
+    versions: list[AddedVersions] = []
     for finished_item in finished_items:
-        figures = finished_item.figures
+        figures, outcome = finished_item.figures, finished_item.outcome
         assert figures is not None
-        if finished_item.outcome is None:
-            add(ItemSum, (_DONE, "", 0, 0), 1, 0, 0, 0, 0.0)
+        if outcome is None:
+            items.append(AddedItems(job, session, _DONE, "", 0, 0, 1))
             continue
-        add(
-            ItemSum,
-            (_DONE, str(finished_item.outcome.ending), figures.subgoals, figures.replies),
-            1,
-            finished_item.calls,
-            finished_item.prompt_tokens,
-            finished_item.completion_tokens,
-            figures.action_seconds,
+        ending, totals = str(outcome.ending), finished_item.totals
+        items.append(
+            AddedItems(
+                job, session, _DONE, ending, figures.subgoals, figures.replies, 1, totals, figures.action_seconds
+            )
         )
-        for role, values in figures.roles.items():
-            add(CallSum, (role,), *values)
-        for version in (("", figures.code_version), *figures.prompts):
-            add(VersionSum, version, 1)
-        for score in finished_item.scores if finished_item.outcome.ending != Ending.INFRA_ERROR else ():
-            add(ScoreSum, (score.metric, score.version, float(score.value), score.of), 1)
-    for table in TABLES:
-        rows = [(job, session, *key, *values) for key, values in sums[table].items()]
-        writes.add(table.__table__, _COLUMNS[table], rows)
+        calls += [AddedCalls(job, session, role, *values) for role, values in figures.roles.items()]
+        versions += [
+            AddedVersions(job, session, *version, 1) for version in (("", figures.code_version), *figures.prompts)
+        ]
+        if outcome.ending != Ending.INFRA_ERROR:
+            scores += [
+                AddedScores(job, session, score.metric, score.version, float(score.value), score.of, 1)
+                for score in finished_item.scores
+            ]
+    writes.add(AddedItems, items)
+    writes.add(AddedCalls, calls)
+    writes.add(AddedScores, scores)
+    writes.add(AddedVersions, versions)
 
 
 def add_ended(connection: Connection, job: str, session: int, items: Mapping[str, int]) -> None:
     """Add numbers of items without a result. `items`: by state, cancelled or quarantined; negative numbers subtract."""
-    rows = [(job, session, str(state), "", 0, 0, count, 0, 0, 0, 0.0) for state, count in items.items() if count]
+    rows = [AddedItems(job, session, str(state), "", 0, 0, count) for state, count in items.items() if count]
     with Writes(connection) as writes:
-        writes.add(ItemSum.__table__, _COLUMNS[ItemSum], rows)
+        writes.add(AddedItems, rows)
 
 
 def change_states(
@@ -167,14 +165,13 @@ def _count_items(item: Any, episode: Any, is_selected: ColumnElement[bool]) -> S
         conditions = (table.episode == episode.id, table.attempt == episode.attempt)
         return select(expression).select_from(table).where(*conditions).scalar_subquery()
 
-    numbers = ("calls", "prompt_tokens", "completion_tokens")
     seconds = func.coalesce(func.sum(ExecutionRow.seconds), 0.0)
     ended_items = (
         select(item.job, item.state, func.coalesce(episode.ending, "").label("ending"))
         .add_columns(
             of_episode(SubgoalRow, func.count()).label("subgoals"),
             of_episode(CompletionRow, func.count()).label("replies"),
-            *(func.coalesce(getattr(episode, name), 0).label(name) for name in numbers),
+            *(func.coalesce(column, 0).label(column.key) for column in total_columns(episode)),
             of_episode(ExecutionRow, seconds).label("action_seconds"),
         )
         .join_from(item, episode, and_(episode.id == item.id, item.state == ItemState.DONE), isouter=True)
@@ -182,5 +179,5 @@ def _count_items(item: Any, episode: Any, is_selected: ColumnElement[bool]) -> S
         .subquery()
     )
     keys = (ended_items.c.job, ended_items.c.state, ended_items.c.ending, ended_items.c.subgoals, ended_items.c.replies)
-    sums = [func.sum(ended_items.c[name]).label(name) for name in (*numbers, "action_seconds")]
+    sums = [func.sum(ended_items.c[name]).label(name) for name in (*EpisodeTotals._fields, "action_seconds")]
     return select(*keys, func.count().label("items"), *sums).group_by(*keys)

@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
 from db.bulk import as_json, insert_rows
 from db.models import FeedbackStepRow, Item, ModelRow, TrainingStepRow
+from db.rows.training import FEEDBACK_FIGURES, TRAINING_FIGURES, NewFeedbackStep, NewModel, NewTrainingStep
 from lumos_queue.records import FeedbackStep, TrainedModel, TrainingStep
-
-_FIGURES = ("loss", "rate", "grad_norm", "tokens", "memory")
-_STEP_COLUMNS = ("job", "fit", "step", "item", *_FIGURES)
-_FEEDBACK = ("rollouts", "episodes", "reward", "baseline", "feasible", "entropy", "kl", "epsilon")
-_FEEDBACK_COLUMNS = ("job", "fit", "step", "item", *_FEEDBACK)
-_MODEL_COLUMNS = ("name", "job", "item", "path", "kind", "digest", "bytes", "base", "builds")
 
 
 def insert_steps(connection: Connection, job: str, item: int, steps: Sequence[TrainingStep]) -> None:
     """Store an item's optimizer steps. Raises RowsDiffer when another item has stored a step of the same number."""
-    rows = [(job, step.fit, step.step, item, *_figures(step)) for step in steps]
-    insert_rows(connection, TrainingStepRow.__table__, _STEP_COLUMNS, rows, ("item", *_FIGURES))
+    rows = [
+        NewTrainingStep(
+            job,
+            step.fit,
+            step.step,
+            item,
+            _finite(step.loss),
+            _finite(step.rate),
+            _finite(step.grad_norm),
+            step.tokens,
+            step.memory,
+        )
+        for step in steps
+    ]
+    insert_rows(connection, NewTrainingStep, rows)
 
 
 def insert_feedback(connection: Connection, job: str, item: int, steps: Sequence[FeedbackStep]) -> None:
     """Store the rewards from which an item's optimizer steps learnt. Raises RowsDiffer as `insert_steps` does."""
-    rows = [(job, step.fit, step.step, item, *(getattr(step, name) for name in _FEEDBACK)) for step in steps]
-    insert_rows(connection, FeedbackStepRow.__table__, _FEEDBACK_COLUMNS, rows, ("item", *_FEEDBACK))
+    rows = [
+        NewFeedbackStep(job, step.fit, step.step, item, *(getattr(step, name) for name in FEEDBACK_FIGURES))
+        for step in steps
+    ]
+    insert_rows(connection, NewFeedbackStep, rows)
 
 
 def list_feedback(connection: Connection, job: str) -> list[dict[str, Any]]:
     """Return the rewards from which each optimizer step of a job learnt, in the order of steps: fit, step, figures."""
     table = FeedbackStepRow
-    columns = (table.fit, table.step, *(getattr(table, name) for name in _FEEDBACK))
+    columns = (table.fit, table.step, *(getattr(table, name) for name in FEEDBACK_FIGURES))
     query = select(*columns).where(table.job == job).order_by(table.item, table.fit, table.step)
     return [dict(row) for row in connection.execute(query).mappings()]
 
@@ -42,16 +53,18 @@ def list_feedback(connection: Connection, job: str) -> list[dict[str, Any]]:
 def insert_models(connection: Connection, job: str | None, item: int | None, models: Sequence[TrainedModel]) -> None:
     """Store the models that an item has written. For models that no job has made, job and item are None."""
     rows = [
-        (model.name, job, item, model.path, model.kind, model.digest, model.bytes, model.base, as_json(model.builds))
+        NewModel(
+            model.name, job, item, model.path, model.kind, model.digest, model.bytes, model.base, as_json(model.builds)
+        )
         for model in models
     ]
-    insert_rows(connection, ModelRow.__table__, _MODEL_COLUMNS, rows, stamp="created_at")
+    insert_rows(connection, NewModel, rows)
 
 
 def list_steps(connection: Connection, job: str) -> list[dict[str, Any]]:
     """Return the optimizer steps of a job, in their order: item (its number), fit, step and figures."""
     table = TrainingStepRow
-    columns = (table.fit, table.step, *(getattr(table, name) for name in _FIGURES))
+    columns = (table.fit, table.step, *(getattr(table, name) for name in TRAINING_FIGURES))
     query = (
         select(Item.ordinal.label("item"), *columns)
         .join(Item, Item.id == table.item)
@@ -112,10 +125,8 @@ def remove_models(connection: Connection, keys: Sequence[int]) -> None:
     connection.execute(ModelRow.__table__.delete().where(ModelRow.id.in_(keys)))
 
 
-def _figures(step: TrainingStep) -> Iterator[float | None]:
-    for name in _FIGURES:
-        value = getattr(step, name)
-        yield value if math.isfinite(value) else None
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _loss(connection: Connection, job: str, fit: str, step: int) -> float | None:

@@ -15,6 +15,7 @@ from db.damage import MAX_SECONDS, find_spec_damage
 from db.filter_sql import Condition, conditions, newest_score
 from db.filters import Filter
 from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, SubgoalRow, TaskRow, VerdictRow
+from db.models.totals import EpisodeTotals, read_totals
 from db.step_records import RecordedStep, load_steps
 from lumos_queue.records import Task, Verdict
 from lumos_queue.scoring.limit import AtLimit, at_limit_of
@@ -43,9 +44,7 @@ class StoredEpisode:
     ending: str
     answer: str | None
     message: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
+    totals: EpisodeTotals
     finished_at: float | None  #: seconds since 1970
     scores: Mapping[str, float] = field(default_factory=dict)  #: by metric, from the newest version of the scorer
     verdicts: Sequence[Verdict] = ()
@@ -107,9 +106,7 @@ def show_episodes(connection: Connection, page: Select[int], max_characters: int
         "licence",
         "parent",
         "ending",
-        "calls",
-        "prompt_tokens",
-        "completion_tokens",
+        *EpisodeTotals._fields,
         "finished_at",
     )
     texts: list[Any] = [EpisodeRow.answer, EpisodeRow.message, TaskRow.question]
@@ -213,12 +210,13 @@ def load_episodes(connection: Connection, ids: Sequence[int]) -> list[StoredEpis
     endpoints = _endpoints(connection, {row.job for row in rows})
     specs = _specs(connection, {row.job for row in rows})
     steps = load_steps(connection, {row.id: row.attempt for row in rows})
-    computed_fields = {"task", "scores", "verdicts", "endpoints", "at_limit", "steps", "definition", "spec"}
+    computed_fields = {"task", "totals", "scores", "verdicts", "endpoints", "at_limit", "steps", "definition", "spec"}
     row_fields = StoredEpisode.__dataclass_fields__.keys() - computed_fields
     return [
         StoredEpisode(
             **{name: getattr(row, name) for name in row_fields},
             task=Task(row.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold),
+            totals=read_totals(row),
             scores={metric: value for metric, (_, value) in scores.get(row.id, {}).items()},
             verdicts=tuple(verdicts.get(row.id, ())),
             endpoints=endpoints[row.job],

@@ -107,7 +107,7 @@ class Stock:
             outcome = asyncio.run(run_episode(iterative, item.task, AGENT, journal, perform(item.task))).outcome
             claims[item.id] = item.claim
             scores, figures = self._scores(item.task, outcome), journal.figures
-            finished_items.append(FinishedItem(item.id, outcome, scores, calls=figures.calls, figures=figures))
+            finished_items.append(FinishedItem(item.id, outcome, scores, totals=figures.totals, figures=figures))
             if buffer.size >= steps or item is items[-1]:
                 batches.append(Batch(claims, *buffer.take(), finished_items))
                 finished_items, claims = [], {}

@@ -13,6 +13,7 @@ from db.connection import Database
 from db.jobs import finish_if_idle
 from db.journal import Buffer, EpisodeJournal
 from db.models import JobEndpoint, JobRow, JobTag
+from db.models.totals import EpisodeTotals
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -87,9 +88,7 @@ def _finish(database: Database, who, item, went: str, text: str) -> None:
             item.id,
             Outcome(None if went in (BROKEN, FAILED) else text, ending, text if ending != "answered" else ""),
             (Score("accuracy", value),) if went != BROKEN else (),
-            calls=2,
-            prompt_tokens=150,
-            completion_tokens=15,
+            totals=EpisodeTotals(2, 150, 15),
         )
         commit(database, who, Batch({item.id: item.claim}, rows, contents, finished=[finished_item]))
     else:

@@ -12,6 +12,7 @@ from db.connection import Database
 from db.datasets import NewDataset
 from db.jobs import finish_if_idle
 from db.models import Attempt
+from db.models.totals import EpisodeTotals
 from db.new_jobs import NewJob, create_job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -95,7 +96,5 @@ def _finish(
         item.id,
         Outcome("7", "answered"),
         scores,
-        calls=2,
-        prompt_tokens=100,
-        completion_tokens=10,  # type: ignore[arg-type]
+        totals=EpisodeTotals(2, 100, 10),
     )

@@ -10,7 +10,7 @@ from db.batch import FinishedItem
 from db.claims import ClaimedItem
 from db.job_stops import JobStop
 from db.journal import Buffer, EpisodeJournal
-from db.models import Attempt
+from db.rows.steps import NewAttempt
 from db.states import JobState
 from lumos_queue.episode import Diverged
 from lumos_queue.errors import InfrastructureError, NeedsAttention, PluginFault, RowFailed, SpecError
@@ -50,7 +50,7 @@ class ItemRunner:
             except Diverged as difference:
                 log.warning("item %s begins a new attempt: %s", item.id, difference)
                 journal = self._journal(item, item.attempt + 1, self._code_version)
-                self._buffer.add(Attempt, (item.id, journal.attempt, self._code_version))
+                self._buffer.add(NewAttempt(item.id, journal.attempt, self._code_version))
                 result = await self._do(item, journal)
         except RowFailed as error:
             if item.task is None or item.failures + 1 < MAX_ROUNDS:
@@ -76,9 +76,7 @@ class ItemRunner:
             outcome=result.outcome,
             scores=result.scores,
             attempt=journal.attempt,
-            calls=journal.figures.calls,
-            prompt_tokens=journal.figures.prompt_tokens,
-            completion_tokens=journal.figures.completion_tokens,
+            totals=journal.figures.totals,
             figures=journal.figures,
             seconds=time.monotonic() - start,
             output=result.output,

@@ -8,9 +8,10 @@ from sqlalchemy import Column, Index
 from sqlmodel import Field
 
 from db.models.base import Base, Key, Mapped, instant, json, long_text, refers
+from db.models.totals import TotalColumns
 
 
-class EpisodeRow(Base, table=True):
+class EpisodeRow(TotalColumns, table=True):
     """One try at one task. It has its item's key; `ending` is empty until a result is accepted."""
 
     __tablename__ = "episode"
@@ -33,9 +34,6 @@ class EpisodeRow(Base, table=True):
     ending: Mapped[str] = Field(default="")
     answer: Mapped[str | None] = long_text(nullable=True)
     message: Mapped[str] = long_text()
-    calls: Mapped[int] = Field(default=0, sa_type=Key)
-    prompt_tokens: Mapped[int] = Field(default=0, sa_type=Key)
-    completion_tokens: Mapped[int] = Field(default=0, sa_type=Key)
     seconds: Mapped[float] = Field(default=0.0)  # in the process that finished it
     started_at: Mapped[float | None] = instant()
     finished_at: Mapped[float | None] = instant()

@@ -13,6 +13,7 @@ from sqlalchemy import Column, ForeignKey, Text
 from sqlmodel import Field
 
 from db.models.base import Base, Key, Mapped, instant, json
+from db.models.totals import TotalColumns
 
 
 def _job() -> Any:
@@ -28,7 +29,7 @@ def _count() -> Any:
     return Field(default=0, sa_type=Key)
 
 
-class ItemSum(Base, table=True):
+class ItemSum(TotalColumns, table=True):
     """Sums over ended items by state. Episodes are also divided by ending, number of subgoals and number of replies."""
 
     __tablename__ = "item_sum"
@@ -39,9 +40,6 @@ class ItemSum(Base, table=True):
     subgoals: Mapped[int] = Field(sa_column=Column(Key, primary_key=True, autoincrement=False))
     replies: Mapped[int] = Field(sa_column=Column(Key, primary_key=True, autoincrement=False))  # including given ones
     items: Mapped[int] = _count()
-    calls: Mapped[int] = _count()
-    prompt_tokens: Mapped[int] = _count()
-    completion_tokens: Mapped[int] = _count()
     action_seconds: Mapped[float] = Field(default=0.0)
 
 

@@ -153,9 +153,9 @@ def summary_row(episodes: BySeed) -> list[str]:
         pass_text,
         by_seed,
         f"{100 * mean(refusals):.0f}" if refusals else "–",
-        f"{mean(episode.calls for episode in every):.1f}",
+        f"{mean(episode.totals.calls for episode in every):.1f}",
         f"{mean(map(count_repeated_calls, every)):.2f}",
-        f"{mean(episode.prompt_tokens + episode.completion_tokens for episode in every):,.0f}",
+        f"{mean(episode.totals.tokens for episode in every):,.0f}",
         " ".join(f"{length:,.0f}" for length in prompt_lengths(every)[:6]),
     ]
 

@@ -57,7 +57,7 @@ def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> A
         rates = (
             f"{pace.items_per_second:.1f} items/s · {pace.tokens_per_second:,.0f} tokens/s · " if pace.is_known else ""
         )
-        lines = [f"{rates}{figures.sums.calls:,} calls · {figures.tokens:,} tokens"]
+        lines = [f"{rates}{figures.sums.totals.calls:,} calls · {figures.tokens:,} tokens"]
     if figures.endings:
         lines.append("endings  " + "  ".join(f"{name} {count:,}" for name, count in sorted(figures.endings.items())))
     if score := format_score(figures):

@@ -37,7 +37,7 @@ def describe_removal(connection: Connection, row: Any) -> str:
     completed, human_work = items.get(ItemState.DONE, 0), work_of_people(connection, row.id)
     parts = [
         f"{completed:,} of {row.items:,} {'items' if row.kind == 'train' else 'episodes'}",
-        f"{sums.calls:,} model calls" if sums.calls else "",
+        f"{sums.totals.calls:,} model calls" if sums.totals.calls else "",
         *(f"{text} by people" for text in human_work),
         f"run from {_format_time(row.started_at)} to {_format_time(row.finished_at)} UTC" if row.started_at else "",
     ]

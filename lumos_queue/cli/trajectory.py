@@ -15,6 +15,7 @@ from lumos_queue.cli.pictures import describe_pictures
 from lumos_queue.pages.limits import truncate
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
+from lumos_queue.reports.totals import describe_totals
 
 SHOWN_CANDIDATES = 5  #: the most that are shown of a step
 MAX_CELL = 20_000  #: characters of a text in the table, as a line break takes 40 µs and a reply may have a million
@@ -87,8 +88,7 @@ def print_trajectory(trajectory: dict[str, Any], prompts: bool) -> None:
         console.print(escape(f"{label['labeller']} {judgement}{note}"))
     seconds = sum(step["seconds"] for step in trajectory["steps"])
     console.print(
-        f"{trajectory['calls']} model call{'' if trajectory['calls'] == 1 else 's'}, "
-        f"{trajectory['tokens']['prompt']:,} tokens in, {trajectory['tokens']['completion']:,} out, {seconds:.2f} s",
+        f"{describe_totals(trajectory)}, {seconds:.2f} s",
         style="dim",
     )
 

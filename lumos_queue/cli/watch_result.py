@@ -37,7 +37,7 @@ def result_of(job: WatchedJob) -> dict[str, Any]:
         "of": row.items,
         "endings": dict(figures.endings),
         "score": measure_score(figures),
-        "calls": figures.sums.calls,
+        "calls": figures.sums.totals.calls,
         "tokens": figures.tokens,
         "errors": [{"kind": error.kind, "text": error.text, "items": error.items} for error in job.errors],
     } | completeness(row, figures.items, figures.endings)

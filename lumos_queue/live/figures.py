@@ -39,7 +39,7 @@ class JobFigures:
 
     @property
     def tokens(self) -> int:
-        return self.sums.prompt_tokens + self.sums.completion_tokens
+        return self.sums.totals.tokens
 
     @property
     def holder(self) -> Any:

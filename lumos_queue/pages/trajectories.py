@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.pages.limits import PageLimits, truncate
-from lumos_queue.pages.wording import describe_reasoning, plain, plural
+from lumos_queue.pages.wording import describe_reasoning, plain
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
+from lumos_queue.reports.totals import describe_totals
 
 LEAST_SHARED = 120  #: minimum length in characters of a common beginning of two prompts that is not repeated
 
@@ -89,10 +90,8 @@ def show_episode(
 def describe_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]]:
     """Return facts about an episode as (name, text), such as its answer and scores. Empty facts are left out."""
     scores = ", ".join(f"{plain(score['metric'])} {score['value']:g}" for score in trajectory["scores"])
-    tokens = trajectory["tokens"]
     seconds = sum(step["seconds"] for step in trajectory["steps"])
     sample = f", sample {trajectory['sample']}" if trajectory["sample"] else ""
-    prompt_tokens, output_tokens = tokens["prompt"], tokens["completion"]
     facts = [
         ("answer", "none" if trajectory["answer"] is None else truncate(trajectory["answer"], limits.text)),
         ("gold answer", "" if trajectory["gold"] is None else truncate(trajectory["gold"], limits.text)),
@@ -100,11 +99,7 @@ def describe_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tu
         ("scores", scores),
         ("message", truncate(trajectory["message"], limits.text)),
         ("task", f"{trajectory['benchmark']} row {truncate(trajectory['row'], 120)}{sample}"),
-        (
-            "used",
-            f"{plural(trajectory['calls'], 'model call')}, {prompt_tokens:,} tokens in, {output_tokens:,} out, "
-            f"{seconds:.2f} s",
-        ),
+        ("used", f"{describe_totals(trajectory)}, {seconds:.2f} s"),
     ]
     return [(name, value) for name, value in facts if value != ""]
 

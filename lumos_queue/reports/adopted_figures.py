@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.adopt import find_adopted
+from lumos_queue.reports.totals import totals_as_json
 
 
 def apart_from_adopted(connection: Connection, job: Any, report: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,15 +21,14 @@ def apart_from_adopted(connection: Connection, job: Any, report: Mapping[str, An
     adoption = find_adopted(connection, job.id)
     if not adoption.episodes:
         return {}
-    tokens = {"prompt": adoption.prompt_tokens, "completion": adoption.completion_tokens}
+    totals = totals_as_json(adoption.totals)
     return {
         "adopted": {
             "episodes": adoption.episodes,
             "of": job.items,
             "from": job.parent,
-            "calls": adoption.calls,
-            "tokens": tokens,
+            **totals,
         },
-        "calls": report["calls"] - adoption.calls,
-        "tokens": {name: report["tokens"][name] - count for name, count in tokens.items()},
+        "calls": report["calls"] - totals["calls"],
+        "tokens": {name: report["tokens"][name] - count for name, count in totals["tokens"].items()},
     }

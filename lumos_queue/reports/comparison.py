@@ -25,6 +25,7 @@ from lumos_queue.reports.model_names import load_served_models
 from lumos_queue.reports.pair_figures import measure_pairs
 from lumos_queue.reports.scores import job_scores
 from lumos_queue.reports.task_choice import remark_on_choice
+from lumos_queue.reports.totals import totals_as_json
 from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.scoring.paired_tests import holm
 
@@ -145,12 +146,11 @@ def _describe_job(
     counts = count_scores(connection, job.id)[metric]
     ones = all(count.value in (0, 1) and count.trials == 1 for count in counts)
     right = round(sum(count.value * count.episodes for count in counts)) if ones else None
-    usd = None
-    if prices:
-        usd = (sums.prompt_tokens * prices[0] + sums.completion_tokens * prices[1]) / 1e6
+    cost_totals = sums.totals
+    usd = cost_totals.usd(prices) if prices else None
     cost = {
-        "calls": sums.calls,
-        "tokens": sums.prompt_tokens + sums.completion_tokens,
+        "calls": cost_totals.calls,
+        "tokens": cost_totals.tokens,
         "seconds": wall_seconds(connection, job),
         "usd": usd,
     }
@@ -166,7 +166,7 @@ def _describe_job(
         "infra_error": endings.get(Ending.INFRA_ERROR.value, 0),
         "score": job_scores(connection, job, [metric])["metrics"][metric],
         "right": right,
-        "tokens": {"prompt": sums.prompt_tokens, "completion": sums.completion_tokens},
+        "tokens": totals_as_json(cost_totals)["tokens"],
         "busy_seconds": round(sum(seconds_by_phase(connection, job.id).values()), 3),
         **{name: value for name, value in cost.items() if name != "tokens" and value is not None},
         "per_right": {name: value / right for name, value in cost.items() if value is not None} if right else {},

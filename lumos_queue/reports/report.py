@@ -46,6 +46,7 @@ from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
 from lumos_queue.reports.task_choice import describe_choice
 from lumos_queue.reports.tool_agents import calls_functions
+from lumos_queue.reports.totals import totals_as_json
 from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.row_origins.origins import read_row_origins
 from lumos_queue.scoring.answer_readers import AnswerReader
@@ -214,8 +215,7 @@ def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int
             role: [{"prefix": prefix, "episodes": episodes} for prefix, episodes in heads]
             for role, heads in prompt_heads(connection, job).items()
         },
-        "calls": sums.calls,
-        "tokens": {"prompt": sums.prompt_tokens, "completion": sums.completion_tokens},
+        **totals_as_json(sums.totals),
         "phases": {name: round(seconds, 3) for name, seconds in seconds_by_phase(connection, job).items()},
         "latency": {
             role: {name: round(seconds, 6) for name, seconds in means.items()}

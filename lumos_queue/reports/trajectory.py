@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from db.models.totals import NO_TOTALS
 from lumos_queue.commands import WITHIN, Approve, Call
 from lumos_queue.formulations.base import version_of
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 from lumos_queue.reports.tool_agents import calls_functions, write_call
+from lumos_queue.reports.totals import totals_as_json
 
 #: Fields of a Completion that a step has only where they are not empty.
 RARE = ("note", "reasoning", "reasoning_tokens", "message")
@@ -17,7 +19,10 @@ RARE = ("note", "reasoning", "reasoning_tokens", "message")
 def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
     """Return a db.reading.Trajectory in the form of `lumos show --json`, without labels."""
     episode, task = trajectory.episode, trajectory.task
-    calls = [step for step in trajectory.steps if isinstance(step.result, Completion)]
+    steps_totals = NO_TOTALS  # of an unfinished episode, too, whose row has no totals yet
+    for step in trajectory.steps:
+        if isinstance(step.result, Completion):
+            steps_totals = steps_totals.with_reply(step.result)
     return {
         "episode": f"{trajectory.job.id}-{trajectory.item.ordinal}",
         "benchmark": task.benchmark,
@@ -32,10 +37,7 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
         "answer": episode.answer,
         "message": episode.message,
         "calls": episode.calls,
-        "tokens": {
-            "prompt": sum(step.result.prompt_tokens for step in calls),
-            "completion": sum(step.result.completion_tokens for step in calls),
-        },
+        "tokens": totals_as_json(steps_totals)["tokens"],
         "scores": [
             {"metric": score.metric, "value": score.value, "version": score.version, "detail": score.detail}
             for score in trajectory.scores

@@ -106,7 +106,7 @@ class EpisodeExporter:
             Wording(f"{facts.system}{functions.export_tools()}", episode.task.question, texts),
             NodeStyle(),
             dict(facts.limits(settings, agent.limits)),
-            episode.prompt_tokens + episode.completion_tokens,
+            episode.totals.tokens,
             discarded_replies=count_replies(episode.steps, self._role) - len(decisions) if is_search else 0,
         )
 

@@ -16,9 +16,10 @@ from db.bulk import insert_rows
 from db.commit import commit
 from db.fence import Fenced, end_session
 from db.jobs import cancel, remove
-from db.journal import COLUMNS, Buffer, EpisodeJournal
+from db.journal import Buffer, EpisodeJournal
 from db.migrate import downgrade, upgrade
 from db.models import Artifact, DatasetArtifact, EpisodeArtifact, ExecutionRow
+from db.rows.steps import NewEpisodeArtifact
 from lumos_queue.commands import Do, Step
 from lumos_queue.records import Action, Execution, Task
 from tests.claims import claim, holder, new_job
@@ -142,7 +143,7 @@ def test_an_artifact_that_is_being_named_is_not_removed(database):
         looking = threading.Thread(target=look)
         looking.start()
         time.sleep(0.3)
-        insert_rows(connection, EpisodeArtifact.__table__, COLUMNS[EpisodeArtifact], [(item.id, digest)])
+        insert_rows(connection, NewEpisodeArtifact, [NewEpisodeArtifact(item.id, digest)])
     looking.join(60)
     assert removed == [0] and count(database, Artifact) == 1
 

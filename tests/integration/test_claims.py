@@ -19,6 +19,8 @@ from db.figures import progress
 from db.jobs import cancel, finish_if_idle, get_job, remove, resume
 from db.journal import Buffer, EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, JobRow
+from db.models.totals import EpisodeTotals
+from db.rows.steps import NewEpisodeArtifact
 from db.schedule import find_idle_jobs, runnable_jobs
 from db.silence import SilenceWatch
 from db.step_records import pack_digest
@@ -166,8 +168,8 @@ def test_the_next_holder_gets_the_recorded_steps_with_their_prompts(database):
     recalled = EpisodeJournal(item.id, 1, Buffer(), HEADS)
     for one in again.steps:
         recalled.recall(one)
-    assert (recalled.figures.calls, recalled.figures.prompt_tokens, recalled.figures.completion_tokens) == (3, 13, 13)
-    assert journal.figures.calls == 3
+    assert recalled.figures.totals == EpisodeTotals(3, 13, 13)
+    assert journal.figures.totals.calls == 3
 
 
 def test_ordered_items_are_claimed_one_after_the_other(database):
@@ -368,7 +370,7 @@ def test_rows_enough_for_a_commit_end_the_waiting_for_more():
         gathering = asyncio.create_task(buffer.gather(60))
         await asyncio.sleep(0)
         for _ in range(2):
-            buffer.add(CompletionRow, ())
+            buffer.add(NewEpisodeArtifact(1, ""))
         await asyncio.wait_for(gathering, 1)
         buffer.take()
         started = time.monotonic()
@@ -383,7 +385,7 @@ def test_a_full_buffer_makes_episodes_wait_until_it_is_emptied():
         buffer = Buffer(most=2)
         for _ in range(2):
             await asyncio.wait_for(buffer.wait_for_capacity(), 1)
-            buffer.add(CompletionRow, ())
+            buffer.add(NewEpisodeArtifact(1, ""))
         waiting = [asyncio.create_task(buffer.wait_for_capacity()) for _ in range(3)]
         await asyncio.sleep(0.02)
         assert not any(task.done() for task in waiting)

@@ -14,8 +14,10 @@ from db.figures import calls_by_ending, latency_by_role, sum_running_scores, tot
 from db.filters import Filter
 from db.job_list import page_of_jobs
 from db.jobs import cancel, finish_if_idle, get_job, resume
-from db.models import Attempt, EpisodeRow, Heartbeat, Item, JobRow, ScoreRow
+from db.models import EpisodeRow, Heartbeat, Item, JobRow, ScoreRow
+from db.models.totals import EpisodeTotals
 from db.reading import get_trajectory, jobs_of_kind, messages, outputs, values_by_metric
+from db.rows.steps import NewAttempt
 from db.sessions import live_sessions
 from db.shares import list_caps, set_cap
 from lumos_queue.commands import Ask, Note, Step
@@ -79,12 +81,12 @@ def half_done(database):
     under_way, _ = record(going, ask(0, seconds=4.0))
     for rows, texts in (first, left, under_way):
         commit(database, who, Batch(claims, rows, texts))
-    commit(database, who, Batch(claims, {Attempt: [(right.id, 2, "2")]}))
-    counts = {"calls": 2, "prompt_tokens": 20, "completion_tokens": 6}
+    commit(database, who, Batch(claims, {NewAttempt: [NewAttempt(right.id, 2, "2")]}))
+    cost = EpisodeTotals(2, 20, 6)
     finished = [
-        FinishedItem(right.id, Outcome("7", "answered"), (Score("accuracy", 1.0), Score("strict", 1.0)), **counts),
-        FinishedItem(wrong.id, Outcome("8", "limit", "eight subgoals"), (Score("accuracy", 0.0, of=3),), **counts),
-        FinishedItem(gone.id, Outcome(None, "infra_error", "404"), (Score("accuracy", 1.0),), **counts),
+        FinishedItem(right.id, Outcome("7", "answered"), (Score("accuracy", 1.0), Score("strict", 1.0)), totals=cost),
+        FinishedItem(wrong.id, Outcome("8", "limit", "eight subgoals"), (Score("accuracy", 0.0, of=3),), totals=cost),
+        FinishedItem(gone.id, Outcome(None, "infra_error", "404"), (Score("accuracy", 1.0),), totals=cost),
     ]
     commit(database, who, Batch(claims, finished=finished))
     with database.writer.begin() as connection:
@@ -96,7 +98,7 @@ def half_done(database):
 def test_figures_are_of_what_has_ended_and_scores_of_what_infrastructure_left_alone(database, half_done):
     job, _, (right, wrong, *_) = half_done
     found = read(database, totals, job)
-    assert (found.finished, found.calls, found.prompt_tokens, found.completion_tokens) == (3, 6, 60, 18)
+    assert (found.finished, found.totals) == (3, EpisodeTotals(6, 60, 18))
     assert read(database, sum_running_scores, job) == (1.0, 2)
     tasks = {item.id: read(database, _task_of, item.id) for item in (right, wrong)}
     assert read(database, values_by_metric, job) == {

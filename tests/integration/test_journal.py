@@ -12,7 +12,8 @@ from db.bulk import RowsDiffer
 from db.commit import commit
 from db.fence import end_session
 from db.journal import Buffer, EpisodeJournal
-from db.models import Attempt, CompletionRow
+from db.models import CompletionRow
+from db.rows.steps import NewAttempt
 from db.tool_calls import find_recorded_call
 from lumos_queue.commands import KEPT_DIGITS, ROOT, WITHIN, Ask, Call, Do, Note, Step
 from lumos_queue.experts.base import Kind, Slot
@@ -133,7 +134,7 @@ def test_the_steps_of_an_attempt_given_up_are_not_those_of_the_next(database):
     stored.journal.record(ask(1, 0, "as it was, and on"))
     again = EpisodeJournal(stored.item.id, 2, stored.buffer, HEADS)
     again.record(ask(0, 0, "as it is"))
-    stored.buffer.add(Attempt, (stored.item.id, 2, "2"))
+    stored.buffer.add(NewAttempt(stored.item.id, 2, "2"))
     stored.give()
     stored.take()
     assert stored.item.attempt == 2

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from db.journal import COLUMNS, Buffer, EpisodeJournal
-from db.models import CompletionRow
+from db.journal import Buffer, EpisodeJournal
+from db.rows.steps import NewCompletion
 from lumos_queue.actions.tools.finish import read_finish
 from lumos_queue.commands import Ask, Do
 from lumos_queue.compat.toolbench.trees import count_nodes, read_decisions
@@ -93,10 +93,9 @@ def test_prompts_are_stored_as_what_is_new_in_them(shared_data):
         buffer = Buffer(most=10**6)
         journal = EpisodeJournal(1, 1, buffer, FORMULATIONS.load("dfsdt").prompt_prefixes(Agent({}, "maths")))
         script, _ = search(content, BACK_OFF[query], journal)
-        rows = buffer.take()[0][CompletionRow]
-        names = COLUMNS[CompletionRow]
-        based += sum(row[names.index("base")] is not None for row in rows)
-        whole += sum(row[names.index("base")] is None and row[names.index("prefix")] is None for row in rows)
+        rows = [row for row in buffer.take()[0][NewCompletion] if isinstance(row, NewCompletion)]
+        based += sum(row.base is not None for row in rows)
+        whole += sum(row.base is None and row.prefix is None for row in rows)
         prompts += len(rows)
         assert len(rows) == sum(isinstance(command, Ask) for _, command, _ in script.made)
     assert prompts == 120 and based >= 110 and not whole

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 from sqlalchemy import Enum, insert, literal, select, text, update
 
 from db.bulk import update_rows
 from db.models import Base, Item, JobRow
+from db.rows.declaration import writes_to
 from db.states import ItemState, JobState
 from tests.claims import new_job
 
 MEMBERS = [(JobRow, state) for state in JobState] + [(Item, state) for state in ItemState]
+
+
+class StateChange(NamedTuple):
+    """A new state of a job or an item."""
+
+    id: int | str
+    state: str
 
 
 def stored(connection, table) -> set[str]:
@@ -36,7 +46,8 @@ def test_a_member_is_stored_and_found_by_its_value_however_it_is_bound(database,
             key = connection.execute(select(table.id).where(table.state == state)).scalar_one()
             assert connection.execute(select(table.id).where(table.state.in_((state,)))).scalar_one() == key
         connection.execute(update(table).values(state="other"))
-        update_rows(connection, table.__table__, ("id", "state"), [(key, state)], "s.state = 'other'")
+        row_type = writes_to(table)(StateChange)
+        update_rows(connection, row_type, [row_type(key, state)], "s.state = 'other'")
         assert stored(connection, table) == {value}
         read = connection.execute(select(table.state)).scalar_one()
         assert type(read) is str and read == state

@@ -73,9 +73,7 @@ def work(database, who, items, chance: random.Random, give_back: float) -> Batch
                 Outcome("7", ending, "m"),
                 scores,
                 item.attempt,
-                figures.calls,
-                figures.prompt_tokens,
-                figures.completion_tokens,
+                figures.totals,
                 figures=figures if chance.random() < 0.8 else None,
             )
         )

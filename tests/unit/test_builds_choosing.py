@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from db.models.totals import NO_TOTALS
 from db.step_records import RecordedStep
 from db.trajectories import StoredEpisode
 from lumos_queue.builds.build import build
@@ -47,9 +48,7 @@ def episode(number: int, *sums: str, **changes) -> StoredEpisode:
         "answered",
         "5",
         "",
-        0,
-        0,
-        0,
+        NO_TOTALS,
         float(number),
         {"executed": 1.0},
         steps=tuple(steps),

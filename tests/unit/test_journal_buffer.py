@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from db.journal import Buffer, EpisodeJournal
+from db.models.totals import EpisodeTotals
 from lumos_queue.commands import Ask, Call, Do, Step
 from lumos_queue.records import Action, Completion, Execution, FinishReason
 
@@ -106,4 +107,4 @@ def test_a_reply_that_came_with_the_task_is_no_call():
     journal = EpisodeJournal(1, 1, Buffer(), {})
     journal.record(Step(0, 0, Ask("planner", "p"), Completion("given", FinishReason.GIVEN)))
     journal.record(Step(1, 0, Ask("planner", "q"), Completion("asked", "stop", 5, 3)))
-    assert (journal.figures.calls, journal.figures.prompt_tokens, journal.figures.completion_tokens) == (1, 5, 3)
+    assert journal.figures.totals == EpisodeTotals(1, 5, 3)

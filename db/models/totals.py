@@ -1,0 +1,61 @@
+"""What the model calls of an episode cost: a value that sums of a job have, too, and its columns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, func
+from sqlmodel import Field
+
+from db.models.base import Base, Key, Mapped
+from lumos_queue.records import Completion, FinishReason
+
+
+class EpisodeTotals(NamedTuple):
+    """The cost of an episode, or of several episodes. The names are those of the columns (TotalColumns)."""
+
+    calls: int = 0  #: replies that a model was asked for; replies that the task contains do not count
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def with_reply(self, reply: Completion) -> EpisodeTotals:
+        """Return the totals after one more reply."""
+        return EpisodeTotals(
+            self.calls + (reply.finish_reason != FinishReason.GIVEN),
+            self.prompt_tokens + reply.prompt_tokens,
+            self.completion_tokens + reply.completion_tokens,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def usd(self, prices: tuple[float, float]) -> float:
+        """Return the price in dollars. `prices`: dollars for a million prompt tokens and completion tokens."""
+        return (self.prompt_tokens * prices[0] + self.completion_tokens * prices[1]) / 1e6
+
+
+NO_TOTALS = EpisodeTotals()
+
+
+class TotalColumns(Base):
+    """The columns of EpisodeTotals, in the tables that have one: episodes and sums over items."""
+
+    calls: Mapped[int] = Field(default=0, sa_type=Key)
+    prompt_tokens: Mapped[int] = Field(default=0, sa_type=Key)
+    completion_tokens: Mapped[int] = Field(default=0, sa_type=Key)
+
+
+def total_columns(table: Any) -> list[ColumnElement[int]]:
+    """Return the columns of EpisodeTotals in a table or an alias of it."""
+    return [getattr(table, name) for name in EpisodeTotals._fields]
+
+
+def sum_columns(table: Any) -> list[ColumnElement[int]]:
+    """Return the sums over the columns of EpisodeTotals, 0 without rows."""
+    return [func.coalesce(func.sum(column), 0).label(column.key) for column in total_columns(table)]
+
+
+def read_totals(row: Any) -> EpisodeTotals:
+    """Return the totals in a row with their columns. PostgreSQL's sums are decimals, which become integers."""
+    return EpisodeTotals(*(int(getattr(row, name)) for name in EpisodeTotals._fields))
