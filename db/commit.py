@@ -18,7 +18,7 @@ from db.fence import hold_fence
 from db.job_stops import JobStop, stop_job
 from db.jobs import lock_job
 from db.models import Attempt, CompletionRow, Item
-from db.models.totals import EpisodeTotals
+from db.models.totals import SUMMED, EpisodeTotals
 from db.rows.episodes import EpisodeResult, NewScore, NewVerdict
 from db.rows.jobs import ItemEnd
 from db.rows.steps import STEP_ROWS, NewAttempt, NewEpisodeArtifact
@@ -108,8 +108,7 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
             return
         query = select(
             func.count().filter(CompletionRow.finish_reason != FinishReason.GIVEN.value),
-            func.coalesce(func.sum(CompletionRow.prompt_tokens), 0),
-            func.coalesce(func.sum(CompletionRow.completion_tokens), 0),
+            *(func.coalesce(func.sum(getattr(CompletionRow, name)), 0) for name in SUMMED),
         ).where(CompletionRow.episode == item, CompletionRow.attempt == attempt)
         totals = EpisodeTotals(*map(int, connection.execute(query).one()))
         finished_item = FinishedItem(item, Outcome(None, Ending.INFRA_ERROR, problem), (), attempt, totals)

@@ -36,6 +36,7 @@ class EpisodeTotals(NamedTuple):
 
 
 NO_TOTALS = EpisodeTotals()
+SUMMED = tuple(name for name in EpisodeTotals._fields if name != "calls")  #: figures that a completion has, too
 
 
 class TotalColumns(Base):

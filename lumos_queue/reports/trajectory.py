@@ -36,8 +36,7 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
         "ending": episode.ending,
         "answer": episode.answer,
         "message": episode.message,
-        "calls": episode.calls,
-        "tokens": totals_as_json(steps_totals)["tokens"],
+        **totals_as_json(steps_totals._replace(calls=episode.calls)),
         "scores": [
             {"metric": score.metric, "value": score.value, "version": score.version, "detail": score.detail}
             for score in trajectory.scores
