@@ -132,13 +132,14 @@ def _store_tasks(
 ) -> list[int]:
     """Store the new tasks, the first with ordinal `first` of the dataset; return the key of each episode's task."""
     fresh = [episode.task for episode in chunk if isinstance(episode.task, Task)]
-    if fresh and dataset is None:
-        raise LumosError("tasks that are not stored yet need a dataset")
-    rows = [
-        NewTask(dataset, first + index, task.row, task.question, as_json(task.inputs), as_json(task.gold))
-        for index, task in enumerate(fresh)
-    ]
-    insert_rows(connection, NewTask, rows)
+    if fresh:
+        if dataset is None:
+            raise LumosError("tasks that are not stored yet need a dataset")
+        rows = [
+            NewTask(dataset, first + index, task.row, task.question, as_json(task.inputs), as_json(task.gold))
+            for index, task in enumerate(fresh)
+        ]
+        insert_rows(connection, NewTask, rows)
     stored_keys = connection.execute(
         select(TaskRow.id)
         .where(TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < first + len(fresh))

@@ -28,6 +28,8 @@ from lumos_queue.records import Action, Completion, Execution, FinishReason, Sub
 RECENT_BYTES = 128 << 20  #: of artifacts that stay in memory for later steps and for scores
 _SHORT = {"kind", "text"}  # values with only these keys are no longer than the result that shows them
 
+StepKey = tuple[int, int, int, int, bytes]  #: episode, attempt, position, branch, digest of the command
+
 
 @dataclass(slots=True)
 class Contents:
@@ -223,7 +225,7 @@ class EpisodeJournal:
 
     def record(self, step: Step) -> None:
         command, outcome = step.command, step.result
-        step_key = (self.episode, self.attempt, step.position, step.branch, pack_digest(command.digest))
+        step_key: StepKey = (self.episode, self.attempt, step.position, step.branch, pack_digest(command.digest))
         if isinstance(command, Ask):
             assert isinstance(outcome, Completion)
             self._record_completion(step_key, command, outcome, step)
@@ -255,7 +257,7 @@ class EpisodeJournal:
             self.figures.subgoals += 1
             self._buffer.add(NewSubgoal(*step_key, command.subgoal.number, command.subgoal.text))
 
-    def _record_completion(self, step_key: tuple, ask: Ask, completion: Completion, step: Step) -> None:
+    def _record_completion(self, step_key: StepKey, ask: Ask, completion: Completion, step: Step) -> None:
         prompt = ask.prompt
         base, prefix, delta = None, None, prompt
         if (match := self._bases.find(ask.role, prompt, ask.parent)) is not None:
@@ -304,7 +306,7 @@ class EpisodeJournal:
         self.figures.add_reply(ask.role, completion, prefix)
         self._bases.add(ask.role, prompt, step.position, step.branch, ask.parent)
 
-    def _outcome_of(self, execution: Execution) -> tuple:
+    def _outcome_of(self, execution: Execution) -> tuple[str, str, str | None, str | None, str | None, str, float]:
         """Return status, result, outputs, message and seconds for a row. Outputs may be long if the result is short."""
         values = list(execution.values)
         result, result_block = self._pack(execution.result)

@@ -21,6 +21,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending, Score
 
 _BY_PEOPLE = 0  #: the session of sums that no worker keeps
+_ScoreKey = tuple[str, str, float, int]  #: metric, version, value, trials
 _IDS = numbers(bindparam("ids"))
 
 
@@ -141,12 +142,12 @@ def store_scores(
         return len({episode for episode, _ in new})
 
 
-def _count_changes(stored_rows: Sequence[Any], new: Sequence[tuple[int, Score]]) -> Counter[tuple]:
+def _count_changes(stored_rows: Sequence[Any], new: Sequence[tuple[int, Score]]) -> Counter[_ScoreKey]:
     """Return the changes of the sums. These have only scores of the newest version: a former score is subtracted."""
     newest: dict[tuple[int, str], Any] = {}
     for row in sorted(stored_rows, key=lambda row: row.version.encode()):
         newest[row.episode, row.metric] = row
-    counts: Counter[tuple] = Counter()
+    counts: Counter[_ScoreKey] = Counter()
     for episode, score in new:
         former = newest.get((episode, score.metric))
         if former is None or former.version.encode() < score.version.encode():

@@ -59,7 +59,9 @@ def add_sums(writes: Writes, job: str, session: int, finished_items: Sequence[Fi
                 job, session, _DONE, ending, figures.subgoals, figures.replies, 1, totals, figures.action_seconds
             )
         )
-        calls += [AddedCalls(job, session, role, *values) for role, values in figures.roles.items()]
+        calls += [
+            AddedCalls(job, session, role, int(count), *seconds) for role, (count, *seconds) in figures.roles.items()
+        ]
         versions += [
             AddedVersions(job, session, *version, 1) for version in (("", figures.code_version), *figures.prompts)
         ]
