@@ -56,7 +56,7 @@ def test_exactly_the_planted_faults_are_found(kind, rows, request, tmp_path, mon
         for row in by_row
     }
     made = episodes(database, f"job={found['jobs'][0]}") + episodes(database, f"job={found['jobs'][1]}")
-    assert sum(one.calls for one in made) == asked, "given replies are no model calls"
+    assert sum(one.totals.calls for one in made) == asked, "given replies are no model calls"
     check_pairs(rows, failed, planner, grounder, [json.loads(line) for line in pairs.read_text().splitlines()])
     check_labels(failed, [json.loads(line) for line in labels.read_text().splitlines()])
     database.close()

@@ -131,7 +131,8 @@ def test_a_derived_task_says_where_it_comes_from_and_its_replies_are_its_content
     # What was given is no call: not in an episode's count, not in the mean latency; the rule of calls still holds.
     made = episodes(database, f"job={row.id}")
     assert all(
-        one.calls == sum(_is_call(step) for step in one.steps) < len([s for s in one.steps if s.role]) for one in made
+        one.totals.calls == sum(_is_call(step) for step in one.steps) < len([s for s in one.steps if s.role])
+        for one in made
     )
     assert report["calls_as_expected"] == {"episodes": len(made), "as_expected": len(made)}
     assert sum(calls for _, calls, _ in latency) == report["calls"] < sum(calls * n for _, _, calls, n in shape)
@@ -236,7 +237,7 @@ def test_a_killed_rollout_job_goes_on_and_repeats_no_recorded_call(rows, tmp_pat
     after, _ = _recorded(database, rollouts)
     made = episodes(database, f"job={rollouts}")
     assert len(made) == 2 * len(derived.tasks) and {one.ending for one in made} == {"answered"}
-    assert after == sum(one.calls for one in made)
+    assert after == sum(one.totals.calls for one in made)
     assert asked == after - before, "exactly what was not recorded when the process died was asked"
     for one in made:
         for role in ("planner", "grounder"):
@@ -276,7 +277,7 @@ def test_stored_plans_are_grounded_anew(rows, tmp_path, monkeypatch, capsys):
     for one in made:
         source = sources[one.task.inputs["from"]["episode"]]
         assert _said(one, "planner") == _said(source, "planner")
-        assert one.calls == len(_said(one, "grounder")) == _subgoals(source)
+        assert one.totals.calls == len(_said(one, "grounder")) == _subgoals(source)
     database.close()
 
 

@@ -221,12 +221,12 @@ def test_the_tables_tell_what_was_reached_and_the_differences_on_the_same_tasks(
     share = 100 * fmean(one.scores["verified_pass"] for one in stored["react"] if "verified_pass" in one.scores)
     (react,) = [line for line in lines if "react" in line and "[" in line and "sum2act" not in line]
     pooled, pair = (line for line in lines if "react" in line and "sum2act" in line)
-    assert f" {share:.1f} [" in react and f"{fmean(one.calls for one in stored['react']):.1f}" in react
+    assert f" {share:.1f} [" in react and f"{fmean(one.totals.calls for one in stored['react']):.1f}" in react
     judged = sum("verified_pass" in one.scores for one in stored["react"])
     assert f"of {judged}" in pair and f" {judged} " in pooled
     assert "plain" in pair and not any("faults" in line for line in lines)
     lengths = prompt_lengths(stored["react"])
-    assert lengths[0] < lengths[1] < lengths[2] and len(lengths) == max(one.calls for one in stored["react"])
+    assert lengths[0] < lengths[1] < lengths[2] and len(lengths) == max(one.totals.calls for one in stored["react"])
 
 
 def test_calls_that_were_made_before_are_counted_refused_ones_too(tmp_path):

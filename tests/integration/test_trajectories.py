@@ -168,7 +168,7 @@ CASES = {
     "metric:strict<=0": lambda e: e.scores.get("strict", 1) <= 0,
     "subgoals=2": lambda e: len(subgoals(e)) == 2,
     "subgoals<1": lambda e: not subgoals(e),
-    "calls>=9": lambda e: e.calls >= 9,
+    "calls>=9": lambda e: e.totals.calls >= 9,
     "sample=4": lambda e: e.sample == 4,
     "sample<99999999999999999999": lambda e: True,
     "level=executed": lambda e: e.level == "executed",
