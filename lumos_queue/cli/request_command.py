@@ -1,0 +1,132 @@
+"""Turn the fields of a request into the parameters of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lumos_queue.submission.requests.option import DeclaredOption, Entrance, declared_options
+
+CHANGES = (Entrance.RERUN, Entrance.EXTEND)  #: entrances where an option that is left out keeps a stored value
+
+
+def takes_request(
+    request_class: type, entrance: Entrance = Entrance.COMMAND
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command the options of a request, and calls it with the request first.
+
+    The command's own positional-or-keyword parameters come before the options of the request, and its keyword-only
+    parameters after them.
+    """
+    options = declared_options(request_class, entrance)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**values: Any) -> None:
+            fields = {option.field: _read(option, values.pop(parameter_name(option))) for option in options}
+            command(request_class(**fields), **values)
+
+        set_options(run, command, options, entrance)
+        return run
+
+    return decorate
+
+
+def takes_changes(request_class: type, entrance: Entrance) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator for a command that changes a stored request: it gets a request and the names of its changes.
+
+    Each option may be left out; the fields that are named have the values of the options that were given.
+    """
+    options = declared_options(request_class, entrance)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**values: Any) -> None:
+            arguments = {option: values.pop(parameter_name(option)) for option in options}
+            fields = {
+                option.field: _read(option, value)
+                for option, value in arguments.items()
+                if value is not None and value != []
+            }
+            command(request_class(**fields), frozenset(fields), **values)
+
+        set_options(run, command, options, entrance)
+        return run
+
+    return decorate
+
+
+def set_options(
+    run: Callable[..., None], command: Callable[..., Any], options: tuple[DeclaredOption, ...], entrance: Entrance
+) -> None:
+    """Give `run` the signature that Typer reads: the parameters of `command`, with the options between them."""
+    own = [
+        parameter
+        for parameter in signature(command, eval_str=True).parameters.values()
+        if parameter.name not in ("request", "names")
+    ]
+    declared = [make_parameter(option, entrance) for option in options]
+    before = [parameter for parameter in own if parameter.kind is not Parameter.KEYWORD_ONLY]
+    after = [parameter for parameter in own if parameter.kind is Parameter.KEYWORD_ONLY]
+    parameters = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in (*before, *declared, *after)]
+    vars(run).pop("__wrapped__", None)
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+
+
+def make_parameter(option: DeclaredOption, entrance: Entrance = Entrance.COMMAND) -> Parameter:
+    """Return an option as a parameter of a command. Options of `rerun` and `extend` may all be left out."""
+    return Parameter(
+        parameter_name(option),
+        Parameter.KEYWORD_ONLY,
+        default=_default(option, entrance),
+        annotation=annotate(option, entrance),
+    )
+
+
+def parameter_name(option: DeclaredOption) -> str:
+    """Return the name of a command's parameter: of `--role` it is `role`."""
+    return option.field if option.option.positional else option.flag.removeprefix("--").replace("-", "_")
+
+
+def annotate(option: DeclaredOption, entrance: Entrance = Entrance.COMMAND) -> Any:
+    """Return a field's type with its declaration, in Typer's terms."""
+    declaration = option.option
+    help = declaration.change_help if entrance in CHANGES and declaration.change_help else declaration.help
+    if declaration.positional:
+        return Annotated[option.kind, typer.Argument(help=help, metavar=declaration.metavar)]
+    kind: Any = list[str] if option.kind is tuple else option.kind
+    if option.kind is not tuple and (option.is_optional or entrance in CHANGES):
+        kind = kind | None
+    shown_default: bool | str = declaration.shown_default or option.kind is not tuple
+    return Annotated[
+        kind,
+        typer.Option(
+            option.flag,
+            help=help,
+            min=declaration.min,
+            max=declaration.max,
+            metavar=declaration.metavar,
+            show_default=shown_default,
+        ),
+    ]
+
+
+def _default(option: DeclaredOption, entrance: Entrance) -> Any:
+    if option.kind is tuple:
+        return []
+    if entrance in CHANGES:
+        return None
+    return Parameter.empty if option.option.required or option.option.positional else option.default
+
+
+def _read(option: DeclaredOption, value: Any) -> Any:
+    """Return the field's value for a command's argument; a list that is empty is the default."""
+    if option.kind is tuple:
+        return tuple(value) if value else option.default
+    return Path(value) if option.kind is Path and value is not None else value

@@ -1,0 +1,1 @@
+"""Requests: each kind of job has one frozen dataclass, whose fields declare the options of all entrances."""

@@ -1,0 +1,59 @@
+"""Write a request as JSON, and read it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.submission.requests.checks import check_value, spelled
+from lumos_queue.submission.requests.option import DeclaredOption, Entrance, declared_options
+
+VERSION = 1  #: of the document
+R = TypeVar("R")
+
+
+def to_json(request: Any) -> dict[str, Any]:
+    """Return the declared fields of a request as a JSON object, with the version of the document.
+
+    Paths are texts, and sequences are lists.
+    """
+    document: dict[str, Any] = {"version": VERSION}
+    for option in declared_options(type(request)):
+        value = getattr(request, option.field)
+        if isinstance(value, Path):
+            value = str(value)
+        document[option.field] = list(value) if isinstance(value, tuple | list) else value
+    return document
+
+
+def from_json(request_class: type[R], document: Mapping[str, Any], entrance: Entrance = Entrance.FORM) -> R:
+    """Return the request that a JSON object describes. A field that is left out has its default.
+
+    Raises SpecError for another version, an unknown field, and a value of the wrong type or out of its range.
+    `entrance` chooses the spelling of fields in errors.
+    """
+    if not isinstance(document, Mapping):
+        raise SpecError(f"A request is {document!r:.80}: expected an object with the field version.")
+    version = document.get("version")
+    if version != VERSION or isinstance(version, bool):
+        raise SpecError(f"version is {version!r:.80}: expected {VERSION}.")
+    options = {option.field: option for option in declared_options(request_class)}
+    values: dict[str, Any] = {}
+    with spelled(request_class, entrance):
+        for name, value in document.items():
+            if name == "version":
+                continue
+            if name not in options:
+                raise unknown("field of a request", str(name)[:80], options)
+            check_value(options[name], value)
+            values[name] = read_value(options[name], value)
+    return request_class(**values)
+
+
+def read_value(option: DeclaredOption, value: Any) -> Any:
+    """Return a checked value in the type of its field: a path is a Path, and a list is a tuple."""
+    if value is None:
+        return None
+    return option.kind(value) if option.kind in (Path, tuple) else value
