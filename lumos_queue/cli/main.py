@@ -96,12 +96,15 @@ def _needs_help(words: Sequence[str]) -> bool:
 
 def _describe_problem(error: Exception) -> str:
     """Return one line for an error of usage, database or disk; '' for any other error."""
+    from lumos_queue.cli.request_command import describe_bad_number
     from lumos_queue.util.os_errors import describe_os_error
 
     if message := getattr(
         error, "format_message", None
     ):  # only Typer's usage errors have it; their class is not public
         context = getattr(error, "ctx", None)
+        if problem := describe_bad_number(error, context):
+            return problem
         text = _describe_option(error, context) if hasattr(error, "possibilities") else f"{message().rstrip('.?')}. "
         return f"{text}See: {context.command_path if context else 'lumos'} --help"
     if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from lumos_queue.submission.requests.checks import describe_number
 from lumos_queue.submission.requests.option import DeclaredOption, Entrance, declared_options
+from lumos_queue.submission.requests.reading import read_number
 
 CHANGES = (Entrance.RERUN, Entrance.EXTEND)  #: entrances where an option that is left out keeps a stored value
 
@@ -32,9 +35,23 @@ def takes_request(
             command(request_class(**fields), **values)
 
         set_options(run, command, options, entrance)
+        vars(run)["request_class"] = request_class
         return run
 
     return decorate
+
+
+def describe_bad_number(error: Any, context: Any) -> str:
+    """Return the sentence about a number that the option of a request refuses; '' for any other error of usage."""
+    command = getattr(getattr(context, "command", None), "callback", None)
+    name, cause = getattr(getattr(error, "param", None), "name", ""), error.__cause__
+    if not hasattr(command, "request_class") or not hasattr(cause, "errors"):
+        return ""
+    for option in declared_options(vars(command)["request_class"]):
+        if parameter_name(option) == name and option.kind in (int, float):
+            value = read_number(str(cause.errors()[0]["input"]))
+            return describe_number(option.flag, value, option.kind, option.option.min, option.option.max)
+    return ""
 
 
 def takes_changes(request_class: type, entrance: Entrance) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -90,8 +107,9 @@ def make_parameter(option: DeclaredOption, entrance: Entrance = Entrance.COMMAND
 
 
 def parameter_name(option: DeclaredOption) -> str:
-    """Return the name of a command's parameter: of `--role` it is `role`."""
-    return option.field if option.option.positional else option.flag.removeprefix("--").replace("-", "_")
+    """Return the name of a command's parameter: of `--role` it is `role`, of a keyword such as `--from` the field."""
+    name = option.flag.removeprefix("--").replace("-", "_")
+    return option.field if option.option.positional or iskeyword(name) else name
 
 
 def annotate(option: DeclaredOption, entrance: Entrance = Entrance.COMMAND) -> Any:
@@ -118,11 +136,12 @@ def annotate(option: DeclaredOption, entrance: Entrance = Entrance.COMMAND) -> A
 
 
 def _default(option: DeclaredOption, entrance: Entrance) -> Any:
-    if option.kind is tuple:
-        return []
+    declaration = option.option
     if entrance in CHANGES:
-        return None
-    return Parameter.empty if option.option.required or option.option.positional else option.default
+        return [] if option.kind is tuple else None
+    if declaration.required or (declaration.positional and not declaration.may_lack):
+        return Parameter.empty
+    return [] if option.kind is tuple else option.default
 
 
 def _read(option: DeclaredOption, value: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,13 @@ def check_value(option: DeclaredOption, value: Any) -> None:
         check_number(option.flag, value, option.kind, option.option.min, option.option.max)
     elif not _fits(option.kind, value):
         raise SpecError(f"{option.flag} is {value!r:.80}: expected {_EXPECTATIONS[option.kind]}.")
+
+
+def require_options(request_class: type, names: Container[str]) -> None:
+    """Raises SpecError for the first required option whose field is not in `names`."""
+    for option in declared_options(request_class):
+        if option.option.required and option.field not in names:
+            raise SpecError(f"{option.flag} is missing: expected {_EXPECTATIONS[option.kind]}.")
 
 
 def check_number(name: str, value: Any, kind: type, least: float | None, largest: float | None) -> None:

@@ -45,7 +45,8 @@ class Option:
     positional: bool = False
     entrances: frozenset[Entrance] = EVERYWHERE
     label: str = ""  #: of a form; '': the field's name
-    required: bool = False  #: whether the command line demands it
+    required: bool = False  #: whether a request cannot be made without it
+    may_lack: bool = False  #: of a positional argument: whether the command line may leave it out
     shown_default: str = ""  #: in the command's help, where the default is a sentinel
     change_help: str = ""  #: help of `rerun` and `extend`; '': `help`
     pairs: Literal["", "text", "json"] = ""  #: each text is NAME=VALUE, and Python takes a mapping to such values
@@ -88,6 +89,11 @@ def declared_options(request_class: type, entrance: Entrance | None = None) -> t
             assert field.default is not MISSING, f"{request_class.__name__}.{field.name} has no default"
             options.append(DeclaredOption(field.name, *_split_optional(annotation), field.default, option))
     return tuple(options)
+
+
+def list_changed(request: Any) -> list[DeclaredOption]:
+    """Return the declared fields of a request whose value is not the default."""
+    return [option for option in declared_options(type(request)) if getattr(request, option.field) != option.default]
 
 
 def _split_optional(annotation: Any) -> tuple[type, bool]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.submission.requests.checks import check_value, spelled
+from lumos_queue.submission.requests.checks import check_value, require_options, spelled
 from lumos_queue.submission.requests.option import DeclaredOption, Entrance, declared_options
 
 VERSION = 1  #: of the document
@@ -31,8 +31,8 @@ def to_json(request: Any) -> dict[str, Any]:
 def from_json(request_class: type[R], document: Mapping[str, Any], entrance: Entrance = Entrance.FORM) -> R:
     """Return the request that a JSON object describes. A field that is left out has its default.
 
-    Raises SpecError for another version, an unknown field, and a value of the wrong type or out of its range.
-    `entrance` chooses the spelling of fields in errors.
+    Raises SpecError for another version, an unknown or a missing field, and a value of the wrong type or out of its
+    range. `entrance` chooses the spelling of fields in errors.
     """
     if not isinstance(document, Mapping):
         raise SpecError(f"A request is {document!r:.80}: expected an object with the field version.")
@@ -42,6 +42,7 @@ def from_json(request_class: type[R], document: Mapping[str, Any], entrance: Ent
     options = {option.field: option for option in declared_options(request_class)}
     values: dict[str, Any] = {}
     with spelled(request_class, entrance):
+        require_options(request_class, document)
         for name, value in document.items():
             if name == "version":
                 continue

@@ -1,0 +1,9 @@
+"""Sets of entrances that several options have."""
+
+from __future__ import annotations
+
+from lumos_queue.submission.requests.option import EVERYWHERE, Entrance
+
+COMMAND_ONLY = frozenset((Entrance.COMMAND,))
+PYTHON_ONLY = frozenset((Entrance.PYTHON,))
+SWEPT = EVERYWHERE | {Entrance.SWEEP}
