@@ -43,7 +43,7 @@ class SpecError(LumosError):
     >>> import lumos_queue as lq
     >>> lq.evaluate("wordmath", limit=-1)
     Traceback (most recent call last):
-    lumos_queue.errors.SpecError: limit is -1: expected a whole number from 0 to 2,147,483,647.
+    lumos_queue.errors.SpecError: limit= is -1: expected a whole number from 0 to 2,147,483,647.
     """
 
 

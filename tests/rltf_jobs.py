@@ -20,7 +20,7 @@ from db.migrate import upgrade
 from db.models import Item, JobRow
 from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.settings import Settings
-from lumos_queue.submission.inference_options import InferenceOptions
+from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
 from lumos_queue.submission.store import submit
 from lumos_queue.training.recipes.rltf import Rltf
@@ -39,21 +39,6 @@ OPENAGI: dict[str, Any] = {
     "settings": ("goal=free",),
 }
 SPEC = {"epochs": 1, "batch": 3, "rate": 0.01, "warm_up": 0.0}
-_NOTHING: dict[str, Any] = {
-    "data": None,
-    "agent": "",
-    "planner": "",
-    "grounder": "",
-    "solver": "",
-    "samples": 1,
-    "seed": 0,
-    "temperature": 0.0,
-    "top_p": 1.0,
-    "max_tokens": 64,
-    "max_subgoals": 0,
-    "framing": "train",
-    "skip_bad_rows": False,
-}
 
 
 @dataclass(frozen=True)
@@ -123,7 +108,7 @@ def begin_fit(
     settings = Settings(home=home, poll_seconds=0.1)
     database = open_database(settings.database)
     upgrade(database)
-    inference = InferenceOptions(**{**_NOTHING, **(evaluation or OPENAGI)})
+    inference = InferenceRequest(**{"max_tokens": 64, **(evaluation or OPENAGI)})
     options = RltfOptions(start, home / "fit", "planner", reward, beams, epsilon, temperature, {**SPEC, **spec})
     job, rows = make_rltf_job(options, inference, settings, lambda line: None)
     recipe = job.recipe

@@ -6,74 +6,32 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lumos_queue.api.request_arguments import takes_options
 from lumos_queue.records import Task
+from lumos_queue.submission.requests.inference import InferenceRequest
 
 if TYPE_CHECKING:  # importing `evaluate` is fast: the other modules are imported when it is called
     from lumos_queue.api.jobs import JobHandle
     from lumos_queue.benchmarks.base import Benchmark
-    from lumos_queue.formulations.base import Formulation
     from lumos_queue.settings import Settings
 
 Model = str | Callable[[str], Any]  #: an address, or a function that gets a prompt and returns the reply
 Values = Mapping[str, Any]
 
 
+@takes_options(InferenceRequest)
 def evaluate(
     benchmark: str | Path | Benchmark = "",
     *,
     rows: Iterable[Task | Mapping[str, Any]] | None = None,
-    data: str | Path | None = None,
-    split: str = "",
-    formulation: str | Formulation = "",
-    agent: str = "",
-    planner: Model = "",
-    grounder: Model = "",
-    solver: Model = "",
-    roles: Mapping[str, Model] | None = None,
-    limit: int = 0,
-    samples: int = 1,
-    seed: int = 0,
-    temperature: float | None = None,
-    top_p: float | None = None,
-    max_tokens: int | None = None,
-    max_subgoals: int = 0,
-    framing: str = "train",
-    shots: int | None = None,
-    answer_by: str = "",
-    at_limit: str = "",
-    reader: str = "",
-    tools: Values | None = None,
-    options: Values | None = None,
-    settings: Values | None = None,
-    samplings: Values | None = None,
-    live: bool = False,
-    replay: str = "",
-    draw: int = 0,
-    sets: int = 0,
-    skip_bad_rows: bool = False,
-    yes: bool = False,
-    stop: str | Sequence[str] | None = None,
-    system: str | None = None,
-    prompt: str | Path = "",
-    request: Values | None = None,
-    price_prompt: float = 0.0,
-    price_completion: float = 0.0,
-    budget: float = 0.0,
+    fields: Mapping[str, str | Sequence[str]] | None = None,
     name: str = "",
     tags: Values | None = None,
     again: bool = False,
     priority: int = 0,
     concurrency: int = 0,
-    fields: Mapping[str, str | Sequence[str]] | None = None,
-    scorer: str = "",
-    domain: str = "",
-    licence: str = "",
-    title: str = "",
-    rubric: str | Path = "",
-    grades: int = 0,
-    votes: int = 0,
-    published: bool = False,
     deployment: Settings | None = None,
+    **options: Any,
 ) -> JobHandle:
     """Run an agent on a benchmark and score its answers; return the job at once.
 
@@ -101,68 +59,26 @@ def evaluate(
     >>> [episode.scores["accuracy"] for episode in job.episodes()]
     [1.0]
     """
-    arguments = dict(locals())
     from lumos_queue.api.submit import submit_inference
 
-    return submit_inference("evaluate", arguments)
+    return submit_inference(
+        "evaluate", benchmark, rows, fields, options, name, tags, again, priority, concurrency, deployment
+    )
 
 
+@takes_options(InferenceRequest)
 def infer(
     benchmark: str | Path | Benchmark = "",
     *,
     rows: Iterable[Task | Mapping[str, Any]] | None = None,
-    data: str | Path | None = None,
-    split: str = "",
-    formulation: str | Formulation = "",
-    agent: str = "",
-    planner: Model = "",
-    grounder: Model = "",
-    solver: Model = "",
-    roles: Mapping[str, Model] | None = None,
-    limit: int = 0,
-    samples: int = 1,
-    seed: int = 0,
-    temperature: float | None = None,
-    top_p: float | None = None,
-    max_tokens: int | None = None,
-    max_subgoals: int = 0,
-    framing: str = "train",
-    shots: int | None = None,
-    answer_by: str = "",
-    at_limit: str = "",
-    reader: str = "",
-    tools: Values | None = None,
-    options: Values | None = None,
-    settings: Values | None = None,
-    samplings: Values | None = None,
-    live: bool = False,
-    replay: str = "",
-    draw: int = 0,
-    sets: int = 0,
-    skip_bad_rows: bool = False,
-    yes: bool = False,
-    stop: str | Sequence[str] | None = None,
-    system: str | None = None,
-    prompt: str | Path = "",
-    request: Values | None = None,
-    price_prompt: float = 0.0,
-    price_completion: float = 0.0,
-    budget: float = 0.0,
+    fields: Mapping[str, str | Sequence[str]] | None = None,
     name: str = "",
     tags: Values | None = None,
     again: bool = False,
     priority: int = 0,
     concurrency: int = 0,
-    fields: Mapping[str, str | Sequence[str]] | None = None,
-    scorer: str = "",
-    domain: str = "",
-    licence: str = "",
-    title: str = "",
-    rubric: str | Path = "",
-    grades: int = 0,
-    votes: int = 0,
-    published: bool = False,
     deployment: Settings | None = None,
+    **options: Any,
 ) -> JobHandle:
     """Run an agent on a benchmark without scoring. Arguments, return value and errors are those of `evaluate`.
 
@@ -171,7 +87,8 @@ def infer(
     >>> [episode.answer for episode in job.episodes()]
     ['7', '7', '7', '7', '7']
     """
-    arguments = dict(locals())
     from lumos_queue.api.submit import submit_inference
 
-    return submit_inference("infer", arguments)
+    return submit_inference(
+        "infer", benchmark, rows, fields, options, name, tags, again, priority, concurrency, deployment
+    )

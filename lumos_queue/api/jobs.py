@@ -19,7 +19,7 @@ from lumos_queue.reports.job_list import describe_jobs
 from lumos_queue.reports.job_list import list_jobs as list_stored
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.filters import read_job_where
-from lumos_queue.submission.ranges import check_ranges
+from lumos_queue.submission.requests.checks import check_number
 from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.model_loading import import_libraries
 from workers.embedded_run import EmbeddedRun
@@ -44,9 +44,7 @@ def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None =
     >>> [one.id == job.id for one in lq.list_jobs("benchmark=wordmath state=done", limit=5)]
     [True]
     """
-    check_ranges({"limit": limit})
-    if limit < 1:
-        raise SpecError(f"limit is {limit}: expected the number of jobs, at least 1.")
+    check_number("limit=", limit, int, 1, None)
     deployment = deployment or read_settings()
     with open_deployment(deployment) as database:
         condition = read_job_where(database, where)

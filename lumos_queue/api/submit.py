@@ -2,65 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.api.arguments import check_mapping, pairs, read_arguments
 from lumos_queue.api.connect import translate_failures
 from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of, name_benchmark, name_formulation
 from lumos_queue.api.start import begin_job, call_outside_loop, log, store_job
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.settings import Settings, read_settings
-from lumos_queue.submission.file_options import read_file_options, read_judge_options
-from lumos_queue.submission.file_request import FileRequest, list_rows, resolve_file, resolve_rows
-from lumos_queue.submission.inference_options import InferenceOptions
+from lumos_queue.submission.agents import ROLE_OPTIONS
+from lumos_queue.submission.file_options import read_file_options, read_judge_options, read_row_fields
+from lumos_queue.submission.file_request import FileRequest, is_own_file, list_rows, resolve_file, resolve_rows
 from lumos_queue.submission.job_request import make_inference_job
 from lumos_queue.submission.program_rows import GivenRows
-from lumos_queue.submission.ranges import check_ranges
-from lumos_queue.submission.request_options import read_system, read_template, write_fields
-from lumos_queue.submission.role_samplings import COMMON, resolve_common
+from lumos_queue.submission.requests.checks import check_request, spelled, spelled_remark
+from lumos_queue.submission.requests.inference import InferenceRequest
+from lumos_queue.submission.requests.option import Entrance
+from lumos_queue.submission.requests.scheduling import SchedulingRequest
 from lumos_queue.submission.tags import read_name_and_tags
-
-_ROLES = ("planner", "grounder", "solver")  #: roles with their own argument
 
 
 @translate_failures()
-def submit_inference(kind: str, arguments: dict[str, Any]) -> JobHandle:
-    """Submit a job of kind 'evaluate' or 'infer'. `arguments` are those of `evaluate`; their dictionary is changed."""
-    deployment = arguments.pop("deployment") or read_settings()
-    check_ranges(arguments, ("shots", *COMMON))
-    name_and_tags = read_name_and_tags(arguments.pop("name"), pairs("tags", arguments.pop("tags")))
-    again, rows = arguments.pop("again"), arguments.pop("rows")
-    scheduling = Scheduling(arguments.pop("priority"), arguments.pop("concurrency"))
-    models = {role: arguments.pop(role) for role in _ROLES} | check_mapping("roles", arguments.pop("roles"))
-    addresses = {role: address_of(model, deployment) if model != "" else "" for role, model in models.items()}
-    arguments |= {role: addresses.pop(role) for role in _ROLES}
-    stop = arguments.pop("stop")
-    file, rows = name_rows(kind, arguments, rows, deployment)
-    request = InferenceOptions(
-        benchmark=file.benchmark,
-        data=file.data,
-        split=file.split,
-        definition=file.definition,
-        formulation=name_formulation(arguments.pop("formulation"), deployment),
-        roles=[*pairs("roles", addresses), *file.roles],
-        stop=[stop] if isinstance(stop, str) else stop,
-        system=read_system(arguments.pop("system")),
-        prompt=read_template(arguments.pop("prompt")) or "",
-        requests=write_fields({"": check_mapping("request", arguments.pop("request"))}),
-        **resolve_common({name: arguments.pop(name) for name in COMMON}),
-        **{name: pairs(name, arguments.pop(name)) for name in ("tools", "options", "settings", "samplings")},
-        **arguments,
-    )
+def submit_inference(
+    kind: str,
+    benchmark: str | Path | Benchmark,
+    rows: GivenRows | None,
+    fields: Mapping[str, str | Sequence[str]] | None,
+    options: Mapping[str, Any],
+    name: str,
+    tags: Mapping[str, Any] | None,
+    again: bool,
+    priority: int,
+    concurrency: int,
+    deployment: Settings | None,
+) -> JobHandle:
+    """Submit a job of kind 'evaluate' or 'infer'. The arguments are those of `evaluate`."""
+    deployment = deployment or read_settings()
+    name_and_tags = read_name_and_tags(name, pairs("tags", tags))
+    scheduling = read_scheduling(priority, concurrency)
+    rows = None if rows is None else list_rows(rows)
+    own_fields = read_row_fields(fields)
+    arguments = _name_objects(options, deployment)
+    source = _name_source(benchmark, rows, deployment)
+    request = read_arguments(InferenceRequest, arguments, benchmark=source, **own_fields)
+    remark = spelled_remark(log.warning, InferenceRequest, Entrance.PYTHON)
     with note_call(deployment):
-        job, read = call_outside_loop(lambda: make_inference_job(kind, request, deployment, log.warning, rows))
+        job, read = call_outside_loop(lambda: make_inference_job(kind, request, deployment, remark, rows))
         row, new = store_job(
             deployment, job, read, log.warning, name_and_tags=name_and_tags, scheduling=scheduling, again=again
         )
     return handle_of(deployment, row, new)
+
+
+def read_scheduling(priority: int, concurrency: int = 0) -> Scheduling:
+    """Return the scheduling of a job. Raises SpecError for a number that is not a priority or a concurrency."""
+    with spelled(SchedulingRequest, Entrance.PYTHON):
+        check_request(SchedulingRequest(priority, concurrency))
+    return Scheduling(priority, concurrency)
+
+
+def _name_objects(options: Mapping[str, Any], deployment: Settings) -> dict[str, Any]:
+    """Return the options with addresses for models, and with a name for a formulation that is an object."""
+    arguments = dict(options)
+    for role in ROLE_OPTIONS:
+        if (model := arguments.get(role, "")) != "":
+            arguments[role] = address_of(model, deployment)
+    arguments["roles"] = {
+        role: address_of(model, deployment) for role, model in check_mapping("roles", arguments.get("roles")).items()
+    }
+    if "formulation" in arguments:
+        arguments["formulation"] = name_formulation(arguments["formulation"], deployment)
+    return arguments
+
+
+def _name_source(benchmark: str | Path | Benchmark, rows: GivenRows | None, deployment: Settings) -> str:
+    """Return the name of a benchmark, or the path of a person's own file; '' for rows without a benchmark."""
+    if isinstance(benchmark, Path):
+        return f"./{benchmark}" if benchmark.name == str(benchmark) else str(benchmark)
+    if isinstance(benchmark, str) and (not benchmark or (rows is None and is_own_file(benchmark))):
+        return benchmark
+    return name_benchmark(benchmark, deployment)
 
 
 def name_rows(
@@ -95,15 +122,3 @@ def handle_of(deployment: Settings, row: Any, new: bool) -> JobHandle:
         log.warning("job %s is the same request and is %s (again=True runs a new job)", row.id, row.state)
     begin_job(deployment, row)
     return JobHandle(row.id, deployment)
-
-
-def pairs(argument: str, values: Mapping[str, Any] | None) -> list[str]:
-    """Return the values as texts NAME=VALUE, as on the command line. `argument` is their name in messages."""
-    return [f"{name}={value}" for name, value in check_mapping(argument, values).items()]
-
-
-def check_mapping(argument: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the values as a dictionary; {} for None. Raises SpecError for a value that is not a mapping."""
-    if values is not None and not isinstance(values, Mapping):
-        raise SpecError(f"{argument} is {values!r:.80}: expected a mapping of names to values, such as a dict.")
-    return dict(values or {})

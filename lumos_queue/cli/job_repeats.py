@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.cli.request_command import takes_changes
 from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.submission.requests.inference import InferenceRequest
+from lumos_queue.submission.requests.option import Entrance
 
 if TYPE_CHECKING:
     from db.tags import NameAndTags
     from lumos_queue.settings import Settings
     from lumos_queue.submission.rerun import Repeat
 
-_SEED = Annotated[int | None, typer.Option(min=0, max=opt.MAX_INTEGER, help="Another seed of all sampling.")]
-_TEMPERATURE = Annotated[float | None, typer.Option(min=0.0, help="Another sampling temperature; 0: greedy.")]
-_TOP_P = Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Another nucleus; 1: off.")]
-_MAX_TOKENS = Annotated[int | None, typer.Option(min=1, max=opt.MAX_INTEGER, help="Another limit of a reply's tokens.")]
-_LIMIT = Annotated[
-    int | None, typer.Option(min=0, max=opt.MAX_INTEGER, help="The first so many rows; 0: all. Default: as in JOB.")
-]
-_SAMPLES = Annotated[int | None, typer.Option(min=1, max=1000, help="Episodes per task. Default: as in JOB.")]
 
-
+@takes_changes(InferenceRequest, Entrance.RERUN)
 def rerun(
+    request: InferenceRequest,
+    names: frozenset[str],
     job: opt.JobId,
     where: Annotated[
         str,
@@ -34,26 +32,7 @@ def rerun(
             help="Only tasks with a matching episode in JOB, e.g. score=0 (docs/queries.md), with all their samples.",
         ),
     ] = "",
-    formulation: Annotated[str, typer.Option(help="Another formulation.")] = "",
-    agent: opt.AgentName = "",
-    planner: opt.Planner = "",
-    grounder: opt.Grounder = "",
-    solver: opt.Solver = "",
-    role: opt.Roles = [],
-    tool: opt.ToolOptions = [],
-    setting: opt.SettingOptions = [],
-    sampling: opt.Samplings = [],
-    stop: opt.Stop = [],
-    system: opt.System = None,
-    prompt: opt.Prompt = None,
-    request: opt.Requests = [],
-    reader: opt.Reader = "",
-    seed: _SEED = None,
-    temperature: _TEMPERATURE = None,
-    top_p: _TOP_P = None,
-    max_tokens: _MAX_TOKENS = None,
-    limit: _LIMIT = None,
-    samples: _SAMPLES = None,
+    *,
     name: opt.Name = "",
     tag: opt.Tags = [],
     again: opt.Again = False,
@@ -68,48 +47,26 @@ def rerun(
     keep their values in JOB.
     """
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.request_options import read_system, read_template, unescape_stops
+    from lumos_queue.submission.request_options import unescape_stops
     from lumos_queue.submission.rerun import make_rerun
-    from lumos_queue.submission.stored_request import Changes
     from lumos_queue.submission.tags import read_name_and_tags
 
-    numbers = {
-        "seed": seed,
-        "temperature": temperature,
-        "top_p": top_p,
-        "max_tokens": max_tokens,
-        "limit": limit,
-        "samples": samples,
-        "reader": reader or None,
-    }
-    roles = {"planner": planner, "grounder": grounder, "solver": solver}
-    changes = Changes(
-        formulation=formulation,
-        agent=agent,
-        roles={role_name: url for role_name, url in roles.items() if url},
-        role_urls=role,
-        tools=tool,
-        settings=setting,
-        samplings=sampling,
-        numbers={field: value for field, value in numbers.items() if value is not None},
-        stop=unescape_stops(stop),
-        system=read_system(system),
-        prompt=read_template(prompt),
-        requests=request,
-    )
+    changes = replace(request, stop=unescape_stops(request.stop))
     settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
-    again = again or not (changes or where)
+    scheduling = Scheduling(priority, concurrency)
 
     def make(database: Any, row: Any) -> Repeat:
-        return make_rerun(database, settings, row, changes, where, Scheduling(priority, concurrency), output.say)
+        return make_rerun(database, settings, row, changes, names, where, scheduling, output.say)
 
-    store_and_run(settings, job, make, name_and_tags, again, follow)
+    store_and_run(settings, job, make, name_and_tags, again or not (names or where), follow)
 
 
+@takes_changes(InferenceRequest, Entrance.EXTEND)
 def extend(
+    request: InferenceRequest,
+    names: frozenset[str],
     job: opt.JobId,
-    limit: _LIMIT = None,
-    samples: _SAMPLES = None,
+    *,
     name: opt.Name = "",
     tag: opt.Tags = [],
     again: opt.Again = False,
@@ -128,9 +85,10 @@ def extend(
     from lumos_queue.submission.tags import read_name_and_tags
 
     settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
+    scheduling = Scheduling(priority, concurrency)
 
     def make(database: Any, row: Any) -> Repeat:
-        return make_extension(database, settings, row, limit, samples, Scheduling(priority, concurrency), output.say)
+        return make_extension(database, settings, row, request, names, scheduling, output.say)
 
     store_and_run(settings, job, make, name_and_tags, again, follow)
 

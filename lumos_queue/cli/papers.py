@@ -59,9 +59,10 @@ def papers(
         return output.result({"tables": tables}, lambda _: print_tables(tables))
     from lumos_queue.cli.data_offer import with_data
     from lumos_queue.cli.submit import submit_and_finish
-    from lumos_queue.papers.evaluation_options import check_rows, find_row, options_of
+    from lumos_queue.papers.evaluation_options import check_rows, find_row, make_request
+    from lumos_queue.papers.protocol import SAMPLING
     from lumos_queue.submission.agents import parse_pairs
-    from lumos_queue.submission.job_request import make_inference_job
+    from lumos_queue.submission.job_request import Basis, make_inference_job
     from lumos_queue.submission.tags import read_name_and_tags
 
     name_and_tags = read_name_and_tags(name, tag)
@@ -70,7 +71,7 @@ def papers(
     roles = {role_name: url for role_name, url in endpoints.items() if url} | parse_pairs("--role", role)
     if not any_weights:
         _require_weights(row, column, roles, settings)
-    options = options_of(
+    request = make_request(
         row,
         column,
         data=data,
@@ -82,7 +83,8 @@ def papers(
         skip_bad_rows=skip_bad_rows,
         published=published,
     )
-    job, rows = with_data(settings, lambda: make_inference_job("evaluate", options, settings, output.say))
+    basis = Basis(sampling=SAMPLING)
+    job, rows = with_data(settings, lambda: make_inference_job("evaluate", request, settings, output.say, basis=basis))
     assert rows is not None
     check_rows(row, rows, published)
     submit_and_finish(

@@ -268,34 +268,26 @@ def train_rltf(
     from lumos_queue.cli import output
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.fit_device import choose_device
-    from lumos_queue.submission.inference_options import InferenceOptions
+    from lumos_queue.submission.requests.inference import InferenceRequest
     from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job, read_baseline
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.engine.spec import LoraShape
 
     settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
-    evaluation = InferenceOptions(
+    evaluation = InferenceRequest(
         benchmark=benchmark,
         data=data,
         split=split,
         formulation=formulation,
-        agent="",
-        planner="",
         grounder=grounder,
-        solver="",
         limit=limit,
-        samples=1,
-        seed=0,
-        temperature=0.0,
-        top_p=1.0,
         max_tokens=max_tokens,
         max_subgoals=max_subgoals,
-        framing="train",
         skip_bad_rows=skip_bad_rows,
-        roles=role,
-        tools=tool,
-        options=option,
-        settings=setting,
+        roles=tuple(role),
+        tools=tuple(tool),
+        options=tuple(option),
+        settings=tuple(setting),
     )
     values = {"epochs": epochs, "batch": batch, "rate": rate, "lora": LoraShape(rank=lora) if lora else None}
     overrides = {key: value for key, value in values.items() if value} | {

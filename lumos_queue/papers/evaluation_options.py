@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from db.row_origins import StoredOrigin
 from lumos_queue.downloads.catalogue import can_verify
@@ -21,6 +21,7 @@ from lumos_queue.papers.stored_evaluations import other_judge, weight_mismatches
 from lumos_queue.papers.tool_results import TOOL_TABLES
 from lumos_queue.row_origins.origins import find_published_rows
 from lumos_queue.scoring.answer_readers import AnswerReader
+from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.store import Rows
 
 
@@ -71,7 +72,7 @@ def _refuse_planner_row(key: str, slug: str) -> NoReturn:
     )
 
 
-def options_of(
+def make_request(
     row: PaperRow,
     column: PaperColumn,
     *,
@@ -83,13 +84,12 @@ def options_of(
     replay: str,
     skip_bad_rows: bool,
     published: bool = False,
-) -> Any:
-    """Return the options of `lumos evaluate` for this figure. `roles` maps each role to an address.
+) -> InferenceRequest:
+    """Return the request of the evaluation for this figure. `roles` maps each role to an address.
 
     The settings are those of the papers: greedy decoding, 512 tokens, train framing, the reader `phrase`, all tasks.
     """
     from lumos_queue.submission.agents import ROLE_OPTIONS
-    from lumos_queue.submission.inference_options import InferenceOptions
 
     formulation = FORMULATIONS.load(row.formulation)
     reader = AnswerReader.PHRASE if formulation.phrase else ""
@@ -98,27 +98,21 @@ def options_of(
     all_tools = [*tools, *(f"{name}={value}" for name, value in tool_options.items() if name not in own_tools)]
     other_roles = [f"{name}={url}" for name, url in roles.items() if name not in ROLE_OPTIONS]
     all_options = [*options, *(f"{name}={value}" for name, value in column.options.items())]
-    return InferenceOptions(
+    return InferenceRequest(
         benchmark=column.benchmark,
         data=data,
         split=column.split,
         formulation=row.formulation,
-        agent="",
         planner=roles.get("planner", ""),
         grounder=roles.get("grounder", ""),
         solver=roles.get("solver", ""),
-        limit=0,
         samples=protocol.SAMPLES,
-        seed=0,
-        temperature=protocol.TEMPERATURE,
-        top_p=protocol.TOP_P,
-        max_tokens=protocol.MAX_TOKENS,
         max_subgoals=column.max_subgoals,
         framing=protocol.FRAMING,
         skip_bad_rows=skip_bad_rows,
-        roles=other_roles,
-        tools=all_tools,
-        options=all_options,
+        roles=tuple(other_roles),
+        tools=tuple(all_tools),
+        options=tuple(all_options),
         live=live,
         replay=replay,
         draw=column.draw,

@@ -7,6 +7,7 @@ from typing import Any
 
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.endpoints.base import Sampling
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.model import PaperColumn
 from lumos_queue.prompts.answer_reading import find_stored_reader
@@ -16,6 +17,7 @@ from lumos_queue.scoring.limit import AtLimit
 
 SAMPLES = 1
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.0, 1.0, 512  #: greedy
+SAMPLING = Sampling(TEMPERATURE, TOP_P, MAX_TOKENS)
 FRAMING = "train"
 #: Version 1 of `one-pass` called the QA tool once more than the original; later versions do not.
 FIRST_ONE_PASS = 2

@@ -23,8 +23,8 @@ from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.scoring.limit import AtLimit
 from lumos_queue.settings import Settings
-from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.readiness import identify_when_ready
+from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.runs import is_run
 
 ROLE_OPTIONS = ("planner", "grounder", "solver")  #: roles with their own option; others are given with --role
@@ -149,26 +149,27 @@ def other_roles(
     return addresses
 
 
-def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, str]) -> dict[str, str]:
+def resolve_roles(request: InferenceRequest, domain: str, tools: Mapping[str, str], *, is_own: bool) -> dict[str, str]:
     """Return the address of each role: the formulation's models, the models that its actions call, and the judge.
 
-    Raises SpecError for a role without an endpoint, and for an endpoint whose role nothing uses.
+    `is_own`: whether the rows are a person's own. Raises SpecError for a role without an endpoint, and for an endpoint
+    whose role nothing uses.
     """
-    formulation = FORMULATIONS.load(options.formulation)
+    formulation = FORMULATIONS.load(request.formulation)
     formulation_roles = formulation.roles
-    addresses = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
-    if options.definition and not (addresses or options.agent or options.roles):
+    addresses = {name: url for name in ROLE_OPTIONS if (url := getattr(request, name))}
+    if is_own and not (addresses or request.agent or request.roles):
         raise SpecError(
             "No model is named: give --solver URL for a model that answers alone, or --planner and --grounder."
         )
-    other_addresses = other_roles(options.roles, domain, tools, formulation_roles)
+    other_addresses = other_roles(request.roles, domain, tools, formulation_roles)
     other_addresses |= DOMAINS.load(domain).model_addresses(tools) if domain else {}
-    if options.agent:
+    if request.agent:
         if addresses:
             raise SpecError("Give either --agent or an endpoint for each role, not both.")
-        if options.agent not in AGENTS:
-            raise unknown("agent", options.agent, AGENTS)
-        return dict.fromkeys(formulation_roles, starter_url(options.formulation, options.agent)) | other_addresses
+        if request.agent not in AGENTS:
+            raise unknown("agent", request.agent, AGENTS)
+        return dict.fromkeys(formulation_roles, starter_url(request.formulation, request.agent)) | other_addresses
     if "grounder" in formulation_roles and is_run(
         addresses.get("planner", "")
     ):  # one model for both, as most runs write
@@ -180,10 +181,10 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
     requirement += ", or --agent starter" if formulation.starter else ""
     if missing_names := [name for name in formulation_roles if name not in addresses]:
         roles = f"role{'s' * (len(missing_names) > 1)} {' and '.join(missing_names)}"
-        raise SpecError(f"No endpoint for the {roles}: the formulation '{options.formulation}' needs {requirement}.")
+        raise SpecError(f"No endpoint for the {roles}: the formulation '{request.formulation}' needs {requirement}.")
     if unused_names := [name for name in addresses if name in ROLE_OPTIONS and name not in formulation_roles]:
         raise SpecError(
-            f"The formulation '{options.formulation}' has no role {unused_names[0]}: it needs {requirement}."
+            f"The formulation '{request.formulation}' has no role {unused_names[0]}: it needs {requirement}."
         )
     return addresses
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -22,9 +23,11 @@ from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify
-from lumos_queue.submission.job_request import check_options, make_job_on
+from lumos_queue.submission.job_request import check_inference, make_job_on
+from lumos_queue.submission.requests.checks import check_request
+from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.rerun import Remark, Repeat, rows_of
-from lumos_queue.submission.stored_request import KINDS, Changes, change_options, check_kind, infer_of
+from lumos_queue.submission.stored_request import KINDS, change_request, check_kind, infer_of
 from lumos_queue.util.version import code_version
 
 #: Fields of an endpoint's identity that identify the model; other fields, such as its release, may change.
@@ -36,26 +39,23 @@ def make_extension(
     database: Database,
     settings: Settings,
     job: Any,
-    limit: int | None,
-    samples: int | None,
+    changes: InferenceRequest,
+    names: Collection[str],
     scheduling: Scheduling,
     remark: Remark,
 ) -> Repeat:
-    """Return the job that extends `job` (a row of the table). `limit` counts rows, 0 means all; `samples` per row.
+    """Return the job that extends `job` (a row of the table) to other numbers of rows and samples.
 
-    None keeps the number of `job`. If episodes remain to be run, the agent is checked like the agent of a new job.
-    Raises SpecError if nothing can be adopted.
+    `names` are the fields of `changes` that are changed. If episodes remain to be run, the agent is checked like the
+    agent of a new job. Raises SpecError if nothing can be adopted.
     """
     check_kind(job, "extend")
     # Adopted episodes must be those that the same request would give today.
     check_plugins(job, remedy="run the whole of it with what is here: lumos rerun {job}")
     former = infer_of(job)
-    _check(job, former, limit, samples)
-    infer = replace(
-        former,
-        limit=former.limit if limit is None else limit,
-        samples=former.samples if samples is None else samples,
-    )
+    check_request(changes)
+    _check(job, former, names)
+    infer = replace(former, **{name: getattr(changes, name) for name in names})
     source = Source(job.id, job.items // former.samples, code_version(), job.agent)
     with database.engine.connect() as connection:
         rows = rows_of(connection, former.dataset)
@@ -68,12 +68,12 @@ def make_extension(
     if refusal:
         raise SpecError(refusal)
     items = tasks * infer.samples
+    request: Job = Evaluate(infer) if job.kind == "evaluate" else infer
     if adoptable < items:
-        _check_agent(database, settings, job, infer, remark)
+        request = _make_job(database, settings, job, infer, remark)
     if infer.limit > rows:
         remark(f"there are only {rows:,} rows, and the job uses all of them")
     message = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
-    request: Job = Evaluate(infer) if job.kind == "evaluate" else infer
     new = make_new_job(
         request, settings, split=job.split, licence=job.licence, scheduling=scheduling, origin=job.origin
     )
@@ -81,15 +81,15 @@ def make_extension(
     return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY, message)
 
 
-def _check(job: Any, former: Infer, limit: int | None, samples: int | None) -> None:
-    if limit is None and samples is None:
+def _check(job: Any, former: Infer, names: Collection[str]) -> None:
+    if not names:
         raise SpecError(f"Say how far job {job.id} is to be extended: give --limit N, --samples K, or both.")
     if job.chosen:
         raise SpecError(
             f"Job {job.id} cannot be extended: it ran only tasks of job {job.parent} that {job.chosen} chose. "
             f"Choose other tasks: lumos rerun {job.parent} --where …"
         )
-    if former.draw and limit is not None:
+    if former.draw and "limit" in names:
         raise SpecError(f"Job {job.id} draws sample sets (--draw {former.draw}): it has no --limit. Give --samples.")
 
 
@@ -107,25 +107,22 @@ def _describe_refusal(connection: Connection, job: Any, finished_count: int, tas
     return f"No finished episode of job {job.id} is among the first {tasks:,} rows, {samples} samples each. {rerun}"
 
 
-def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> None:
-    """Raises SpecError if the agent's weights, its tools' files or the models at its addresses have changed.
+def _make_job(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> Job:
+    """Return the job of the request `infer`.
 
-    Without a broker, request the servers' identities here. With a broker, only workers may reach the servers; they
-    request the identities later.
+    Raises SpecError if the agent's weights, its tools' files or the models at its addresses have changed. Without a
+    broker, request the servers' identities here. With a broker, only workers may reach the servers; they request the
+    identities later.
     """
     urls = () if settings.broker_url else infer.agent.roles.values()
     addresses = {url for url in urls if not url.startswith(_UNCHANGING)}
     identities = asyncio.run(identify(addresses, settings, remark))
-    options = change_options(infer, Changes())
-    new_job = make_job_on(
-        job.kind, options, check_options(job.kind, options, _ignore), infer.dataset, settings, _ignore
-    )
-    agent = (
-        new_job.infer.agent if isinstance(new_job, Evaluate) else new_job.agent if isinstance(new_job, Infer) else None
-    )
+    checked = check_inference(job.kind, *change_request(infer, InferenceRequest(), ()), _ignore)
+    new_job = make_job_on(checked, infer.dataset, settings, _ignore)
+    agent = (new_job.infer if isinstance(new_job, Evaluate) else new_job).agent
     rerun = f"Run it again: lumos rerun {job.id} --limit {infer.limit} --samples {infer.samples}"
-    if agent is None or agent.digest != job.agent:
-        before, after = infer.agent.as_json(), agent.as_json() if agent else {}
+    if agent.digest != job.agent:
+        before, after = infer.agent.as_json(), agent.as_json()
         differences = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
         raise SpecError(f"The agent of job {job.id} has changed ({', '.join(differences)} differ). {rerun}")
     with database.engine.connect() as connection:
@@ -141,6 +138,7 @@ def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer,
             raise SpecError(
                 f"The model at {url} was {former_model} in job {job.id}, and is {current_model} now. {rerun}"
             )
+    return new_job
 
 
 def _ignore(_line: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.submission.judge_options import JudgeOptions, read_rubric
+from lumos_queue.submission.requests.inference import InferenceRequest
 
 FIELDS = ("question", "answer", "id", "choices", "images", "rationale")  #: options that name a field of a row
 NO_JUDGE = JudgeOptions()
@@ -37,13 +38,27 @@ class FileOptions:
         return names + self.judge.option_names
 
 
+def read_request_options(request: InferenceRequest) -> FileOptions:
+    """Return the options of a request that describe a person's own file. Raises SpecError for an unreadable rubric."""
+    values = {field.name: getattr(request, field.name) for field in fields(FileOptions) if field.name != "judge"}
+    judge = JudgeOptions(request.judge, read_rubric(request.rubric), request.grades, request.votes)
+    return FileOptions(**values, judge=judge)
+
+
 def read_file_options(
     field_names: Mapping[str, Any] | None, texts: Mapping[str, Any], judge: JudgeOptions = NO_JUDGE
 ) -> FileOptions:
     """Return the options from a program or a settings file. Raises SpecError for an unknown field and for no text."""
+    values: dict[str, Any] = read_row_fields(field_names)
+    values |= {name: _check_text(name, value) for name, value in texts.items()}
+    return FileOptions(**values, judge=judge)
+
+
+def read_row_fields(field_names: Mapping[str, Any] | None) -> dict[str, str | tuple[str, ...]]:
+    """Return the options that name the fields of a row. Raises SpecError for an unknown field and for no text."""
     if field_names is not None and not isinstance(field_names, Mapping):
         raise SpecError(f"fields is {field_names!r:.80}: expected a mapping such as {{'question': 'prompt'}}.")
-    values: dict[str, Any] = {}
+    values: dict[str, str | tuple[str, ...]] = {}
     for name, value in (field_names or {}).items():
         if name not in FIELDS:
             raise unknown("field of a row", str(name), FIELDS)
@@ -52,8 +67,7 @@ def read_file_options(
         else:
             text = _check_text(name, value)
             values[name] = (text,) if name == "answer" and text else text
-    values |= {name: _check_text(name, value) for name, value in texts.items()}
-    return FileOptions(**values, judge=judge)
+    return values
 
 
 def _check_text(name: str, value: Any) -> str:

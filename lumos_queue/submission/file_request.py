@@ -29,8 +29,9 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.readers.records import read_records
 from lumos_queue.submission.agents import parse_pairs
-from lumos_queue.submission.file_options import FileOptions
+from lumos_queue.submission.file_options import FileOptions, read_request_options
 from lumos_queue.submission.program_rows import GivenRows, open_program_rows
+from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.settings_file import ENDING as SETTINGS_FILE
 from lumos_queue.submission.settings_file import read_settings_file
 from lumos_queue.util.sanitize import storable
@@ -55,6 +56,22 @@ class FileRequest:
     split: str  #: '': the default
     definition: FileDefinition | None = None
     roles: Sequence[str] = ()  #: NAME=URL of the judge
+
+
+def resolve_source(kind: str, request: InferenceRequest, rows: GivenRows | None, remark: Remark) -> FileRequest:
+    """Return the rows that a request names; `rows` are those of a program. Raises the errors of `resolve_file`."""
+    options = read_request_options(request)
+    if not request.benchmark:
+        if rows is None:
+            raise SpecError("Nothing to evaluate: name a benchmark or a file, or give rows.")
+        return resolve_rows(rows, request.data, request.split, options, request.options, remark, kind=kind)
+    if rows is None:
+        return resolve_file(request.benchmark, request.data, request.split, options, request.options, remark, kind=kind)
+    if names := options.option_names:
+        raise SpecError(
+            f"--{names[0]} is only for your own rows, without benchmark: leave out --{names[0]} or benchmark."
+        )
+    return FileRequest(request.benchmark, request.data, request.split)
 
 
 def resolve_file(

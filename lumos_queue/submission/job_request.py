@@ -1,21 +1,20 @@
-"""Make a job from the options of `lumos evaluate` and `lumos infer`. Unknown names are rejected before it is stored."""
+"""Make a job from an inference request. Unknown names are rejected before the job is stored."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.from_file.definition import OWN, JudgeDefinition
+from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition, JudgeDefinition
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.defaults import LONE_SOLVER, USUAL
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
@@ -38,24 +37,52 @@ from lumos_queue.submission.agents import (
 )
 from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.call_settings import check_calls
-from lumos_queue.submission.inference_options import InferenceOptions
+from lumos_queue.submission.file_request import resolve_source
 from lumos_queue.submission.judge_options import check_judge, check_votes, judge_sampling
 from lumos_queue.submission.program_rows import GivenRows
-from lumos_queue.submission.request_options import check_stops, check_texts, read_fields
+from lumos_queue.submission.request_options import check_stops, check_texts, read_fields, read_system, read_template
 from lumos_queue.submission.requested_rows import is_stated, read_requested_rows
-from lumos_queue.submission.role_samplings import ChosenSampling, check_fields, sample_roles
+from lumos_queue.submission.requests.checks import check_request
+from lumos_queue.submission.requests.inference import InferenceRequest
+from lumos_queue.submission.requests.option import declared_options
+from lumos_queue.submission.role_samplings import COMMON, ChosenSampling, check_fields, sample_roles
 from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.search_settings import check_search
 from lumos_queue.submission.store import Rows
 from lumos_queue.util.plugins import TRUSTED
 
 SETS = 3  #: default number of sample sets, as in the paper
+DEFAULT_SAMPLING = Sampling()
+
+
+#: Fields of a request that are fields of its job with the same name and value.
+SAME_IN_JOB = tuple(
+    sorted(
+        {option.field for option in declared_options(InferenceRequest)}
+        & {field.name for field in fields(Infer)} - {"agent", "replay", "sets"}
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedOptions:
-    """The objects and values that a check of the options resolved, before any row is read."""
+class Basis:
+    """The parts of a job that do not come from a request, but from a file, a stored job or a recipe."""
 
+    definition: FileDefinition | None = None  #: of the benchmark, where the rows are a person's own
+    sampling: Sampling = DEFAULT_SAMPLING  #: of all roles, where the request has no value
+    formulation_version: int = VERSION
+
+
+NO_BASIS = Basis()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedInference:
+    """A request that was checked before any row is read, with the objects and values that it names."""
+
+    kind: str  #: of the job: 'evaluate' or 'infer'
+    request: InferenceRequest  #: with its defaults
+    basis: Basis
     benchmark: Benchmark
     formulation: Formulation
     tools: Mapping[str, str]  #: options of the domain's actions, prepared
@@ -63,30 +90,44 @@ class CheckedOptions:
     sets: int
     sampling: ChosenSampling
 
+    @property
+    def judge(self) -> JudgeDefinition | None:
+        return self.basis.definition.judge if self.basis.definition else None
+
 
 def make_inference_job(
     kind: str,
-    options: InferenceOptions,
+    request: InferenceRequest,
     settings: Settings,
     remark: Callable[[str], None],
     program_rows: GivenRows | None = None,
+    basis: Basis = NO_BASIS,
 ) -> tuple[Job, Rows]:
     """Return the job of kind 'infer' or 'evaluate', and its rows. Without a broker, request endpoints' identities here.
 
     `program_rows` are rows in place of a file. `remark` gets each warning of the tools and each note of the benchmark,
     one line each, for the person who submits.
     """
-    options = resolve_defaults(options)
-    trust_named(options)
-    checked_options = check_options(kind, options, remark)
-    benchmark = checked_options.benchmark
-    sample = partial(sample_sets, size=options.draw, sets=checked_options.sets) if options.draw else None
-    reader_options = parse_pairs("--option", options.options)
+    check_request(request)
+    source = resolve_source(kind, request, program_rows, remark)
+    request = replace(
+        read_texts(request),
+        benchmark=source.benchmark,
+        data=source.data,
+        split=source.split,
+        roles=(*request.roles, *source.roles),
+    )
+    request = _resolve_defaults(request, source.definition is not None)
+    trust_named(request, "" if source.definition else request.benchmark)
+    checked = check_inference(kind, request, replace(basis, definition=source.definition), remark)
+    request, benchmark = checked.request, checked.benchmark
+    sample = partial(sample_sets, size=request.draw, sets=checked.sets) if request.draw else None
+    reader_options = parse_pairs("--option", request.options)
     rows = read_requested_rows(
         benchmark,
-        options.data,
-        options.split,
-        options.skip_bad_rows,
+        request.data,
+        request.split,
+        request.skip_bad_rows,
         reader_options,
         sample,
         settings,
@@ -97,132 +138,126 @@ def make_inference_job(
         raise SpecError(benchmark.unjudged)
     for note in benchmark.notes:
         remark(note)
-    options = replace(options, published=is_stated(options.published, rows, options.data))
-    return make_job_on(kind, options, checked_options, rows.digest, settings, remark), rows
+    request = replace(request, published=is_stated(request.published, rows, request.data))
+    return make_job_on(replace(checked, request=request), rows.digest, settings, remark), rows
 
 
-def resolve_defaults(options: InferenceOptions) -> InferenceOptions:
-    """Return the options with default split and formulation: `cot` if only a solver is named, else `iterative`.
+def read_texts(request: InferenceRequest) -> InferenceRequest:
+    """Return the request with the texts of the files that its system message and its template name."""
+    return replace(request, system=read_system(request.system), prompt=read_template(request.prompt))
+
+
+def _resolve_defaults(request: InferenceRequest, is_own: bool) -> InferenceRequest:
+    """Return the request with default split and formulation: `cot` if only a solver is named, else `iterative`.
 
     The default split is `test`; the default of a person's own file is a split that is not a test split.
     """
-    lone_solver = options.solver and not (options.planner or options.grounder or options.agent)
+    lone_solver = request.solver and not (request.planner or request.grounder or request.agent)
     return replace(
-        options,
-        split=options.split or (OWN if options.definition else "test"),
-        formulation=options.formulation or (LONE_SOLVER if lone_solver else USUAL),
+        request,
+        split=request.split or (OWN if is_own else "test"),
+        formulation=request.formulation or (LONE_SOLVER if lone_solver else USUAL),
     )
 
 
-def trust_named(options: InferenceOptions) -> None:
-    """Allow this process to import the dotted names in these options, until it ends."""
-    urls = [options.planner, options.grounder, options.solver, *parse_pairs("--role", options.roles).values()]
-    urls += [pair.partition("=model:")[2] for pair in options.settings]
-    ranker = split_ranker(parse_pairs("--tool", options.tools).get("ranker", ""))[0]
-    benchmark = "" if options.definition else options.benchmark
-    TRUSTED.add_named(benchmark, options.formulation, *urls, ranker)
+def trust_named(request: InferenceRequest, benchmark: str) -> None:
+    """Allow this process to import the dotted names in a request and `benchmark`, until it ends."""
+    urls = [request.planner, request.grounder, request.solver, *parse_pairs("--role", request.roles).values()]
+    urls += [pair.partition("=model:")[2] for pair in request.settings]
+    ranker = split_ranker(parse_pairs("--tool", request.tools).get("ranker", ""))[0]
+    TRUSTED.add_named(benchmark, request.formulation, *urls, ranker)
 
 
-def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], None]) -> CheckedOptions:
-    """Check the options and return what they name. Raises SpecError for invalid options. No endpoint is called."""
-    benchmark = open_benchmark(options.benchmark, options.definition)
-    formulation = FORMULATIONS.load(options.formulation)
-    get_framing(options.framing)
-    if options.split not in benchmark.splits:
-        raise unknown("split", options.split, benchmark.splits)
-    if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
-        raise SpecError("--temperature and --top-p must be finite numbers.")
-    check_prices(options.budget, options.price_prompt, options.price_completion)
-    _check(kind, options, benchmark)
-    check_texts(formulation, options.system, options.prompt, options.shots)
+def check_inference(
+    kind: str, request: InferenceRequest, basis: Basis, remark: Callable[[str], None]
+) -> CheckedInference:
+    """Return the checked request, whose benchmark, split and formulation are named. No endpoint is called.
+
+    Raises SpecError for a request that cannot be carried out.
+    """
+    check_request(request)
+    definition = basis.definition
+    benchmark = open_benchmark(request.benchmark, definition)
+    formulation = FORMULATIONS.load(request.formulation)
+    judge = definition.judge if definition else None
+    get_framing(request.framing)
+    if request.split not in benchmark.splits:
+        raise unknown("split", request.split, benchmark.splits)
+    check_prices(request.budget, request.price_prompt, request.price_completion)
+    _check(kind, request, benchmark, judge)
+    check_texts(formulation, request.system, request.prompt or "", request.shots)
     sampling = ChosenSampling(
-        {name: getattr(options, name) for name in options.overrides},
-        check_stops(options.stop),
-        read_fields(options.requests),
-        parse_pairs("--sampling", options.samplings),
-        judge_sampling(judge) if (judge := _judge_of(options)) else None,
+        {name: value for name in COMMON if (value := getattr(request, name)) is not None},
+        check_stops(request.stop),
+        read_fields(request.request),
+        parse_pairs("--sampling", request.samplings),
+        judge_sampling(judge) if judge else None,
     )
-    chosen_settings = read_settings(formulation, *split_settings(formulation, options.settings))
-    tool_options = parse_pairs("--tool", options.tools)
+    chosen_settings = read_settings(formulation, *split_settings(formulation, request.settings))
+    tool_options = parse_pairs("--tool", request.tools)
     tools = DOMAINS.load(benchmark.domain).prepare_tools(tool_options) if formulation.executes else {}
-    if options.definition and options.definition.fields.images and formulation.instructed:
+    if definition and definition.fields.images and formulation.instructed:
         remark(
             f"the formulation '{formulation.name}' shows no image to the model: give --planner, --grounder and --role "
             "vqa=URL to look at images"
         )
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
-    sets = (options.sets or SETS) if options.draw else 1
-    return CheckedOptions(benchmark, formulation, tools, chosen_settings, sets, sampling)
+    sets = (request.sets or SETS) if request.draw else 1
+    return CheckedInference(kind, request, basis, benchmark, formulation, tools, chosen_settings, sets, sampling)
 
 
 def make_job_on(
-    kind: str,
-    options: InferenceOptions,
-    checked_options: CheckedOptions,
-    dataset: str,
-    settings: Settings,
-    remark: Callable[[str], None],
-) -> Job:
+    checked: CheckedInference, dataset: str, settings: Settings, remark: Callable[[str], None]
+) -> Evaluate | Infer:
     """Return the job on the rows with the digest `dataset`. Without a broker, request endpoints' identities here."""
-    benchmark, formulation, tools = checked_options.benchmark, checked_options.formulation, checked_options.tools
-    if options.agent == STARTER and (note := remark_on_starter(options.formulation)):
+    benchmark, formulation, tools = checked.benchmark, checked.formulation, checked.tools
+    request = checked.request
+    if request.agent == STARTER and (note := remark_on_starter(request.formulation)):
         remark(note)
-    addresses = resolve_roles(options, benchmark.domain if formulation.executes else "", tools)
-    addresses |= setting_roles(formulation, checked_options.settings.settings)
+    domain = benchmark.domain if formulation.executes else ""
+    addresses = resolve_roles(request, domain, tools, is_own=checked.basis.definition is not None)
+    addresses |= setting_roles(formulation, checked.settings.settings)
     roles = {role: resolve_run(url, role, settings, remark) if is_run(url) else url for role, url in addresses.items()}
-    check_fields(roles, options.formulation, checked_options.sampling)
-    check_calls(formulation, checked_options.settings.settings, roles)
+    check_fields(roles, request.formulation, checked.sampling)
+    check_calls(formulation, checked.settings.settings, roles)
     agent = replace(
         make_agent(
             roles,
             benchmark.domain,
-            Sampling(options.temperature, options.top_p, options.max_tokens),
-            options.max_subgoals,
-            options.framing,
+            replace(checked.basis.sampling, **checked.sampling.overrides),
+            request.max_subgoals,
+            request.framing,
             settings,
             remark,
         ),
         tools=tools,
-        shots=_shots(options, formulation, benchmark.domain),
-        answer_by=answer_by(benchmark, options.answer_by),
-        at_limit=options.at_limit,
-        reader=options.reader,
-        limits=checked_options.settings.limits,
-        settings=checked_options.settings.settings,
-        system=options.system,
-        prompt=options.prompt,
+        shots=_shots(request, formulation, benchmark.domain),
+        answer_by=answer_by(benchmark, request.answer_by),
+        at_limit=request.at_limit,
+        reader=request.reader,
+        limits=checked.settings.limits,
+        settings=checked.settings.settings,
+        system=request.system,
+        prompt=request.prompt or "",
     )
-    agent = sample_roles(agent, options.formulation, checked_options.sampling, options.formulation_version)
+    agent = sample_roles(agent, request.formulation, checked.sampling, checked.basis.formulation_version)
     check_search(formulation, agent, remark)  # raises SpecError also for a setting's value that is not valid
     _check_demonstrations(agent, formulation)
-    check_votes(_judge_of(options), agent)
+    check_votes(checked.judge, agent)
     infer = Infer(
-        options.benchmark,
-        dataset,
-        options.split,
-        options.formulation,
-        agent,
-        options.limit,
-        options.samples,
-        options.seed,
-        options.live,
-        resolve_job(settings, options.replay),
-        options.draw,
-        checked_options.sets,
-        approve_all=options.yes,
-        formulation_version=options.formulation_version,
-        budget=options.budget,
-        prompt_price=options.price_prompt,
-        completion_price=options.price_completion,
-        definition=options.definition,
-        published=options.published,
+        dataset=dataset,
+        agent=agent,
+        replay=resolve_job(settings, request.replay),
+        sets=checked.sets,
+        approve_all=request.yes,
+        formulation_version=checked.basis.formulation_version,
+        prompt_price=request.price_prompt,
+        completion_price=request.price_completion,
+        definition=checked.basis.definition,
+        **{name: getattr(request, name) for name in SAME_IN_JOB},
     )
-    return Evaluate(infer) if kind == "evaluate" else infer
-
-
-def _judge_of(options: InferenceOptions) -> JudgeDefinition | None:
-    return options.definition.judge if options.definition else None
+    return Evaluate(infer) if checked.kind == "evaluate" else infer
 
 
 def _check_demonstrations(agent: Agent, formulation: Formulation) -> None:
@@ -232,41 +267,41 @@ def _check_demonstrations(agent: Agent, formulation: Formulation) -> None:
     formulation.prompt_prefixes(agent)
 
 
-def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
+def _check(kind: str, request: InferenceRequest, benchmark: Benchmark, judge: JudgeDefinition | None) -> None:
     """Raises SpecError for options that contradict each other, or have no effect here."""
-    if options.live and options.replay:
+    if request.live and request.replay:
         raise SpecError("Give either --live or --replay JOB, not both.")
-    if "knowledge=live" in options.tools and not (options.live or options.replay):
+    if "knowledge=live" in request.tools and not (request.live or request.replay):
         raise SpecError(
             "--tool knowledge=live calls Wikipedia: allow it with --live, or use recorded answers with --replay JOB."
         )
-    if options.draw and options.limit:
+    if request.draw and request.limit:
         raise SpecError("--limit would cut the sample sets that --draw draws: give only one of them.")
-    if options.sets and not options.draw:
+    if request.sets and not request.draw:
         raise SpecError("--sets is the number of sample sets: also give their size with --draw.")
-    if options.answer_by and not DOMAINS.load(benchmark.domain).concludes_by_qa:
+    if request.answer_by and not DOMAINS.load(benchmark.domain).concludes_by_qa:
         raise SpecError(f"--answer-by is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
-    check_at_limit(options.at_limit, options.formulation, benchmark)
-    check_reader(options.reader, FORMULATIONS.load(options.formulation))
-    if not benchmark.asks_judge and any(pair.startswith(f"{JUDGE}=") for pair in options.roles):
+    check_at_limit(request.at_limit, request.formulation, benchmark)
+    check_reader(request.reader, FORMULATIONS.load(request.formulation))
+    if not benchmark.asks_judge and any(pair.startswith(f"{JUDGE}=") for pair in request.roles):
         raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
     if kind == "evaluate":
-        check_judge(_judge_of(options), options.roles)
-    formulation = FORMULATIONS.load(options.formulation)
+        check_judge(judge, request.roles)
+    formulation = FORMULATIONS.load(request.formulation)
     if not benchmark.accepts(formulation):
         candidates = ((name, FORMULATIONS.find(name)) for name in FORMULATIONS.names)
         names = [name for name, candidate in candidates if candidate and benchmark.accepts(candidate)]
-        raise unknown(f"formulation for '{benchmark.name}'", options.formulation, names)
+        raise unknown(f"formulation for '{benchmark.name}'", request.formulation, names)
     _check_actions(formulation, benchmark)
-    if options.yes and not formulation.approved:
-        raise SpecError(f"The formulation '{options.formulation}' shows no plan to a person: leave out --yes.")
+    if request.yes and not formulation.approved:
+        raise SpecError(f"The formulation '{request.formulation}' shows no plan to a person: leave out --yes.")
     if not formulation.executes:
-        if options.tools:
-            raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")
+        if request.tools:
+            raise SpecError(f"The formulation '{request.formulation}' runs no actions: leave out --tool.")
         if kind == "evaluate" and not benchmark.by_answer:
             raise SpecError(
                 f"The benchmark '{benchmark.name}' is judged by the actions done, and the formulation "
-                f"'{options.formulation}' runs none. Choose one of: {', '.join(_list_formulations(benchmark))}."
+                f"'{request.formulation}' runs none. Choose one of: {', '.join(_list_formulations(benchmark))}."
             )
 
 
@@ -310,6 +345,6 @@ def resolve_job(settings: Settings, job: str) -> str:
         return get_job(connection, job).id
 
 
-def _shots(options: InferenceOptions, formulation: Formulation, domain: str) -> int:
+def _shots(request: InferenceRequest, formulation: Formulation, domain: str) -> int:
     """Return the number of demonstrations in the prompt: --shots, or the domain's default for the formulation."""
-    return formulation.choose_shots(DOMAINS.load(domain).default_shots) if options.shots is None else options.shots
+    return formulation.choose_shots(DOMAINS.load(domain).default_shots) if request.shots is None else request.shots

@@ -24,7 +24,7 @@ _ESCAPE = re.compile(r"\\([nt\\])")
 _ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
 
 
-def unescape_stops(texts: Sequence[str]) -> tuple[str, ...] | None:
+def unescape_stops(texts: Sequence[str] | None) -> tuple[str, ...] | None:
     r"""Return the stop strings of `--stop`, with `\n`, `\t` and `\\` unescaped; None if there are none."""
     return tuple(_ESCAPE.sub(lambda match: _ESCAPED[match[1]], text) for text in texts) if texts else None
 

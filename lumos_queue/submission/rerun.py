@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,16 +21,15 @@ from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
-from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.reports.task_choice import is_by_outcome, remark_on_choice
 from lumos_queue.settings import Settings
-from lumos_queue.submission.agents import parse_pairs
 from lumos_queue.submission.filters import read_where
-from lumos_queue.submission.job_request import check_options, make_job_on
-from lumos_queue.submission.stored_request import Changes, change_options, check_kind, infer_of
-from lumos_queue.util.plugins import TRUSTED
+from lumos_queue.submission.job_request import check_inference, make_job_on, trust_named
+from lumos_queue.submission.requests.checks import check_request
+from lumos_queue.submission.requests.inference import InferenceRequest
+from lumos_queue.submission.stored_request import change_request, check_kind, infer_of
 
 Remark = Callable[[str], None]
 
@@ -59,20 +58,21 @@ def make_rerun(
     database: Database,
     settings: Settings,
     job: Any,
-    changes: Changes,
+    changes: InferenceRequest,
+    names: Collection[str],
     where: str,
     scheduling: Scheduling,
     remark: Remark,
 ) -> Repeat:
-    """Return the job that runs `job` (a row of the table) again, with the changes; `where` filters its episodes.
+    """Return the job that runs `job` (a row of the table) again; `where` filters its episodes.
 
-    With `where`, only tasks of matching episodes run again. Without a broker, request endpoints' identities here.
-    Raises SpecError for a request that `lumos evaluate` would refuse, and if no task matches.
+    `names` are the fields of `changes` that are changed. With `where`, only tasks of matching episodes run again.
+    Without a broker, request endpoints' identities here. Raises SpecError for a request that `lumos evaluate` would
+    refuse, and if no task matches.
     """
     check_kind(job, "rerun")
-    other_addresses = parse_pairs("--role", changes.role_urls)
-    TRUSTED.add_named(changes.formulation, *(changes.roles or {}).values(), *other_addresses.values())
-    TRUSTED.add_named(*(pair.partition("=model:")[2] for pair in changes.settings))
+    check_request(changes)
+    trust_named(changes, "")
     if job.chosen and not where:
         raise SpecError(
             f"Job {job.id} ran chosen tasks of job {job.parent}. Choose them again: lumos rerun {job.parent} --where "
@@ -80,12 +80,13 @@ def make_rerun(
         )
     condition = read_where(database, where, job.id)
     infer = infer_of(job)
-    if condition.terms and (changes.numbers or {}).get("limit") is not None:
+    if condition.terms and "limit" in names:
         raise SpecError("--where chooses the tasks, and --limit takes the first ones: give only one of them.")
     with database.engine.connect() as connection:
         parts = _choose(connection, job, condition) if where else None
         rows = rows_of(connection, infer.dataset)
-    request = _repeat(job.kind, infer, changes, settings, remark)
+    checked = check_inference(job.kind, *change_request(infer, changes, names), remark)
+    request = make_job_on(checked, infer.dataset, settings, remark)
     inference = request.infer if isinstance(request, Evaluate) else request
     new = replace(_make_new(request, job, settings, scheduling), parent=job.id)
     if parts is None:
@@ -101,14 +102,6 @@ def _make_new(job: Job, parent: Any, settings: Settings, scheduling: Scheduling)
     return make_new_job(
         job, settings, split=parent.split, licence=parent.licence, scheduling=scheduling, origin=parent.origin
     )
-
-
-def _repeat(kind: str, infer: Infer, changes: Changes, settings: Settings, remark: Remark) -> Evaluate | Infer:
-    """Return the request of the stored inference `infer` with the changes."""
-    options = change_options(infer, changes)
-    job = make_job_on(kind, options, check_options(kind, options, remark), infer.dataset, settings, remark)
-    assert isinstance(job, Evaluate | Infer)
-    return job
 
 
 def _choose(connection: Connection, job: Any, condition: Filter) -> list[Part]:

@@ -16,8 +16,8 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.rewards import metric_of
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings
-from lumos_queue.submission.inference_options import InferenceOptions
-from lumos_queue.submission.job_request import make_inference_job
+from lumos_queue.submission.job_request import Basis, make_inference_job
+from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.store import Rows
 from lumos_queue.training.recipes.rltf import RELEASED, rltf
 from lumos_queue.training.rltf_presets import PRESETS
@@ -52,7 +52,7 @@ def read_baseline(name: str, no_baseline: bool) -> bool | str:
 
 
 def make_rltf_job(
-    options: RltfOptions, evaluation: InferenceOptions, settings: Settings, remark: Callable[[str], None]
+    options: RltfOptions, evaluation: InferenceRequest, settings: Settings, remark: Callable[[str], None]
 ) -> tuple[Train, Rows]:
     """Return the job and the rows that it learns from. `evaluation` has no planner and no samplings; they are set here.
 
@@ -67,7 +67,7 @@ def make_rltf_job(
     for name, value in {"temperature": options.temperature, **options.spec}.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise SpecError(f"--{name.replace('_', '-')} must be a finite number, not {value}.")
-    benchmark = open_benchmark(evaluation.benchmark, evaluation.definition)
+    benchmark = open_benchmark(evaluation.benchmark)
     if is_test(evaluation.benchmark, evaluation.split):
         raise SpecError(f"The split '{evaluation.split}' of '{benchmark.name}' is a test split: learn from another.")
     formulation = FORMULATIONS.load(evaluation.formulation)
@@ -94,15 +94,22 @@ def make_rltf_job(
             f"Rollouts of '{formulation.name}' have to be sampled: give --temperature 1. Without it every try of a "
             "task would be the same."
         )
-    if evaluation.max_tokens != Sampling().max_tokens:  # where the formulation has a limit of its own, too
-        samplings += [f"{trained_role}.max_tokens={evaluation.max_tokens}"]
+    sampling = Sampling() if evaluation.max_tokens is None else Sampling(max_tokens=evaluation.max_tokens)
+    if sampling != Sampling():  # where the formulation has a limit of its own, too
+        samplings += [f"{trained_role}.max_tokens={sampling.max_tokens}"]
     model = f"local:{options.start}"
     model_option = (
         {"planner": model} if trained_role == "planner" else {"solver": model} if trained_role == "solver" else {}
     )
-    roles = [*evaluation.roles, *([] if model_option else [f"{trained_role}={model}"])]
-    rollouts = replace(evaluation, **model_option, roles=roles, settings=setting_pairs, samplings=samplings)
-    job, rows = make_inference_job("evaluate", rollouts, settings, remark)
+    rollouts = replace(
+        evaluation,
+        **model_option,
+        max_tokens=None,
+        roles=(*evaluation.roles, *(() if model_option else (f"{trained_role}={model}",))),
+        settings=tuple(setting_pairs),
+        samplings=tuple(samplings),
+    )
+    job, rows = make_inference_job("evaluate", rollouts, settings, remark, basis=Basis(sampling=sampling))
     assert isinstance(job, Evaluate)
     reward = options.reward or benchmark.reward or benchmark.metrics[0]
     metric = metric_of(benchmark, reward)

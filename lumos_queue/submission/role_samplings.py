@@ -94,13 +94,6 @@ def check_fields(roles: Mapping[str, str], formulation: str, choices: ChosenSamp
             )
 
 
-def resolve_common(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields of InferenceOptions: the values of COMMON, default for None, and `overrides`: those not None."""
-    default = Sampling()
-    values = {name: getattr(default, name) if value is None else value for name, value in arguments.items()}
-    return {**values, "overrides": frozenset(name for name, value in arguments.items() if value is not None)}
-
-
 def stop_of(formulation: str, url: str, version: int = VERSION) -> tuple[str, ...]:
     """Return the default stop strings of a role at the address `url`.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 from db.damage import DamagedJob
 from db.endings import STORED
 from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import VERSION, Formulation
@@ -19,8 +20,9 @@ from lumos_queue.jobs.registry import read_job
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.submission.agent_settings import SAMPLED, is_own, list_settings, split_settings
 from lumos_queue.submission.agents import ROLE_OPTIONS, parse_pairs, setting_roles
-from lumos_queue.submission.inference_options import InferenceOptions
+from lumos_queue.submission.job_request import SAME_IN_JOB, Basis, read_texts
 from lumos_queue.submission.request_options import replace_fields
+from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.role_samplings import COMMON, find_sampling, find_stored_stop, sample_roles
 
 KINDS = ("evaluate", "infer")
@@ -28,27 +30,10 @@ KINDS = ("evaluate", "infer")
 _COMMANDS = {"convert": "lumos convert … --again", "train": "lumos train … --again"}
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """Changes of a stored request, from options. The values None, '' and () change nothing."""
-
-    formulation: str = ""
-    agent: str = ""  #: a built-in one, in place of all endpoints of the models that plan, ground and solve
-    roles: Mapping[str, str] | None = None  #: planner, grounder, solver: those given
-    role_urls: Sequence[str] = ()  #: NAME=URL, as `--role` has them
-    tools: Sequence[str] = ()  #: NAME=VALUE
-    settings: Sequence[str] = ()  #: NAME=VALUE
-    samplings: Sequence[str] = ()  #: ROLE.NAME=VALUE
-    numbers: Mapping[str, Any] | None = None  #: seed, temperature, limit, …: fields of InferenceOptions that were given
-    stop: Sequence[str] | None = None  #: this and the following fields: as in InferenceOptions
-    system: str | None = None
-    prompt: str | None = None
-    requests: Sequence[str] = ()
-
-    def __bool__(self) -> bool:
-        parts = (self.formulation, self.agent, self.roles, self.role_urls, self.tools, self.settings, self.samplings)
-        texts = (self.stop, self.system, self.prompt)
-        return any((*parts, self.numbers, self.requests)) or any(text is not None for text in texts)
+#: Fields of a request whose stored value is combined with a change. A change of any other field replaces its value.
+_COMBINED = frozenset(
+    ("formulation", "agent", *ROLE_OPTIONS, "roles", "tools", "settings", "samplings", "stop", "system", "prompt")
+) | {"request"}
 
 
 def check_kind(job: Any, command: str) -> None:
@@ -74,19 +59,22 @@ def infer_of(job: Any) -> Infer:
     return inference
 
 
-def change_options(infer: Infer, changes: Changes) -> InferenceOptions:
-    """Return the options of a stored inference with the changes, on its stored dataset (`data` is None).
+def change_request(infer: Infer, changes: InferenceRequest, names: Collection[str]) -> tuple[InferenceRequest, Basis]:
+    """Return the request of a stored inference with changes, on its stored dataset (`data` is None).
+
+    `names` are the fields of `changes` that are changed.
 
     If the formulation changes, options that the new formulation does not take are dropped: settings, limits, endpoints
     of roles, system message and template; the number of demonstrations becomes the default. An unchanged formulation
     keeps the version of the stored job.
     """
+    changes = read_texts(changes)
     former = FORMULATIONS.load(infer.formulation)
     formulation = FORMULATIONS.load(changes.formulation) if changes.formulation else former
     agent, domain = infer.agent, DOMAINS.load(infer.agent.domain)
     same = formulation.name == former.name
     tools = (_tool_options(agent) if formulation.executes else {}) | parse_pairs("--tool", changes.tools)
-    new_addresses = dict(changes.roles or {})
+    new_addresses = {role: url for role in ROLE_OPTIONS if (url := getattr(changes, role))}
     stored_addresses = {} if changes.agent else {role: url for role, url in agent.roles.items() if role in ROLE_OPTIONS}
     addresses = {
         role: url for role, url in stored_addresses.items() if same or role in formulation.roles
@@ -100,14 +88,14 @@ def change_options(infer: Infer, changes: Changes) -> InferenceOptions:
         for role, url in agent.roles.items()
         if role not in ROLE_OPTIONS and role not in named_roles and (same or role in possible)
     }
-    other_addresses |= parse_pairs("--role", changes.role_urls)
+    other_addresses |= parse_pairs("--role", changes.roles)
     limits, own_settings = split_settings(formulation, changes.settings)
     limits, own_settings = (
         _retain_limits(agent, former, formulation) | limits,
         _retain_settings(agent, formulation) | own_settings,
     )
     roles = set(agent.roles) if same else possible
-    overrides = frozenset((changes.numbers or {}).keys() & set(COMMON))
+    overrides = frozenset(names) & frozenset(COMMON)
     fields = {role: fields for role in roles & set(agent.roles) if (fields := find_sampling(agent, role).request)}
     stop = (
         find_stored_stop(agent, infer.formulation, infer.formulation_version) if changes.stop is None else changes.stop
@@ -116,50 +104,37 @@ def change_options(infer: Infer, changes: Changes) -> InferenceOptions:
     is_instructed, has_template = formulation.instructed, formulation.instructed or formulation.templated
     benchmark = infer.open_benchmark()
     concludes = formulation.limited and benchmark.by_answer
-    options = InferenceOptions(
-        benchmark=infer.benchmark,
-        data=None,
-        split=infer.split,
+    stored = InferenceRequest(**{name: getattr(infer, name) for name in SAME_IN_JOB})
+    request = replace(
+        stored,
         formulation=formulation.name,
         agent=changes.agent,
         planner=addresses.get("planner", ""),
         grounder=addresses.get("grounder", ""),
         solver=addresses.get("solver", ""),
-        limit=infer.limit,
-        samples=infer.samples,
-        seed=infer.seed,
-        temperature=agent.sampling.temperature,
-        top_p=agent.sampling.top_p,
-        max_tokens=agent.sampling.max_tokens,
         max_subgoals=agent.max_subgoals,
         framing=agent.framing,
-        skip_bad_rows=False,
         roles=_pairs(other_addresses),
         tools=_pairs(tools),
         shots=agent.shots if same else None,
         answer_by=("last" if agent.answer_by == "last" else "qa") if domain.concludes_by_qa else "",
-        live=infer.live,
         replay=infer.replay,
-        draw=infer.draw,
         sets=infer.sets if infer.draw else 0,
         at_limit=agent.at_limit if concludes else "",
-        settings=[*_pairs(limits), *_pairs(own_settings)],
+        settings=(*_pairs(limits), *_pairs(own_settings)),
         samplings=_pairs(samplings),
         yes=infer.approve_all and formulation.approved,
-        overrides=overrides,
         stop=stop,
         system=changes.system if changes.system is not None or not is_instructed else agent.system,
         prompt=changes.prompt if changes.prompt is not None else agent.prompt if has_template else "",
-        requests=replace_fields(fields, changes.requests),
-        formulation_version=VERSION if changes.formulation else infer.formulation_version,
+        request=tuple(replace_fields(fields, changes.request)),
         reader=agent.reader if formulation.phrase else "",
-        budget=infer.budget,
         price_prompt=infer.prompt_price,
         price_completion=infer.completion_price,
-        definition=infer.definition,
-        published=infer.published,
     )
-    return replace(options, **(changes.numbers or {}))
+    sampling = Sampling(agent.sampling.temperature, agent.sampling.top_p, agent.sampling.max_tokens)
+    basis = Basis(infer.definition, sampling, VERSION if changes.formulation else infer.formulation_version)
+    return replace(request, **{name: getattr(changes, name) for name in names if name not in _COMBINED}), basis
 
 
 def _tool_options(agent: Agent) -> dict[str, str]:
@@ -208,5 +183,5 @@ def _is_common(agent: Agent, role: str, name: str) -> bool:
     return getattr(agent.samplings[role], name) == getattr(agent.sampling, name)
 
 
-def _pairs(values: Mapping[str, str]) -> list[str]:
-    return [f"{name}={value}" for name, value in values.items()]
+def _pairs(values: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{name}={value}" for name, value in values.items())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from db.states import JobState
 from lumos_queue.builds.options import BuildOptions
+from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -22,12 +23,12 @@ from lumos_queue.submission.build_request import make_build
 from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
 from lumos_queue.submission.database import database
 from lumos_queue.submission.fit_precision import choose_cpu_precision
-from lumos_queue.submission.inference_options import InferenceOptions
-from lumos_queue.submission.job_request import make_inference_job
-from lumos_queue.submission.request_options import check_stops, check_texts, read_system, read_template
+from lumos_queue.submission.job_request import Basis, make_inference_job, read_texts
+from lumos_queue.submission.request_options import check_stops, check_texts
+from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.runs import SCHEME
 from lumos_queue.submission.store import Rows
-from lumos_queue.sweeps.plan import JOINT, AnnotationSource, Arm, SweepBenchmark, SweepPlan
+from lumos_queue.sweeps.plan import JOINT, MAX_TOKENS, AnnotationSource, Arm, SweepPlan, label_of
 from lumos_queue.training.recipes.sft import sft
 
 
@@ -69,10 +70,11 @@ def carry_out(
     _train(plan, fits, builds, folder, settings, work, say)
     for benchmark in plan.benchmarks:
         able = [fit for fit in fits if not fit.failed]
-        say(f"evaluating {len(able)} agents on {benchmark.label}")
+        label = label_of(benchmark)
+        say(f"evaluating {len(able)} agents on {label}")
         submissions = [_evaluation(fit, benchmark, data, settings, say) for fit in able]
         for fit, (job, _) in zip(able, work(submissions), strict=True):
-            fit.evaluated[benchmark.label] = job
+            fit.evaluated[label] = job
     return fits, sizes
 
 
@@ -122,8 +124,10 @@ def _annotation(source: AnnotationSource, data: Path, settings: Settings, say: C
             vision="",
         )
         return Submission(*make_conversion_job(options, settings, say))
-    make_options = _inference(source.evaluate, source.split, path, source.limit, USUAL, 128)
-    return Submission(*make_inference_job("evaluate", make_options(agent=source.agent), settings, say))
+    request = InferenceRequest(
+        source.evaluate, path, source.split, USUAL, source.agent, limit=source.limit, max_tokens=MAX_TOKENS
+    )
+    return _submit_evaluation(request, settings, say)
 
 
 def _train(
@@ -171,59 +175,36 @@ def _modules(arm: Arm) -> Iterator[str]:
 
 
 def _evaluation(
-    fit: SweepFit, benchmark: SweepBenchmark, data: Path, settings: Settings, say: Callable[[str], None]
+    fit: SweepFit, benchmark: InferenceRequest, data: Path, settings: Settings, say: Callable[[str], None]
 ) -> Submission:
     roles = FORMULATIONS.load(fit.arm.formulation).roles
     runs = {role: f"{SCHEME}{fit.trained.get(role) or fit.trained[JOINT]}" for role in roles}
-    options = evaluation_options(benchmark, fit.arm.formulation, data, runs)
-    return Submission(*make_inference_job("evaluate", options, settings, say))
+    return _submit_evaluation(evaluation_request(benchmark, fit.arm.formulation, data, runs), settings, say)
 
 
-def evaluation_options(
-    benchmark: SweepBenchmark, formulation: str, data: Path, models: Mapping[str, str]
-) -> InferenceOptions:
-    """Return the options that evaluate a fit. `models`: addresses by role. Raises SpecError for an unreadable file."""
-    path = data / benchmark.data if benchmark.data else None
-    make_options = _inference(benchmark.name, benchmark.split, path, benchmark.limit, formulation, benchmark.max_tokens)
+def evaluation_request(
+    benchmark: InferenceRequest, formulation: str, data: Path, models: Mapping[str, str]
+) -> InferenceRequest:
+    """Return the request that evaluates a fit. `models`: addresses by role."""
     return replace(
-        make_options(**models),
-        stop=benchmark.stop,
-        system=read_system(benchmark.system),
-        prompt=read_template(data / benchmark.prompt if benchmark.prompt else "") or "",
+        benchmark,
+        formulation=formulation,
+        data=data / benchmark.data if benchmark.data else None,
+        prompt=str(data / benchmark.prompt) if benchmark.prompt else None,
+        **models,
     )
+
+
+def _submit_evaluation(request: InferenceRequest, settings: Settings, say: Callable[[str], None]) -> Submission:
+    """Return the evaluation of a request, whose limit of tokens is a default: a formulation's own limits stay."""
+    basis = Basis(sampling=Sampling(max_tokens=request.max_tokens or MAX_TOKENS))
+    return Submission(*make_inference_job("evaluate", replace(request, max_tokens=None), settings, say, basis=basis))
 
 
 def check_requests(plan: SweepPlan, data: Path) -> None:
     """Raise SpecError, before any training, if stop strings or texts of a benchmark cannot be sent to models."""
     for benchmark in plan.benchmarks:
         for formulation in plan.formulations:
-            options = evaluation_options(benchmark, formulation, data, {})
-            check_stops(options.stop)
-            check_texts(FORMULATIONS.load(formulation), options.system, options.prompt, options.shots)
-
-
-def _inference(
-    benchmark: str, split: str, data: Path | None, limit: int, formulation: str, max_tokens: int
-) -> Callable[..., InferenceOptions]:
-    def options(agent: str = "", planner: str = "", grounder: str = "", solver: str = "") -> InferenceOptions:
-        return InferenceOptions(
-            benchmark=benchmark,
-            data=data,
-            split=split,
-            formulation=formulation,
-            agent=agent,
-            planner=planner,
-            grounder=grounder,
-            solver=solver,
-            limit=limit,
-            samples=1,
-            seed=0,
-            temperature=0.0,
-            top_p=1.0,
-            max_tokens=max_tokens,
-            max_subgoals=0,
-            framing="train",
-            skip_bad_rows=False,
-        )
-
-    return options
+            request = read_texts(evaluation_request(benchmark, formulation, data, {}))
+            check_stops(request.stop)
+            check_texts(FORMULATIONS.load(formulation), request.system, request.prompt or "", request.shots)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from lumos_queue.errors import SpecError
+from lumos_queue.submission.requests.inference import InferenceRequest
+from lumos_queue.submission.requests.option import MAX_INTEGER
+from lumos_queue.submission.requests.reading import read_table
 from lumos_queue.util.regular_file import read_regular_text
 
-MAX_INTEGER = 2**31 - 1  #: the largest number that both databases can store
+MAX_TOKENS = 128  #: default of a benchmark
+NAME = "name"  #: key of a benchmark's name
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,40}$")]
 JOINT, SEPARATE = "joint", "separate"
@@ -55,22 +59,24 @@ class FitSettings(_Table):
     device: Literal["cpu", "cuda"] = "cpu"
 
 
-class SweepBenchmark(_Table):
-    """A benchmark on which all models are evaluated."""
+def read_benchmark(table: Any) -> InferenceRequest:
+    """Return the request of a table `[[benchmarks]]`, whose `name` is the benchmark. Paths are below --data.
 
-    name: str
-    split: str = "test"
-    data: str = ""  #: original file, below --data
-    limit: Count = 0
-    max_tokens: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = 128
-    stop: list[str] | None = None  #: as --stop; [] means no stop strings; TOML reads "\\n" itself
-    system: str | None = None  #: as --system
-    prompt: str = ""  #: as --prompt, a file below --data
+    Raises SpecError for an unknown field and for a value that a request cannot have.
+    """
+    if isinstance(table, InferenceRequest):
+        return table
+    if not isinstance(table, Mapping) or not table.get(NAME):
+        raise SpecError(f"A benchmark is {table!r:.80}: expected a table with {NAME}.")
+    fields = {name: value for name, value in table.items() if name != NAME}
+    defaults = {"benchmark": table[NAME], "split": "test", "max_tokens": MAX_TOKENS}
+    return read_table(InferenceRequest, fields, defaults)
 
-    @property
-    def label(self) -> str:
-        first = f", first {self.limit}" if self.limit else ""
-        return f"{self.name} {self.split}{first}"
+
+def label_of(benchmark: InferenceRequest) -> str:
+    """Return the label of a benchmark of the sweep."""
+    first = f", first {benchmark.limit}" if benchmark.limit else ""
+    return f"{benchmark.benchmark} {benchmark.split}{first}"
 
 
 class Arm(_Table):
@@ -91,7 +97,7 @@ class SweepPlan(_Table):
     rows: Count = 0  #: of each annotation source; 0: all that it has
     annotations: Annotated[dict[Name, AnnotationSource], Field(min_length=1)]
     fit: FitSettings = FitSettings()
-    benchmarks: Annotated[list[SweepBenchmark], Field(min_length=1)]
+    benchmarks: Annotated[list[Annotated[InferenceRequest, PlainValidator(read_benchmark)]], Field(min_length=1)]
     order: list[str] = []  #: labels of arms, from the lowest to the highest expected score
     order_from: str = ""  #: the source of the expected order
 
@@ -125,6 +131,8 @@ def read_plan(path: Path) -> SweepPlan:
         raise SpecError(f"'{path}' cannot be read: {error.strerror}.") from None
     except RecursionError:
         raise SpecError(f"'{path}' is not a sweep: it is nested too deeply. See examples/sweeps.") from None
+    except SpecError as error:
+        raise SpecError(f"'{path}' is not a sweep: {error} See examples/sweeps.") from None
     except ValueError as error:
         raise SpecError(f"'{path}' is not a sweep: {first_problem(error)}. See examples/sweeps.") from None
 

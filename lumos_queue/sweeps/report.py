@@ -15,7 +15,7 @@ from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.reports.baselines import load_or_compute_baselines
 from lumos_queue.scoring.statistics import compute_weighted_interval
 from lumos_queue.sweeps.carry_out import SweepFit
-from lumos_queue.sweeps.plan import SweepPlan
+from lumos_queue.sweeps.plan import SweepPlan, label_of
 
 
 def report_sweep(
@@ -42,15 +42,15 @@ def report_sweep(
                 ],
                 "tokens": max(tokens, default=None),
                 "scores": {
-                    benchmark.label: score
+                    label_of(benchmark): score
                     for benchmark in plan.benchmarks
                     if (
                         score := _score(
                             connection,
                             {
-                                fit.seed: fit.evaluated[benchmark.label]
+                                fit.seed: fit.evaluated[label_of(benchmark)]
                                 for fit in arm_fits
-                                if benchmark.label in fit.evaluated
+                                if label_of(benchmark) in fit.evaluated
                             },
                         )
                     )
@@ -58,9 +58,9 @@ def report_sweep(
             }
         )
     whole = all(
-        benchmark.label in row["scores"]
-        and row["scores"][benchmark.label]["complete"]
-        and len(row["scores"][benchmark.label]["by_seed"]) == len(plan.seeds)
+        label_of(benchmark) in row["scores"]
+        and row["scores"][label_of(benchmark)]["complete"]
+        and len(row["scores"][label_of(benchmark)]["by_seed"]) == len(plan.seeds)
         for row in rows
         for benchmark in plan.benchmarks
     )
@@ -72,9 +72,10 @@ def report_sweep(
                 f"{plan.label(fit.arm)}, seed {fit.seed}: its training job {job} is {state}: lumos job {job}"
             )
     benchmarks = {
-        benchmark.label: {"rule": _best_rule(connection, fits, benchmark.label)} for benchmark in plan.benchmarks
+        label_of(benchmark): {"rule": _best_rule(connection, fits, label_of(benchmark))}
+        for benchmark in plan.benchmarks
     }
-    remarks += [line for benchmark in plan.benchmarks for line in _order(plan, rows, benchmark.label)]
+    remarks += [line for benchmark in plan.benchmarks for line in _order(plan, rows, label_of(benchmark))]
     return {
         "title": plan.title,
         "seeds": plan.seeds,

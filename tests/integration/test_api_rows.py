@@ -115,18 +115,18 @@ def test_bad_rows_are_skipped_where_that_is_asked_for(deployment, caplog):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"limit": -1}, "limit is -1: expected a whole number from 0"),
-        ({"limit": 2.0}, "limit is 2.0: expected a whole number from 0"),
-        ({"samples": 0}, "samples is 0: expected a whole number from 1 to 1,000"),
-        ({"temperature": float("nan")}, "temperature is nan: expected a number of at least 0"),
-        ({"temperature": float("inf")}, "temperature is inf: expected a number of at least 0"),
-        ({"priority": 2**40}, "priority is 1099511627776: expected a whole number from -2,147,483,647"),
+        ({"limit": -1}, "limit= is -1: expected a whole number from 0"),
+        ({"limit": 2.0}, "limit= is 2.0: expected a whole number from 0"),
+        ({"samples": 0}, "samples= is 0: expected a whole number from 1 to 1,000"),
+        ({"temperature": float("nan")}, "temperature= is nan: expected a number of at least 0"),
+        ({"temperature": float("inf")}, "temperature= is inf: expected a number of at least 0"),
+        ({"priority": 2**40}, "priority= is 1099511627776: expected a whole number from -2,147,483,647"),
         ({"solver": None}, "A model is None: expected an address, or a function"),
         ({"solver": "tgi:"}, "address|host|tgi"),
         ({"formulation": 5}, "an object of int: expected an object of Formulation"),
         ({"benchmark": None}, "an object of NoneType: expected an object of Benchmark"),
-        ({"tags": "team"}, "tags is 'team': expected a mapping"),
-        ({"roles": ["judge"]}, r"roles is \['judge'\]: expected a mapping"),
+        ({"tags": "team"}, "tags= is 'team': expected a mapping"),
+        ({"roles": ["judge"]}, r"roles= is \['judge'\]: expected a mapping"),
         ({"data": "rows.jsonl"}, "Give rows or data, not both"),
         ({"split": "tset"}, "No split called 'tset'"),
     ],
@@ -142,7 +142,7 @@ def test_a_bad_argument_is_named_in_one_line(arguments, problem, deployment):
 @embedded
 @pytest.mark.parametrize("limit", [0, -1, "5", 1.5, True, None, 2**70])
 def test_a_number_of_jobs_that_cannot_be_listed_is_named(limit, deployment):
-    with pytest.raises(lq.SpecError, match=r"^limit is .*: expected ") as error:
+    with pytest.raises(lq.SpecError, match=r"^limit= is .*: expected ") as error:
         lq.list_jobs(limit=limit)
     assert "\n" not in str(error.value)
 

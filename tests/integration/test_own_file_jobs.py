@@ -289,7 +289,7 @@ def test_a_program_gives_a_file_or_rows(folder, server, tmp_path, monkeypatch):
         ({"rows": [{"question": "q", "answer": 1}], "data": "x"}, "Give rows or data"),
         ({"rows": [{"question": "q", "answer": 1}], "fields": {"qustion": "x"}}, "Did you mean 'question'"),
         ({"rows": [{"question": "q", "answer": 1}], "fields": ["question"]}, "expected a mapping"),
-        ({"rows": [{"question": "q", "answer": 1}], "scorer": 3}, "scorer is 3"),
+        ({"rows": [{"question": "q", "answer": 1}], "scorer": 3}, "scorer= is 3"),
         ({"benchmark": "wordmath", "title": "x"}, "file of your own"),
         ({"benchmark": "gsm8k", "rows": [{"question": "q", "answer": "#### 1"}], "scorer": "f1"}, "your own rows"),
     ],

@@ -15,8 +15,8 @@ from db.models import EpisodeRow, Item, JobRow, TaskRow
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING
 from lumos_queue.settings import read_settings
+from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.rerun import make_rerun
-from lumos_queue.submission.stored_request import Changes
 from tests import scripted_models
 from tests.command_line import CommandLine
 from tests.fake_endpoint import FakeEndpoint
@@ -228,7 +228,7 @@ def test_a_filter_that_says_nothing_of_outcomes_wants_a_whole_job(home, server, 
 def test_a_request_whose_rows_are_gone_says_so(home, server, lumos):
     first = run(lumos, *evaluate(server, "--limit", "2"))
     row = row_of(home, first["job"])
-    repeat = make_rerun(home, read_settings(), row, Changes(), "", DEFAULT_SCHEDULING, print)
+    repeat = make_rerun(home, read_settings(), row, InferenceRequest(), (), "", DEFAULT_SCHEDULING, print)
     remove(home, first["job"])
     with pytest.raises(SpecError, match="was removed meanwhile"):
         repeat.create(home, True)

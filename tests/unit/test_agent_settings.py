@@ -20,9 +20,9 @@ from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import LARGEST, read_samplings, read_settings, split_settings
-from lumos_queue.submission.inference_options import InferenceOptions
-from lumos_queue.submission.job_request import make_inference_job
-from lumos_queue.submission.stored_request import Changes, change_options
+from lumos_queue.submission.job_request import Basis, make_inference_job
+from lumos_queue.submission.requests.inference import InferenceRequest
+from lumos_queue.submission.stored_request import change_request
 
 STATE = Sampling(temperature=0.2, max_tokens=900, stop=())
 
@@ -135,24 +135,11 @@ def test_a_sampling_that_cannot_be_is_one_line_with_the_way_out(name, value, mes
 
 
 DEPLOYED = {"broker_url": "redis://127.0.0.1:9/0"}  # nobody is asked who they are
-OPTIONS = InferenceOptions(
+OPTIONS = InferenceRequest(
     benchmark="wordmath",
-    data=None,
     split="test",
     formulation="search",
-    agent="",
-    planner="",
-    grounder="",
-    solver="",
     limit=2,
-    samples=1,
-    seed=0,
-    temperature=0.7,
-    top_p=1.0,
-    max_tokens=512,
-    max_subgoals=0,
-    framing="train",
-    skip_bad_rows=False,
     roles=("policy=tgi://a:1", "state_manager=tgi://b:2"),
 )
 
@@ -163,7 +150,8 @@ def registered(monkeypatch):
 
 
 def request(tmp_path, **changes):
-    return make_inference_job("evaluate", replace(OPTIONS, **changes), Settings(home=tmp_path, **DEPLOYED), print)[0]
+    settings, basis = Settings(home=tmp_path, **DEPLOYED), Basis(sampling=Sampling(temperature=0.7))
+    return make_inference_job("evaluate", replace(OPTIONS, **changes), settings, print, basis=basis)[0]
 
 
 def test_a_job_keeps_what_was_asked_for_and_is_read_back_as_it_was(tmp_path, registered):
@@ -247,8 +235,8 @@ def test_both_are_kept_when_a_job_is_run_again_and_each_is_changed_by_itself():
         (["calls=70"], 70, {"calls": "native"}),
         (["calls=text"], 60, {"calls": "text"}),
     ):
-        options = change_options(stored, Changes(settings=changes))
+        options, _ = change_request(stored, InferenceRequest(settings=tuple(changes)), ("settings",))
         found = read_settings(dfsdt, *split_settings(dfsdt, options.settings))
         assert (found.limits.calls, found.settings) == (limit, own)
-    other = change_options(stored, Changes(formulation="rewoo"))
-    assert other.settings == ["calls=60"]
+    other, _ = change_request(stored, InferenceRequest(formulation="rewoo"), ("formulation",))
+    assert other.settings == ("calls=60",)

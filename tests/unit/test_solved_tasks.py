@@ -26,8 +26,8 @@ from lumos_queue.prompts.conversations import gold_conversations
 from lumos_queue.prompts.demonstrations import show_answers, show_plans, show_steps
 from lumos_queue.records import AnnotatedSubgoal, Annotation, Completion, FinishReason, Subgoal, Task
 from lumos_queue.settings import Settings
-from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.job_request import make_inference_job
+from lumos_queue.submission.requests.inference import InferenceRequest
 
 SHOTS = 4
 MATHS, QUESTIONS = (DOMAINS.load(name).demonstrations for name in ("maths", "complex_qa"))
@@ -172,24 +172,14 @@ def test_a_chat_server_is_sent_them_as_turns(name):
 
 # --- asking for them --------------------------------------------------------------------------------------------------
 
-OPTIONS = InferenceOptions(
+OPTIONS = InferenceRequest(
     benchmark="wordmath",
-    data=None,
     split="dev",
     formulation="iterative",
-    agent="",
     planner="tgi://a:1",
     grounder="tgi://a:1",
-    solver="",
     limit=2,
-    samples=1,
-    seed=0,
-    temperature=0.0,
-    top_p=1.0,
     max_tokens=64,
-    max_subgoals=0,
-    framing="train",
-    skip_bad_rows=False,
 )
 ALONE = {"planner": "", "grounder": "", "solver": "tgi://a:1"}
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.errors import SpecError
-from lumos_queue.sweeps.carry_out import check_requests, evaluation_options
-from lumos_queue.sweeps.plan import read_plan
+from lumos_queue.submission.job_request import read_texts
+from lumos_queue.sweeps.carry_out import check_requests, evaluation_request
+from lumos_queue.sweeps.plan import label_of, read_plan
 
 GOOD = """
 title = "t"
@@ -38,7 +39,7 @@ def test_every_combination_is_an_arm_named_by_what_varies(tmp_path):
         "iterative, joint",
         "iterative, separate",
     ]
-    assert [one.label for one in plan.benchmarks] == ["wordmath test, first 5"]
+    assert [label_of(benchmark) for benchmark in plan.benchmarks] == ["wordmath test, first 5"]
     alone = read(tmp_path, GOOD.replace('["integrated", "iterative"]', '["cot"]').replace(', "separate"', ""))
     assert [alone.label(arm) for arm in alone.arms()] == ["cot"]
 
@@ -63,7 +64,7 @@ def test_there_are_examples():
         (('convert = "wordmath"', ""), "annotations.gold: Value error, give either convert = SOURCE or evaluate"),
         (('convert = "wordmath"', 'convert = "a"\nevaluate = "b"'), "annotations.gold: Value error, give either"),
         (("[annotations.gold]", '[annotations."../x"]'), "annotations.../x"),
-        (("limit = 5", "limits = 5"), "benchmarks.0.limits: Extra inputs are not permitted"),
+        (("limit = 5", "limits = 5"), "No option called 'limits'. Did you mean 'limit'?"),
         (("seeds = [0, 1]", 'seeds = [0, 1]\norder = ["direct"]'), "order has 'direct', expected some of: integrated"),
     ],
 )
@@ -90,12 +91,12 @@ def test_what_is_sent_can_be_chosen_for_a_benchmark(tmp_path):
         tmp_path, text + 'stop = ["\\n", "Q:"]\nsystem = "Be brief."\nprompt = "template.txt"\nmax_tokens = 9\n'
     )
     (benchmark,) = plan.benchmarks
-    options = evaluation_options(benchmark, "direct", tmp_path, {"solver": "local:/m"})
-    assert (options.stop, options.system, options.prompt) == (["\n", "Q:"], "Be brief.", "Solve {question}")
-    assert (options.max_tokens, options.overrides, options.solver) == (9, frozenset(), "local:/m")
+    request = read_texts(evaluation_request(benchmark, "direct", tmp_path, {"solver": "local:/m"}))
+    assert (request.stop, request.system, request.prompt) == (("\n", "Q:"), "Be brief.", "Solve {question}")
+    assert (request.max_tokens, request.solver) == (9, "local:/m")
     (plain,) = read(tmp_path, GOOD).benchmarks
-    options = evaluation_options(plain, "iterative", tmp_path, {})
-    assert (options.stop, options.system, options.prompt, options.max_tokens) == (None, None, "", 128)
+    request = evaluation_request(plain, "iterative", tmp_path, {})
+    assert (request.stop, request.system, request.prompt, request.max_tokens) == (None, None, None, 128)
     check_requests(plan, tmp_path)
     with pytest.raises(SpecError, match="'integrated' has no --system"):
         check_requests(read(tmp_path, GOOD + 'system = "Be brief."\n'), tmp_path)
