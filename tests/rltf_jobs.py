@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from db.migrate import upgrade
 from db.models import Item, JobRow
 from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.settings import Settings
-from lumos_queue.submission.requests.inference import InferenceRequest
-from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
+from lumos_queue.submission.requests.training import RltfRequest
+from lumos_queue.submission.rltf_request import make_rltf_job
 from lumos_queue.submission.store import submit
 from lumos_queue.training.recipes.rltf import Rltf
 from tests.claims import claim, holder
@@ -38,7 +38,7 @@ OPENAGI: dict[str, Any] = {
     "options": ("samples=1",),
     "settings": ("goal=free",),
 }
-SPEC = {"epochs": 1, "batch": 3, "rate": 0.01, "warm_up": 0.0}
+FIT: dict[str, Any] = {"epochs": 1, "batch": 3, "rate": 0.01, "max_tokens": 64}
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def begin_fit(
     beams: int = 3,
     temperature: float | None = None,
     epsilon: float | None = None,
-    spec: Mapping[str, Any] = SPEC,
+    spec: Mapping[str, Any] = FIT,
     **evaluation: Any,
 ) -> Iterator[BegunFit]:
     """Submit the job and do its first item here; the folder of the fit is `home / "fit"`."""
@@ -108,9 +108,11 @@ def begin_fit(
     settings = Settings(home=home, poll_seconds=0.1)
     database = open_database(settings.database)
     upgrade(database)
-    inference = InferenceRequest(**{"max_tokens": 64, **(evaluation or OPENAGI)})
-    options = RltfOptions(start, home / "fit", "planner", reward, beams, epsilon, temperature, {**SPEC, **spec})
-    job, rows = make_rltf_job(options, inference, settings, lambda line: None)
+    fit = {"reward": reward, "beams": beams, "temperature": temperature, "epsilon": epsilon, **FIT, **spec}
+    request = RltfRequest(**{**fit, **(evaluation or OPENAGI)}, start=start, folder=home / "fit")
+    job, rows = make_rltf_job(request, settings, lambda line: None)
+    assert isinstance(job.recipe, Rltf)
+    job = replace(job, recipe=replace(job.recipe, spec=replace(job.recipe.spec, warm_up=0.0)))
     recipe = job.recipe
     assert isinstance(recipe, Rltf)
     identifier, _ = submit(database, settings, job, rows, windows=len(job.windows()))

@@ -21,6 +21,8 @@ from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, AnnotatedSubgoal, Subgoal, Task
+from lumos_queue.submission.requests.conversion import ConversionRequest
+from lumos_queue.submission.requests.option import list_changed
 
 if TYPE_CHECKING:
     from db.connection import Database
@@ -63,6 +65,14 @@ def recheck_conversion(database: Database, job: Any) -> dict[str, Any]:
         "changed": changed,
         "reworded": reworded,
     }
+
+
+def check_recheck(request: ConversionRequest) -> None:
+    """Raises SpecError for any other option beside --recheck."""
+    if request.source:
+        raise SpecError(f"--recheck takes the rows of job {request.recheck}: leave out '{request.source}'.")
+    if flags := [option.flag for option in list_changed(request) if option.field != "recheck"]:
+        raise SpecError(f"--recheck JOB compares stored episodes: give it alone, without {', '.join(flags)}.")
 
 
 def _convert(conversion: Convert, source: Benchmark, task: Task) -> tuple[Sequence[AnnotatedSubgoal], str]:

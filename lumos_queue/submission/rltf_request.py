@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 from lumos_queue.benchmarks.registry import is_test, is_test_task, open_benchmark
 from lumos_queue.endpoints.base import Sampling
@@ -16,10 +13,14 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.rewards import metric_of
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings
+from lumos_queue.submission.fit_device import choose_device
 from lumos_queue.submission.job_request import Basis, make_inference_job
+from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.inference import InferenceRequest
+from lumos_queue.submission.requests.training import RltfRequest
 from lumos_queue.submission.store import Rows
-from lumos_queue.training.recipes.rltf import RELEASED, rltf
+from lumos_queue.training.engine.spec import LoraShape
+from lumos_queue.training.recipes.rltf import RELEASED, RltfSpec, rltf
 from lumos_queue.training.rltf_presets import PRESETS
 
 #: Default settings of a formulation whose planner can be searched.
@@ -28,52 +29,26 @@ _SEARCHED = {"decoding": "constrained", "schema": "fine-tuning"}
 _BASELINES: dict[str, bool | str] = {"moving": True, "none": False, RELEASED: RELEASED}
 
 
-@dataclass(frozen=True, slots=True)
-class RltfOptions:
-    """The options of `lumos train rltf`, without the options of the evaluation that makes its rollouts."""
-
-    start: Path
-    folder: Path
-    preset: str
-    reward: str  #: '': the benchmark's own
-    beams: int  #: 0: the preset's
-    epsilon: float | None  #: None: the preset's
-    temperature: float | None  #: of rollouts; 0: beams; None: 0 where the planner can be searched, else 1
-    spec: dict[str, Any]  #: fields of RltfSpec that differ from the preset's
-
-
-def read_baseline(name: str, no_baseline: bool) -> bool | str:
-    """Return `RltfSpec.baseline` for --baseline NAME; '': moving, or none with --no-baseline. Raises SpecError."""
-    if name and name not in _BASELINES:
-        raise unknown("baseline", name, _BASELINES)
-    if no_baseline and name not in ("", "none"):
-        raise SpecError(f"--no-baseline contradicts --baseline {name}: leave out one of the two.")
-    return _BASELINES["none" if no_baseline else name or "moving"]
-
-
-def make_rltf_job(
-    options: RltfOptions, evaluation: InferenceRequest, settings: Settings, remark: Callable[[str], None]
-) -> tuple[Train, Rows]:
-    """Return the job and the rows that it learns from. `evaluation` has no planner and no samplings; they are set here.
+def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[str], None]) -> tuple[Train, Rows]:
+    """Return the job and the rows that it learns from.
 
     Raises SpecError for options that `lumos evaluate` would refuse, for a reward that no task has, and the errors of
     `rltf`.
     """
-    if options.preset not in PRESETS:
-        raise unknown("preset", options.preset, PRESETS)
-    preset = PRESETS[options.preset]
-    if not options.start.is_dir():
-        raise SpecError(f"No folder '{options.start}': --from names a Hugging Face model folder to start from.")
-    for name, value in {"temperature": options.temperature, **options.spec}.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise SpecError(f"--{name.replace('_', '-')} must be a finite number, not {value}.")
+    check_request(request)
+    evaluation = _make_evaluation(request)
+    if request.preset not in PRESETS:
+        raise unknown("preset", request.preset, PRESETS)
+    preset = PRESETS[request.preset]
+    if not request.start.is_dir():
+        raise SpecError(f"No folder '{request.start}': --from names a Hugging Face model folder to start from.")
     benchmark = open_benchmark(evaluation.benchmark)
     if is_test(evaluation.benchmark, evaluation.split):
         raise SpecError(f"The split '{evaluation.split}' of '{benchmark.name}' is a test split: learn from another.")
     formulation = FORMULATIONS.load(evaluation.formulation)
     trained_role = formulation.roles[0]
     is_searched = "candidates" in formulation.settings
-    temperature = (0.0 if is_searched else 1.0) if options.temperature is None else options.temperature
+    temperature = (0.0 if is_searched else 1.0) if request.temperature is None else request.temperature
     setting_names = {pair.partition("=")[0] for pair in evaluation.settings}
     setting_pairs = list(evaluation.settings)
     samplings = []
@@ -81,12 +56,12 @@ def make_rltf_job(
         setting_pairs += [f"{name}={value}" for name, value in _SEARCHED.items() if name not in setting_names]
     if temperature > 0:
         samplings += [f"{trained_role}.temperature={temperature}"]
-        if options.beams:
+        if request.beams:
             raise SpecError("--beams is for a search, which needs temperature 0: leave out --temperature, or --beams.")
-        if options.epsilon is not None:
+        if request.epsilon is not None:
             raise SpecError("--epsilon draws among the plans of a search: leave out --temperature, or --epsilon.")
     elif is_searched:
-        beams = options.beams or preset.beams
+        beams = request.beams or preset.beams
         setting_pairs += [] if "candidates" in setting_names else [f"candidates={beams}"]
         samplings += [f"{trained_role}.beams={beams}"]
     else:
@@ -94,24 +69,23 @@ def make_rltf_job(
             f"Rollouts of '{formulation.name}' have to be sampled: give --temperature 1. Without it every try of a "
             "task would be the same."
         )
-    sampling = Sampling() if evaluation.max_tokens is None else Sampling(max_tokens=evaluation.max_tokens)
+    sampling = Sampling(max_tokens=request.max_tokens)
     if sampling != Sampling():  # where the formulation has a limit of its own, too
         samplings += [f"{trained_role}.max_tokens={sampling.max_tokens}"]
-    model = f"local:{options.start}"
+    model = f"local:{request.start}"
     model_option = (
         {"planner": model} if trained_role == "planner" else {"solver": model} if trained_role == "solver" else {}
     )
     rollouts = replace(
         evaluation,
         **model_option,
-        max_tokens=None,
         roles=(*evaluation.roles, *(() if model_option else (f"{trained_role}={model}",))),
         settings=tuple(setting_pairs),
         samplings=tuple(samplings),
     )
     job, rows = make_inference_job("evaluate", rollouts, settings, remark, basis=Basis(sampling=sampling))
     assert isinstance(job, Evaluate)
-    reward = options.reward or benchmark.reward or benchmark.metrics[0]
+    reward = request.reward or benchmark.reward or benchmark.metrics[0]
     metric = metric_of(benchmark, reward)
     if temperature == 0 and formulation.read_settings(job.infer.agent)["candidates"] < 2:
         raise SpecError(
@@ -129,8 +103,8 @@ def make_rltf_job(
         )
     if excluded_count := len(training_tasks) - len(positions):
         remark(f"{excluded_count} of {len(tasks)} tasks are left out: no scorer or gold answer for '{reward}' exists")
-    epsilon = 0.0 if temperature > 0 else preset.spec.epsilon if options.epsilon is None else options.epsilon
-    spec = replace(preset.spec, **options.spec, epsilon=epsilon)
+    epsilon = 0.0 if temperature > 0 else preset.spec.epsilon if request.epsilon is None else request.epsilon
+    spec = _make_spec(request, preset.spec, epsilon, settings)
     if spec.shuffle and spec.batch * spec.samples == 1:
         raise SpecError("--shuffle-rewards needs several rewards in a step: give a --batch or --samples above 1.")
     if spec.is_released and (spec.batch, spec.samples) != (1, 1):
@@ -139,5 +113,53 @@ def make_rltf_job(
             f"{spec.batch} and {spec.samples}."
         )
     infer = job.infer.as_json() | {"limit": 0}
-    recipe = rltf(options.start, options.folder, infer, (trained_role,), positions, reward, spec)
+    recipe = rltf(request.start, request.folder, infer, (trained_role,), positions, reward, spec)
     return Train(recipe), rows
+
+
+def _make_evaluation(request: RltfRequest) -> InferenceRequest:
+    """Return the evaluation that makes the rollouts, without a planner and without samplings."""
+    return InferenceRequest(
+        benchmark=request.benchmark,
+        data=request.data,
+        split=request.split,
+        formulation=request.formulation,
+        grounder=request.grounder,
+        solver=request.solver,
+        limit=request.limit,
+        max_subgoals=request.max_subgoals,
+        skip_bad_rows=request.skip_bad_rows,
+        roles=request.roles,
+        tools=request.tools,
+        options=request.options,
+        settings=request.settings,
+    )
+
+
+def _make_spec(request: RltfRequest, preset: RltfSpec, epsilon: float, settings: Settings) -> RltfSpec:
+    """Return the settings of the fit. Raises SpecError for a baseline or a device that cannot be used."""
+    return replace(
+        preset,
+        epochs=request.epochs or preset.epochs,
+        batch=request.batch or preset.batch,
+        rate=request.rate or preset.rate,
+        lora=LoraShape(rank=request.lora) if request.lora else preset.lora,
+        samples=request.samples,
+        epsilon=epsilon,
+        epsilon_decay=request.epsilon_decay,
+        momentum=request.momentum,
+        seed=request.seed,
+        baseline=_read_baseline(request.baseline, request.no_baseline),
+        shuffle=request.shuffle_rewards,
+        infeasible=request.infeasible,
+        device=choose_device(settings, request.device),
+    )
+
+
+def _read_baseline(name: str, no_baseline: bool) -> bool | str:
+    """Return `RltfSpec.baseline` for --baseline NAME; '': moving, or none with --no-baseline. Raises SpecError."""
+    if name and name not in _BASELINES:
+        raise unknown("baseline", name, _BASELINES)
+    if no_baseline and name not in ("", "none"):
+        raise SpecError(f"--no-baseline contradicts --baseline {name}: leave out one of the two.")
+    return _BASELINES["none" if no_baseline else name or "moving"]

@@ -21,11 +21,9 @@ from db.filters import Filter, Term
 from db.repeats import Part, choose_tasks, store_chosen
 from db.states import ItemState
 from db.trajectories import StoredEpisode, stream_episodes
-from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.builds.annotations import annotation_of
 from lumos_queue.commands import digest
-from lumos_queue.conversion.demos import HIGH
 from lumos_queue.conversion.drafts import MEDIA_TYPE, Draft, write_drafts
 from lumos_queue.conversion.teacher import WAITING_PROMPTS
 from lumos_queue.errors import SpecError
@@ -36,33 +34,27 @@ from lumos_queue.notation import write_annotation
 from lumos_queue.reports.conversion_outcomes import UNSURE
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify, resolve_address
-from lumos_queue.submission.conversion_request import ConversionOptions, check_teacher_options, make_teacher_sampling
-from lumos_queue.submission.file_options import FileOptions
+from lumos_queue.submission.conversion_request import apply_request, check_conversion
+from lumos_queue.submission.requests import file_fields
+from lumos_queue.submission.requests.conversion import ConversionRequest
+from lumos_queue.submission.requests.option import list_changed
 from lumos_queue.submission.rerun import Repeat
 from lumos_queue.util.plugins import TRUSTED
 
+_OF_STORED_ROWS = ("data", "split", "subgoals", "vision", "skip_bad_rows", "options", "published", *file_fields.NAMES)
 
-def check_stored_rows(job: str, options: ConversionOptions, file_options: FileOptions) -> None:
-    """Raises SpecError for options about the rows or their form, because the rows of the job `job` are stored."""
-    choices = {
-        "data": options.data,
-        "split": options.split,
-        "subgoals": options.subgoals != HIGH,
-        "vision": options.vision,
-        "skip-bad-rows": options.skip_bad_rows,
-        "option": options.options,
-        "published": options.published,
-    }
-    names = [*(name for name, value in choices.items() if value), *file_options.option_names]
-    if names:
-        raise SpecError(f"--waiting takes the stored rows of job {job}: leave out --{', --'.join(names)}.")
+
+def check_stored_rows(request: ConversionRequest) -> None:
+    """Raises SpecError for options about the rows or their form, because the rows of the waiting job are stored."""
+    if flags := [option.flag for option in list_changed(request) if option.field in _OF_STORED_ROWS]:
+        raise SpecError(f"--waiting takes the stored rows of job {request.waiting}: leave out {', '.join(flags)}.")
 
 
 def make_waiting_job(
     database: Database,
     settings: Settings,
     job: Any,
-    options: ConversionOptions,
+    request: ConversionRequest,
     scheduling: Scheduling,
     remark: Callable[[str], None],
 ) -> Repeat:
@@ -72,35 +64,52 @@ def make_waiting_job(
     complete conversion of this source by rule, and if none of its rows waits.
     """
     conversion = _read_conversion(job)
-    if options.source and options.source != conversion.source:
+    if request.source and request.source != conversion.source:
         raise SpecError(
-            f"Job {job.id} is a conversion of '{conversion.source}', not of '{options.source}': leave out "
-            f"'{options.source}', or name a conversion of it."
+            f"Job {job.id} is a conversion of '{conversion.source}', not of '{request.source}': leave out "
+            f"'{request.source}', or name a conversion of it."
         )
-    if not options.teacher or options.deterministic:
+    if not request.teacher or request.deterministic:
         raise SpecError(f"The rows of job {job.id} wait for a teacher: give --teacher URL, and not --deterministic.")
-    TRUSTED.add_named("" if conversion.definition else conversion.source, options.teacher)
+    TRUSTED.add_named("" if conversion.definition else conversion.source, request.teacher)
     source = open_source(conversion.source, conversion.definition)
     if not source.teacher_prompt:
         raise SpecError(f"'{conversion.source}' has no prompt for a teacher: its waiting rows need a person.")
-    check_teacher_options(options)
+    request = check_conversion(request)
     waiting = Filter((Term("job", "=", job.id), Term("verdict", "=", UNSURE)))
     with database.engine.connect() as connection:
         _check_complete(connection, job)
-        parts = choose_tasks(connection, job.id, waiting)[: options.limit or None]
+        parts = choose_tasks(connection, job.id, waiting)[: request.limit or None]
     if not parts:
         raise SpecError(f"No row of job {job.id} waits: it has no verdict '{UNSURE}'.")
-    teacher = resolve_address(options.teacher, bool(settings.broker_url))
+    teacher = resolve_address(request.teacher, bool(settings.broker_url))
     if not settings.broker_url:
         asyncio.run(identify({teacher}, settings, remark))
     drafts = write_drafts({episode.task.row: _read_draft(episode) for episode in stream_episodes(database, waiting)})
     with database.writer.begin() as connection:
         artifact = store_artifact(connection, drafts, MEDIA_TYPE)
         name_artifact(connection, conversion.dataset, artifact)
-    request = _make_conversion(conversion, source, options, teacher)
-    request = replace(request, waiting=job.id, drafts=artifact, duplicates=_find_duplicates(conversion, parts))
+    rows = Convert(
+        source=conversion.source,
+        dataset=conversion.dataset,
+        split=conversion.split,
+        subgoals=conversion.subgoals,
+        rule_version=source.newest_rules,
+        definition=conversion.definition,
+        published=conversion.published,
+        teacher_checks=TEACHER_CHECKS,
+        waiting=job.id,
+        drafts=artifact,
+        waiting_prompt=WAITING_PROMPTS,
+        duplicates=_find_duplicates(conversion, parts),
+    )
     new = make_new_job(
-        request, settings, split=job.split, licence=job.licence, scheduling=scheduling, origin=job.origin
+        apply_request(rows, request, teacher),
+        settings,
+        split=job.split,
+        licence=job.licence,
+        scheduling=scheduling,
+        origin=job.origin,
     )
     new = replace(
         new,
@@ -129,32 +138,6 @@ def _check_complete(connection: Connection, job: Any) -> None:
             f"Job {job.id} ({job.state}) has finished {completed:,} of its {job.items:,} rows, and more may wait. "
             f"Complete it first with: lumos resume {job.id}"
         )
-
-
-def _make_conversion(conversion: Convert, source: Benchmark, options: ConversionOptions, teacher: str) -> Convert:
-    """Return the request with the rows and subgoals of the conversion by rule, and the other options as they are."""
-    return Convert(
-        source=conversion.source,
-        dataset=conversion.dataset,
-        split=conversion.split,
-        teacher=teacher,
-        subgoals=conversion.subgoals,
-        reasks=options.reasks,
-        sampling=make_teacher_sampling(options),
-        prompt_price=options.price_prompt,
-        completion_price=options.price_completion,
-        budget=options.budget,
-        seed=options.seed,
-        perturbations=options.perturbations,
-        most_tokens=options.longest,
-        tokenizer=str(options.tokenizer.resolve()) if options.tokenizer else "",
-        rule_version=source.newest_rules,
-        definition=conversion.definition,
-        published=conversion.published,
-        teacher_checks=TEACHER_CHECKS,
-        samples=options.samples,
-        waiting_prompt=WAITING_PROMPTS,
-    )
 
 
 def _find_duplicates(conversion: Convert, parts: list[Part]) -> tuple[int, ...]:

@@ -20,16 +20,16 @@ from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings
 from lumos_queue.submission.build_request import make_build
-from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
+from lumos_queue.submission.conversion_request import make_conversion_job
 from lumos_queue.submission.database import database
-from lumos_queue.submission.fit_precision import choose_cpu_precision
+from lumos_queue.submission.file_request import FileRequest
 from lumos_queue.submission.job_request import Basis, make_inference_job, read_texts
 from lumos_queue.submission.request_options import check_stops, check_texts
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.runs import SCHEME
 from lumos_queue.submission.store import Rows
+from lumos_queue.submission.training_request import make_sft
 from lumos_queue.sweeps.plan import JOINT, MAX_TOKENS, AnnotationSource, Arm, SweepPlan, label_of
-from lumos_queue.training.recipes.sft import sft
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,33 +99,13 @@ def _make_builds(
 
 
 def _annotation(source: AnnotationSource, data: Path, settings: Settings, say: Callable[[str], None]) -> Submission:
-    path = data / source.data if source.data else None
+    rows = source.request
+    path = data / rows.data if rows.data else None
     if source.convert:
-        options = ConversionOptions(
-            source=source.convert,
-            data=path,
-            split=source.split,
-            limit=source.limit,
-            deterministic=True,
-            teacher="",
-            subgoals=source.subgoals,
-            reasks=1,
-            seed=0,
-            temperature=0.0,
-            max_tokens=800,
-            price_prompt=0.0,
-            price_completion=0.0,
-            budget=0.0,
-            perturbations=0,
-            longest=1024,
-            tokenizer=None,
-            skip_bad_rows=False,
-            options=[],
-            vision="",
-        )
-        return Submission(*make_conversion_job(options, settings, say))
+        file = FileRequest(source.convert, path, rows.split)
+        return Submission(*make_conversion_job(rows, file, settings, say))
     request = InferenceRequest(
-        source.evaluate, path, source.split, USUAL, source.agent, limit=source.limit, max_tokens=MAX_TOKENS
+        source.evaluate, path, rows.split, USUAL, source.agent, limit=rows.limit, max_tokens=MAX_TOKENS
     )
     return _submit_evaluation(request, settings, say)
 
@@ -141,25 +121,18 @@ def _train(
 ) -> None:
     parts = [(fit, module) for fit in fits for module in _modules(fit.arm)]
     say(f"training {len(parts)} models")
-    values = plan.fit.model_dump(exclude={"start", "preset", "lora"}, exclude_defaults=True)
-    if plan.fit.lora:
-        from lumos_queue.training.engine.spec import LoraShape
-
-        values["lora"] = LoraShape(rank=plan.fit.lora)
-    values["cpu_precision"] = choose_cpu_precision(settings, plan.fit.device)
     submissions = []
     for fit, module in parts:
         name = "-".join((fit.arm.annotation, fit.arm.formulation, module, str(fit.seed)))
-        recipe = sft(
-            [builds[fit.arm.annotation]],
-            plan.fit.start,
-            folder / "fits" / name,
-            fit.arm.formulation,
+        request = replace(
+            plan.fit,
+            data=(str(builds[fit.arm.annotation]),),
+            folder=folder / "fits" / name,
+            formulation=fit.arm.formulation,
             module=module,
-            preset=plan.fit.preset,
             seed=fit.seed,
-            **values,
         )
+        recipe = make_sft(request, settings)
         job = Train(recipe)
         submissions.append(Submission(job, windows=len(job.windows())))
     for (fit, module), (job, state) in zip(parts, work(submissions), strict=True):

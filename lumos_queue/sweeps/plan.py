@@ -11,9 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from lumos_queue.errors import SpecError
+from lumos_queue.submission.requests.conversion import ConversionRequest
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.requests.option import MAX_INTEGER
 from lumos_queue.submission.requests.reading import read_table
+from lumos_queue.submission.requests.training import SftRequest
 from lumos_queue.util.regular_file import read_regular_text
 
 MAX_TOKENS = 128  #: default of a benchmark
@@ -27,36 +29,42 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _read_fit(table: Any) -> SftRequest:
+    """Return the request of all fits, without what differs between them. Raises SpecError."""
+    if isinstance(table, SftRequest):
+        return table
+    if not isinstance(table, Mapping):
+        raise SpecError(f"fit is {table!r:.80}: expected a table.")
+    return read_table(SftRequest, table, {"start": "scratch", "device": "cpu"})
+
+
+def _read_conversion(table: Any) -> ConversionRequest:
+    """Return the request of an annotation's rows. Raises SpecError."""
+    return read_table(ConversionRequest, table, {"deterministic": True, "split": "train", "perturbations": 0})
+
+
 class AnnotationSource(_Table):
     """A source of episodes to train on: converted gold rationales, or episodes of an agent with right answers."""
 
     convert: str = ""  #: source of conversion by rule
     evaluate: str = ""  #: or the benchmark that an agent is evaluated on
     agent: str = "starter-scratch"  #: with `evaluate`
-    subgoals: Literal["high", "low"] = "high"  #: with `convert`
-    split: str = "train"
-    data: str = ""  #: original file, below --data
-    limit: Count = 0
+    request: Annotated[ConversionRequest, PlainValidator(_read_conversion)]  #: with `evaluate` of its rows alone
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_options(cls, table: Any) -> Any:
+        """Put the options of the request, which are all keys without a field, into a table of their own."""
+        if not isinstance(table, Mapping):
+            return table
+        own = {key: value for key, value in table.items() if key in ("convert", "evaluate", "agent")}
+        return own | {"request": {key: value for key, value in table.items() if key not in own}}
 
     @model_validator(mode="after")
     def _one_kind(self) -> AnnotationSource:
         if bool(self.convert) == bool(self.evaluate):
             raise ValueError("give either convert = SOURCE or evaluate = BENCHMARK")
         return self
-
-
-class FitSettings(_Table):
-    """The options of `lumos train sft` for all fits. 0 means the preset's value."""
-
-    start: Annotated[str, Field(validation_alias="from")] = "scratch"
-    preset: str = ""
-    epochs: Annotated[float, Field(ge=0.0)] = 0.0
-    steps: Count = 0
-    batch: Count = 0
-    max_length: Count = 0
-    rate: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
-    lora: Count = 0
-    device: Literal["cpu", "cuda"] = "cpu"
 
 
 def read_benchmark(table: Any) -> InferenceRequest:
@@ -96,7 +104,7 @@ class SweepPlan(_Table):
     modules: list[Literal["joint", "separate"]] = [JOINT]
     rows: Count = 0  #: of each annotation source; 0: all that it has
     annotations: Annotated[dict[Name, AnnotationSource], Field(min_length=1)]
-    fit: FitSettings = FitSettings()
+    fit: Annotated[SftRequest, PlainValidator(_read_fit)] = _read_fit({})
     benchmarks: Annotated[list[Annotated[InferenceRequest, PlainValidator(read_benchmark)]], Field(min_length=1)]
     order: list[str] = []  #: labels of arms, from the lowest to the highest expected score
     order_from: str = ""  #: the source of the expected order

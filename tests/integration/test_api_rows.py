@@ -162,7 +162,7 @@ def test_given_rows_are_converted(deployment):
     assert (job.facts["kind"], one.answer, one.scores["executed"]) == ("convert", "5", 1.0)
     assert job.report()["value"] == 1 and lq.list_jobs("tag.a=b")[0].id == job.id
     for arguments, problem in (
-        ({"reasks": 11}, "^reasks is 11"),
+        ({"reasks": 11}, "^reasks= is 11"),
         ({"rows": []}, "rows has no row"),
         ({"subgoals": "x"}, "No kind of subgoals called 'x'"),
     ):

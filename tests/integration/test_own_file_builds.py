@@ -218,7 +218,7 @@ def test_rows_of_a_program_and_of_a_settings_file_are_converted(lumos, folder):
     manifest = build(lumos, "both", "origin=converted")
     assert manifest["licences"] == {"MIT": {"file:mine": 2 * ROWS}, "unknown": {"file:theirs": 2}}
     assert [part["sha256"] for part in manifest["own_files"]["file:theirs"]["datasets"]] == [""]
-    with pytest.raises(lq.SpecError, match="--rationale"):
+    with pytest.raises(lq.SpecError, match="Name the field with rationale"):
         lq.convert(rows=[{"question": "Why?", "answer": 1}])
 
 

@@ -15,7 +15,7 @@ from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
-from lumos_queue.submission.conversion_request import ConversionOptions
+from lumos_queue.submission.requests.conversion import ConversionRequest
 from lumos_queue.submission.store import Rows, submit
 from lumos_queue.submission.waiting_request import make_waiting_job
 from tests.fake_endpoint import FakeEndpoint
@@ -99,37 +99,15 @@ def in_turn(replies: dict[str, list[str]]):
     return lambda prompt: remaining[row_of(prompt)].pop(0)
 
 
-def make_options(teacher: str, **changes) -> ConversionOptions:
-    values = {
-        "source": "gsm8k",
-        "data": None,
-        "split": "",
-        "limit": 0,
-        "deterministic": False,
-        "teacher": teacher,
-        "subgoals": "high",
-        "reasks": 1,
-        "seed": 0,
-        "temperature": None,
-        "max_tokens": 300,
-        "price_prompt": 0.0,
-        "price_completion": 0.0,
-        "budget": 0.0,
-        "perturbations": 3,
-        "longest": 1024,
-        "tokenizer": None,
-        "skip_bad_rows": False,
-        "options": [],
-        "vision": "",
-    }
-    return ConversionOptions(**(values | changes))
+def make_request(teacher: str, **changes) -> ConversionRequest:
+    return ConversionRequest(**{"source": "gsm8k", "teacher": teacher, "max_tokens": 300} | changes)
 
 
 def submit_waiting(database, job, settings: Settings, teacher: str, **changes) -> str:
     with database.engine.connect() as connection:
         row = get_job(connection, job)
-    options = make_options(teacher, **changes)
-    return make_waiting_job(database, settings, row, options, Scheduling(), lambda _: None).create(database, False)[0]
+    request = make_request(teacher, **changes)
+    return make_waiting_job(database, settings, row, request, Scheduling(), lambda _: None).create(database, False)[0]
 
 
 def run(settings: Settings, job: str) -> None:

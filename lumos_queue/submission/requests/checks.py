@@ -82,6 +82,8 @@ def spell(option: DeclaredOption, entrance: Entrance) -> str:
         return option.flag
     if entrance is Entrance.PYTHON and entrance in option.option.entrances:
         return f"{option.field}="
+    if entrance is Entrance.SWEEP:
+        return option.flag.removeprefix("--").replace("-", "_")
     return option.label if entrance is Entrance.FORM else option.field
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lumos_queue.errors import unknown
-from lumos_queue.submission.requests.checks import check_request, check_value, require_options, spelled
+from lumos_queue.submission.requests.checks import check_request, check_value, require_options, spell, spelled
 from lumos_queue.submission.requests.option import DeclaredOption, Entrance, Value, declared_options
 
 R = TypeVar("R")
@@ -38,7 +38,7 @@ def read_table(request_class: type[R], table: Mapping[str, Any], values: Mapping
 
     `values`: other fields, and other defaults. Raises SpecError for an unknown key and for a wrong value.
     """
-    options = {table_key(option): option for option in declared_options(request_class, Entrance.SWEEP)}
+    options = {spell(option, Entrance.SWEEP): option for option in declared_options(request_class, Entrance.SWEEP)}
     for key in table:
         if key not in options:
             raise unknown("option", str(key), options)
@@ -47,11 +47,6 @@ def read_table(request_class: type[R], table: Mapping[str, Any], values: Mapping
     with spelled(request_class, Entrance.SWEEP):
         check_request(request)
     return request
-
-
-def table_key(option: DeclaredOption) -> str:
-    """Return the key of an option in a file: `from` of `--from`."""
-    return option.flag.removeprefix("--").replace("-", "_")
 
 
 def read_text(option: DeclaredOption, text: str) -> Value:
