@@ -74,11 +74,6 @@ class BuildOptions:
             raise SpecError(
                 "--select (best, shortest or newest) and --per-task NUMBER need each other: give both, or neither."
             )
-        for name, value in (("--near-duplicates", self.near), ("--dev-share", self.dev_share)):
-            if not 0 <= value <= 1:
-                raise SpecError(f"{name} is {value}: expected a number from 0 to 1.")
-        if not 0 <= self.min_precision <= 1:
-            raise SpecError(f"--min-precision is {self.min_precision}: expected a number above 0 and at most 1.")
         if (self.min_precision > 0) != bool(self.audit):
             raise SpecError("--min-precision NUMBER and --audit NAME need each other: give both, or neither.")
         if self.dev_share == 1:

@@ -14,12 +14,14 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.build import build, preview_build
 from lumos_queue.builds.database_facts import DatabaseFacts, read_database_facts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
-from lumos_queue.builds.options import BuildOptions
+from lumos_queue.builds.options import BuildOptions, read_mix
 from lumos_queue.builds.progress import Tell, ignore_progress
 from lumos_queue.submission.audited_build import read_audited_strata
 from lumos_queue.submission.file_options import FileOptions
 from lumos_queue.submission.file_request import QUESTIONS, resolve_file
 from lumos_queue.submission.filters import read_where
+from lumos_queue.submission.requests.build import BuildRequest
+from lumos_queue.submission.requests.checks import check_request
 
 
 def read_build_where(database: Database, where: str) -> Filter:
@@ -34,7 +36,32 @@ def read_build_where(database: Database, where: str) -> Filter:
     return condition
 
 
-def split_names(text: str) -> tuple[str, ...]:
+def read_build_options(database: Database, request: BuildRequest) -> BuildOptions:
+    """Return the options of a build. Raises SpecError for values and options that a build cannot have."""
+    check_request(request)
+    return BuildOptions(
+        where=str(read_build_where(database, request.where)),
+        format=request.format,
+        formulations=_split_names(request.formulations) or ("iterative",),
+        select=request.select,
+        per_task=request.per_task,
+        level=request.level,
+        mix=read_mix(request.mix),
+        rows=request.rows,
+        near=request.near_duplicates,
+        dev_share=request.dev_share,
+        seed=request.seed,
+        against=request.against,
+        allow_test=request.allow_test,
+        allow_contaminated=request.allow_contaminated,
+        reexecute=request.reexecute,
+        perturbed=request.perturbed,
+        min_precision=request.min_precision,
+        audit=request.audit,
+    )
+
+
+def _split_names(text: str) -> tuple[str, ...]:
     """Return names separated by commas, without repetition."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 

@@ -45,13 +45,14 @@ def make_conversion_job(
     `program_rows` are rows in place of a file. `remark` gets each note of the source, one line for the person who
     submits. Raises SpecError for invalid options and for rows that cannot be read.
     """
+    check_request(request)
     if (full_name := find_registered_name(file.benchmark)) != file.benchmark:
         raise SpecError(f"'{file.benchmark}' names a module: name the object in it, {full_name}")
     TRUSTED.add_named("" if file.definition else file.benchmark, request.teacher)
     source = open_source(file.benchmark, file.definition)
     if request.deterministic == bool(request.teacher):
         raise SpecError("Give either --teacher URL, or --deterministic for conversion by rule.")
-    request = check_conversion(request)
+    check_conversion(request)
     if isinstance(source, FileBenchmark):
         check_own_source(source, request.deterministic)
     elif request.teacher and not source.teacher_prompt:
@@ -117,9 +118,8 @@ def apply_request(job: Convert, request: ConversionRequest, teacher: str) -> Con
     )
 
 
-def check_conversion(request: ConversionRequest) -> ConversionRequest:
-    """Return the request. Raises SpecError for values out of their range, and for options without an effect."""
-    check_request(request)
+def check_conversion(request: ConversionRequest) -> None:
+    """Raises SpecError for options that contradict each other, or have no effect. Their ranges are checked before."""
     if request.budget and not request.teacher:
         raise SpecError("--budget is for conversions by a teacher: give --teacher URL, or leave out --budget.")
     if request.samples > 1 and not request.teacher:
@@ -129,7 +129,6 @@ def check_conversion(request: ConversionRequest) -> ConversionRequest:
     check_prices(request.budget, request.price_prompt, request.price_completion)
     if request.tokenizer and not request.tokenizer.is_dir():
         raise SpecError(f"--tokenizer '{request.tokenizer}' is not a folder.")
-    return request
 
 
 def read_file_fields(request: ConversionRequest) -> FileOptions:

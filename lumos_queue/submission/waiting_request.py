@@ -36,6 +36,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify, resolve_address
 from lumos_queue.submission.conversion_request import apply_request, check_conversion
 from lumos_queue.submission.requests import file_fields
+from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.conversion import ConversionRequest
 from lumos_queue.submission.requests.option import list_changed
 from lumos_queue.submission.rerun import Repeat
@@ -63,6 +64,7 @@ def make_waiting_job(
     Without a broker, request the teacher's identity here. Raises SpecError for invalid options, for another job than a
     complete conversion of this source by rule, and if none of its rows waits.
     """
+    check_request(request)
     conversion = _read_conversion(job)
     if request.source and request.source != conversion.source:
         raise SpecError(
@@ -75,7 +77,7 @@ def make_waiting_job(
     source = open_source(conversion.source, conversion.definition)
     if not source.teacher_prompt:
         raise SpecError(f"'{conversion.source}' has no prompt for a teacher: its waiting rows need a person.")
-    request = check_conversion(request)
+    check_conversion(request)
     waiting = Filter((Term("job", "=", job.id), Term("verdict", "=", UNSURE)))
     with database.engine.connect() as connection:
         _check_complete(connection, job)

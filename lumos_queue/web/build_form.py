@@ -4,135 +4,122 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 from fastapi import Form
 
 from db.connection import Database
-from lumos_queue.builds.options import BuildOptions, read_mix
+from lumos_queue.builds.options import BuildOptions
 from lumos_queue.downloads.cache import path_of
 from lumos_queue.downloads.catalogue import FILES
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.settings import Settings
-from lumos_queue.submission.build_request import read_build_where
-from lumos_queue.submission.ranges import MAX_INTEGER
+from lumos_queue.submission.build_request import read_build_options
+from lumos_queue.submission.requests.build import BuildRequest
+from lumos_queue.submission.requests.checks import spell_flags, spelled
+from lumos_queue.submission.requests.option import DeclaredOption, Entrance, declared_options
+from lumos_queue.submission.requests.reading import read_texts
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.sanitize import storable
 
-_Short, _Long = Form(max_length=200), Form(max_length=4_000)
+_SHORT, _LONG = 200, 4_000  #: characters of a text
+_LONG_TEXTS = ("where", "mix", "against")
 _TESTS = ("dev", "test")  #: splits that the form offers for comparison
+OPTIONS = {option.field: option for option in declared_options(BuildRequest, Entrance.FORM)}
+#: The fields that the form has in places of their own. All others are under "More options".
+PLACED = ("name", "where", "format", "formulations", "rows", "per_task", "select", "level", "against")
+TICKED_SPLITS = ("allow_contaminated", "allow_test")
 
 
 @dataclass(frozen=True, slots=True)
 class BuildForm:
     """The fields of the form, as a person wrote them."""
 
-    name: str = ""
-    where: str = ""
-    format: str = "lumos"
+    texts: Mapping[str, str]  #: by field, without formulations and test splits; a tick is 'true' or ''
     formulations: Sequence[str] = (USUAL,)
-    select: str = "all"
-    per_task: str = "0"
-    level: str = ""
-    mix: str = ""
-    rows: str = "0"
-    near: str = "0"
-    dev_share: str = "0"
-    seed: str = "0"
     against: Sequence[str] = ()
-    allow_test: bool = False
-    allow_contaminated: bool = False
-    reexecute: bool = False
-    perturbed: bool = False
+
+    def __getitem__(self, field: str) -> str:
+        """Return the text of a field; its default if it has none."""
+        default = OPTIONS[field].default
+        return self.texts.get(field, "" if default is False else str(default))
 
     def read(self, database: Database, settings: Settings, any_path: bool) -> BuildOptions:
         """Return the build options. Raises SpecError for an unreadable field, and for options that a build refuses.
 
-        `any_path`: whether test splits may be any file of this machine; otherwise they must be fetched files.
+        `any_path`: whether test splits may be any file of this machine; otherwise they must be fetched files. Errors
+        name fields by their labels.
         """
-        against = tuple(_find_file(text, settings, any_path) for text in self.against)
-        return BuildOptions(
-            where=str(read_build_where(database, self.where)),
-            format=self.format,
-            formulations=tuple(dict.fromkeys(self.formulations)) or (USUAL,),
-            select=self.select,
-            per_task=_whole("--per-task", self.per_task),
-            level=self.level,
-            mix=read_mix(self.mix),
-            rows=_whole("--rows", self.rows),
-            near=_number("--near-duplicates", self.near),
-            dev_share=_number("--dev-share", self.dev_share),
-            seed=_whole("--seed", self.seed),
-            against=against,
-            allow_test=self.allow_test,
-            allow_contaminated=self.allow_contaminated,
-            reexecute=self.reexecute,
-            perturbed=self.perturbed,
-        )
+        with spelled(BuildRequest, Entrance.FORM):
+            against = tuple(_find_file(text, settings, any_path) for text in self.against)
+            formulations = ",".join(self.formulations)
+            request = read_texts(BuildRequest, self.texts, {"formulations": formulations, "against": against})
+            return read_build_options(database, request)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a field under "More options" differs from its default."""
+        return any(read != str(option.default) for option, read in ((option, self[option.field]) for option in MORE))
 
 
-def read_form(
-    name: Annotated[str, _Short] = "",
-    where: Annotated[str, _Long] = "",
-    format: Annotated[str, _Short] = "lumos",
-    formulations: Annotated[list[str] | None, Form()] = None,
-    select: Annotated[str, _Short] = "all",
-    per_task: Annotated[str, _Short] = "0",
-    level: Annotated[str, _Short] = "",
-    mix: Annotated[str, _Long] = "",
-    rows: Annotated[str, _Short] = "0",
-    near: Annotated[str, _Short] = "0",
-    dev_share: Annotated[str, _Short] = "0",
-    seed: Annotated[str, _Short] = "0",
-    fetched: Annotated[list[str] | None, Form()] = None,
-    against: Annotated[str, _Long] = "",
-    allow_test: Annotated[bool, Form()] = False,
-    allow_contaminated: Annotated[bool, Form()] = False,
-    reexecute: Annotated[bool, Form()] = False,
-    perturbed: Annotated[bool, Form()] = False,
-) -> BuildForm:
+MORE = [option for name, option in OPTIONS.items() if name not in (*PLACED, *TICKED_SPLITS)]
+
+
+def _read_fields(fetched: list[str] | None, formulations: list[str] | None, **values: str | bool) -> BuildForm:
     """Read a posted form. Its test splits are the ticked fetched files, and the lines of `against`."""
     texts = {
-        key: storable(value.strip())[0]
-        for key, value in {
-            "name": name,
-            "where": where,
-            "format": format,
-            "select": select,
-            "per_task": per_task,
-            "level": level,
-            "mix": mix,
-            "rows": rows,
-            "near": near,
-            "dev_share": dev_share,
-            "seed": seed,
-        }.items()
+        name: ("true" if value else "") if isinstance(value, bool) else storable(value.strip())[0]
+        for name, value in values.items()
     }
-    splits = [*(fetched or ()), *against.splitlines()]
+    splits = [*(fetched or ()), *texts.pop("against").splitlines()]
     return BuildForm(
-        **texts,
+        texts,
         formulations=[storable(formulation)[0] for formulation in formulations or ()],
         against=tuple(dict.fromkeys(storable(split.strip())[0] for split in splits if split.strip())),
-        allow_test=allow_test,
-        allow_contaminated=allow_contaminated,
-        reexecute=reexecute,
-        perturbed=perturbed,
     )
+
+
+def _parameters() -> list[Parameter]:
+    """Return the parameters of a posted form, which FastAPI reads: the fields, and the ticked fetched files."""
+    parameters = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[list[str] | None, Form()])
+        for name in ("fetched", "formulations")
+    ]
+    for name, option in OPTIONS.items():
+        if name == "formulations":
+            continue
+        kind: Any = bool if option.kind is bool else str
+        form = Form() if kind is bool else Form(max_length=_LONG if name in _LONG_TEXTS else _SHORT)
+        default = False if kind is bool else "" if option.kind is tuple else str(option.default)
+        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, form]))
+    return parameters
+
+
+def read_form(**values: Any) -> BuildForm:
+    """Read a posted form: FastAPI calls this function with the form's fields."""
+    return _read_fields(**values)
+
+
+read_form.__signature__ = Signature(_parameters())  # type: ignore[attr-defined]
+
+
+def describe_option(option: DeclaredOption) -> str:
+    """Return the help of a field, with the labels of other fields."""
+    return spell_flags(option.option.help, BuildRequest, Entrance.FORM)
 
 
 def form_like(options: Mapping[str, Any]) -> BuildForm:
     """Return a form with the options of a manifest, without test splits, because a manifest contains no paths."""
-    return BuildForm(
-        where=options["where"],
-        format=options["format"],
-        formulations=tuple(options["formulations"]),
-        select=options["select"],
-        level=options["level"],
-        mix=",".join(f"{name}={share}" for name, share in options["mix"].items()),
-        **{name: str(options.get(name) or 0) for name in ("per_task", "rows", "near", "dev_share", "seed")},
-        **{name: options[name] for name in ("allow_test", "allow_contaminated", "reexecute", "perturbed")},
-    )
+    stored = {**options, "near_duplicates": options["near"]}
+    stored["mix"] = ",".join(f"{name}={share}" for name, share in options["mix"].items())
+    texts = {
+        name: ("true" if stored[name] else "") if option.kind is bool else str(stored[name])
+        for name, option in OPTIONS.items()
+        if name in stored and name not in ("formulations", "against")
+    }
+    return BuildForm(texts, formulations=tuple(options["formulations"]))
 
 
 def list_fetched_tests(settings: Settings) -> list[str]:
@@ -159,16 +146,3 @@ def _find_file(text: str, settings: Settings, any_path: bool) -> str:
     if not any_path and not path.resolve().is_relative_to(folder):
         raise SpecError(f"--against {text[:80]}: name a file in '{folder}', which lumos data get fetches.")
     return f"{name}:{path}"
-
-
-def _whole(option: str, text: str) -> int:
-    if text and not (text.isascii() and text.isdigit() and int(text[:20]) <= MAX_INTEGER):
-        raise SpecError(f"{option} is '{text[:40]}': expected a whole number from 0 to {MAX_INTEGER:,}.")
-    return int(text or 0)
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        return float(text or 0)
-    except ValueError:
-        raise SpecError(f"{option} is '{text[:40]}': expected a number from 0 to 1.") from None

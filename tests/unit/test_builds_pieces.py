@@ -140,8 +140,6 @@ def test_test_splits_have_a_digest_that_the_order_of_rows_does_not_change(tmp_pa
         ({"formulations": ()}, "at least one"),
         ({"per_task": 2}, "need each other"),
         ({"select": "best"}, "need each other"),
-        ({"near": 1.5}, "near-duplicates is 1.5"),
-        ({"near": float("nan")}, "near-duplicates is nan"),
         ({"dev_share": 1}, "leaves no row to train on"),
         ({"format": "trl-preference", "near": 0.5}, "leave out"),
         ({"format": "trl-preference", "formulations": ("one-pass",)}, "iterative"),

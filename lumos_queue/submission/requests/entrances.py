@@ -7,3 +7,4 @@ from lumos_queue.submission.requests.option import EVERYWHERE, Entrance
 COMMAND_ONLY = frozenset((Entrance.COMMAND,))
 PYTHON_ONLY = frozenset((Entrance.PYTHON,))
 SWEPT = EVERYWHERE | {Entrance.SWEEP}
+FORMS = frozenset((Entrance.COMMAND, Entrance.FORM))

@@ -49,8 +49,22 @@ def read_table(request_class: type[R], table: Mapping[str, Any], values: Mapping
     return request
 
 
-def read_text(option: DeclaredOption, text: str) -> Value:
-    """Return the value that a text of a form means; the default for an empty text. Raises SpecError."""
+def read_texts(request_class: type[R], texts: Mapping[str, str], values: Mapping[str, Any]) -> R:
+    """Return the request of a form's texts by field. `values`: fields without a text.
+
+    Raises SpecError for a value of a wrong type or out of its range.
+    """
+    options = {option.field: option for option in declared_options(request_class, Entrance.FORM)}
+    return request_class(**{name: _read_text(options[name], text) for name, text in texts.items()}, **values)
+
+
+def _read_text(option: DeclaredOption, text: str) -> Value:
+    """Return the value of a field that a text of a form means: an empty text the default, and of a tick 'true' True.
+
+    Raises SpecError.
+    """
+    if option.kind is bool:
+        return text == "true"
     value = normalize(option, read_number(text)) if option.kind in (int, float) else normalize(option, text)
     value = value if text else option.default
     check_value(option, value)

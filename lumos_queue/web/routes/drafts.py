@@ -20,7 +20,16 @@ from lumos_queue.records import LEVELS
 from lumos_queue.submission.build_request import make_build, preview_of, read_build_where
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.answers import answer_part
-from lumos_queue.web.build_form import BuildForm, form_like, list_fetched_tests, read_form
+from lumos_queue.web.build_form import (
+    MORE,
+    OPTIONS,
+    TICKED_SPLITS,
+    BuildForm,
+    describe_option,
+    form_like,
+    list_fetched_tests,
+    read_form,
+)
 from lumos_queue.web.drafts import MOVING, Draft, DraftState
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import NotFound, Operating, OperatorReading, RequestContext
@@ -34,8 +43,9 @@ MAX_COUNT = 100_000  #: episodes counted for a filter
 @router.get("/builds/new")
 def form_page(visit: OperatorReading, where: str = "", like: str = "") -> Response:
     """The form; `like`: a build to copy the options from."""
-    form = form_like(read_manifest(find_build(visit, like))["options"]) if like else BuildForm(where=storable(where)[0])
-    return _form(visit, form)
+    if like:
+        return _form(visit, form_like(read_manifest(find_build(visit, like))["options"]))
+    return _form(visit, BuildForm({"where": storable(where)[0]}))
 
 
 @router.get("/builds/new/count")
@@ -57,9 +67,9 @@ def preview(visit: Operating, form: Annotated[BuildForm, Depends(read_form)]) ->
     """Begin a preview."""
     site = visit.site
     try:
-        target = folder_of(site.settings, form.name)
+        target = folder_of(site.settings, form["name"])
         options = form.read(site.database, site.settings, not site.login_method.asks_password)
-        draft = Draft(form.name, options, visit.person.name)
+        draft = Draft(form["name"], options, visit.person.name)
 
         def work(tell: Tell):
             return preview_of(site.database, draft.name, target, options, tell)
@@ -140,6 +150,10 @@ def _form(visit: RequestContext, form: BuildForm, wrong: str = "") -> Response:
         "build_form.html",
         400 if wrong else 200,
         form=form,
+        options=OPTIONS,
+        more=MORE,
+        ticked_splits=TICKED_SPLITS,
+        describe=describe_option,
         wrong=wrong,
         formats=FORMATS,
         levels=LEVELS,
