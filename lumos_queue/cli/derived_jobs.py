@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from db.trajectories import stream_episodes
@@ -23,6 +21,8 @@ from lumos_queue.rollouts.derivation import Make, derive
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, other_roles, parse_pairs
 from lumos_queue.submission.database import database
 from lumos_queue.submission.filters import read_where
+from lumos_queue.submission.requests.checks import check_request
+from lumos_queue.submission.requests.continuation import ContinuationRequest
 from lumos_queue.submission.role_samplings import sample_roles
 
 if TYPE_CHECKING:
@@ -30,28 +30,9 @@ if TYPE_CHECKING:
     from lumos_queue.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedOptions:
-    """The options of such a command: the episodes to continue, the agent that continues them, and its sampling."""
-
-    where: str
-    agent: str
-    roles: dict[str, str]  #: role to endpoint, '' for none
-    samples: int
-    seed: int
-    temperature: float
-    top_p: float
-    max_tokens: int
-    max_subgoals: int
-    framing: str
-    role_urls: Sequence[str]  #: NAME=URL of the roles that actions call, and of the judge
-    tools: Sequence[str]  #: NAME=VALUE
-    at_limit: str
-
-
 def submit_derived(
     settings: Settings,
-    options: DerivedOptions,
+    request: ContinuationRequest,
     make: Make,
     *,
     name_and_tags: NameAndTags,
@@ -64,23 +45,22 @@ def submit_derived(
     Return the numbers of selected and excluded episodes, the jobs' ids by dataset, and the exit code. Raises SpecError
     for wrong options, before anything is stored.
     """
-    if not options.where.strip():
+    check_request(request)
+    if not request.where.strip():
         raise SpecError("No episodes are chosen: give --where, e.g. --where 'job=k3f9a2cd score<1'.")
-    get_framing(options.framing)
-    if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
-        raise SpecError("--temperature and --top-p must be finite numbers.")
-    if options.samples > 1 and options.temperature == 0:
+    get_framing(request.framing)
+    if request.samples > 1 and request.temperature == 0:
         raise SpecError("Greedy samples are all equal: give --temperature above 0, or --samples 1.")
     with database(settings) as job_database:
-        derivation = derive(stream_episodes(job_database, read_where(job_database, options.where)), make)
-    check_at_limit(options.at_limit, derivation.formulation, derivation.benchmark)
-    sampling = Sampling(options.temperature, options.top_p, options.max_tokens)
-    roles = _roles(options, derivation.formulation) | other_roles(options.role_urls, derivation.benchmark.domain, {})
-    tools = DOMAINS.load(derivation.benchmark.domain).prepare_tools(parse_pairs("--tool", options.tools))
+        derivation = derive(stream_episodes(job_database, read_where(job_database, request.where)), make)
+    check_at_limit(request.at_limit, derivation.formulation, derivation.benchmark)
+    sampling = Sampling(request.temperature, request.top_p, request.max_tokens)
+    roles = _roles(request, derivation.formulation) | other_roles(request.roles, derivation.benchmark.domain, {})
+    tools = DOMAINS.load(derivation.benchmark.domain).prepare_tools(parse_pairs("--tool", request.tools))
     domain = derivation.benchmark.domain
     roles |= DOMAINS.load(domain).model_addresses(tools)
-    agent = make_agent(roles, domain, sampling, options.max_subgoals, options.framing, settings, output.say)
-    agent = replace(agent, tools=tools, answer_by=answer_by(derivation.benchmark), at_limit=options.at_limit)
+    agent = make_agent(roles, domain, sampling, request.max_subgoals, request.framing, settings, output.say)
+    agent = replace(agent, tools=tools, answer_by=answer_by(derivation.benchmark), at_limit=request.at_limit)
     agent = sample_roles(agent, derivation.formulation)
     selection = {"episodes": derivation.episodes, "left_out": dict(derivation.left_out)}
     jobs: dict[str, str] = {}
@@ -93,8 +73,8 @@ def submit_derived(
             derivation.formulation,
             agent,
             0,
-            options.samples,
-            options.seed,
+            request.samples,
+            request.seed,
             definition=derivation.definition,
         )
         jobs[name], exit_code = submit_and_run(
@@ -113,17 +93,17 @@ def submit_derived(
     return selection, jobs, code
 
 
-def _roles(options: DerivedOptions, formulation: str) -> dict[str, str]:
-    if options.agent:
-        if any(options.roles.values()):
+def _roles(request: ContinuationRequest, formulation: str) -> dict[str, str]:
+    if request.agent:
+        if any(request.models.values()):
             raise SpecError("Give either --agent or the endpoint of each role, not both.")
-        if options.agent not in AGENTS:
-            raise unknown("agent", options.agent, AGENTS)
-        if options.agent == STARTER and (note := remark_on_starter(formulation)):
+        if request.agent not in AGENTS:
+            raise unknown("agent", request.agent, AGENTS)
+        if request.agent == STARTER and (note := remark_on_starter(formulation)):
             output.say(note)
-        return dict.fromkeys(options.roles, starter_url(formulation, options.agent))
-    if missing_roles := [role for role, url in options.roles.items() if not url]:
+        return dict.fromkeys(request.models, starter_url(formulation, request.agent))
+    if missing_roles := [role for role, url in request.models.items() if not url]:
         raise SpecError(
             f"No endpoint for the role {missing_roles[0]}: give --{missing_roles[0]} URL, or --agent starter."
         )
-    return options.roles
+    return request.models

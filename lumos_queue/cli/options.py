@@ -17,7 +17,6 @@ def _json(value: bool) -> bool:
 
 
 Json = Annotated[bool, typer.Option("--json", callback=_json, help="Print one JSON object as the last line.")]
-Benchmark = Annotated[str, typer.Argument(help="wordmath, gsm8k, strategyqa, webshop, … (docs/benchmarks.md has all).")]
 BenchmarkOrFile = Annotated[
     str,
     typer.Argument(
@@ -189,10 +188,6 @@ Budget = Annotated[
 PricePrompt = Annotated[float, typer.Option(min=0.0, help="USD per million prompt tokens.")]
 PriceCompletion = Annotated[float, typer.Option(min=0.0, help="USD per million completion tokens.")]
 Seed = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Seed of all sampling.")]
-Temperature = Annotated[float, typer.Option(min=0.0, help="Sampling temperature; 0: greedy.")]
-TopP = Annotated[float, typer.Option(min=0.0, max=1.0, help="Nucleus sampling; 1: off.")]
-MaxTokens = Annotated[int, typer.Option(min=1, max=MAX_INTEGER, help="Maximum number of tokens of one reply.")]
-#: The same for formulations that may have their own values.
 ChosenTemperature = Annotated[
     float | None,
     typer.Option(min=0.0, help="Sampling temperature; 0: greedy. Default: the formulation's for a role, else 0."),

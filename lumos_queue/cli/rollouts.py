@@ -9,14 +9,19 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.cli.request_command import takes_request
 from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.submission.requests.continuation import (
+    BlameRequest,
+    ContinuationRequest,
+    RegroundRequest,
+    RolloutsRequest,
+)
 
 if TYPE_CHECKING:
     from db.tags import NameAndTags
-    from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.derivation import Make
 
-Where = Annotated[str, typer.Option(metavar="FILTER", help="Which episodes: as for lumos episodes (docs/queries.md).")]
 Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the rollouts that must be right.")]
 Pairs = Annotated[Path | None, typer.Option(help="New file for preference pairs of the module at fault (JSON lines).")]
 Labels = Annotated[Path | None, typer.Option(help="New file for stepwise labels of the module at fault.")]
@@ -24,24 +29,11 @@ Labels = Annotated[Path | None, typer.Option(help="New file for stepwise labels 
 AllowTest = Annotated[bool, typer.Option("--allow-test", help="Also write rows of test splits.")]
 
 
+@takes_request(RolloutsRequest)
 def rollouts(
+    request: RolloutsRequest,
     context: typer.Context,
-    where: Where = "",
-    at: Annotated[str, typer.Option(help="each: from every prefix; last: from all subgoals.")] = "each",
-    unsettled: Annotated[bool, typer.Option("--unsettled", help="Only prefixes not yet right by gold.")] = False,
-    agent: opt.AgentName = "",
-    planner: opt.Planner = "",
-    grounder: opt.Grounder = "",
-    samples: opt.Samples = 4,
-    seed: opt.Seed = 0,
-    temperature: opt.Temperature = 0.7,
-    top_p: opt.TopP = 1.0,
-    max_tokens: opt.MaxTokens = 512,
-    max_subgoals: opt.MaxSubgoals = 0,
-    framing: opt.Framing = "train",
-    role: opt.Roles = [],
-    tool: opt.ToolOptions = [],
-    at_limit: opt.AtLimit = "",
+    *,
     name: opt.Name = "",
     tag: opt.Tags = [],
     again: opt.Again = False,
@@ -56,20 +48,23 @@ def rollouts(
     """
     if context.invoked_subcommand:
         return
-    from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.errors import unknown
     from lumos_queue.rollouts.stepwise import prefixes
     from lumos_queue.submission.tags import read_name_and_tags
 
     name_and_tags = read_name_and_tags(name, tag)
-    if at not in ("each", "last"):
-        raise unknown("place to continue from", at, ("each", "last"))
-    roles = {"planner": planner, "grounder": grounder}
-    options = DerivedOptions(
-        where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
-    )
+    if request.at not in ("each", "last"):
+        raise unknown("place to continue from", request.at, ("each", "last"))
     scheduling = Scheduling(priority, concurrency)
-    _submit(options, prefixes(at, unsettled), name_and_tags, scheduling, again, follow, "lumos rollouts report {}")
+    _submit(
+        request,
+        prefixes(request.at, request.unsettled),
+        name_and_tags,
+        scheduling,
+        again,
+        follow,
+        "lumos rollouts report {}",
+    )
 
 
 def rollouts_report(
@@ -94,22 +89,11 @@ def rollouts_report(
     output.result(report, _print_labels)
 
 
+@takes_request(BlameRequest)
 def blame(
+    request: BlameRequest,
     context: typer.Context,
-    where: Where = "",
-    agent: opt.AgentName = "",
-    planner: opt.Planner = "",
-    grounder: opt.Grounder = "",
-    samples: opt.Samples = 1,
-    seed: opt.Seed = 0,
-    temperature: opt.Temperature = 0.0,
-    top_p: opt.TopP = 1.0,
-    max_tokens: opt.MaxTokens = 512,
-    max_subgoals: opt.MaxSubgoals = 0,
-    framing: opt.Framing = "train",
-    role: opt.Roles = [],
-    tool: opt.ToolOptions = [],
-    at_limit: opt.AtLimit = "",
+    *,
     name: opt.Name = "",
     tag: opt.Tags = [],
     again: opt.Again = False,
@@ -126,17 +110,12 @@ def blame(
     """
     if context.invoked_subcommand:
         return
-    from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.blame import replacements
     from lumos_queue.submission.tags import read_name_and_tags
 
     name_and_tags = read_name_and_tags(name, tag)
-    roles = {"planner": planner, "grounder": grounder}
-    options = DerivedOptions(
-        where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
-    )
     scheduling = Scheduling(priority, concurrency)
-    _submit(options, replacements, name_and_tags, scheduling, again, follow, "lumos blame report {} {}")
+    _submit(request, replacements, name_and_tags, scheduling, again, follow, "lumos blame report {} {}")
 
 
 def blame_report(
@@ -162,20 +141,10 @@ def blame_report(
     output.result(report, _print_faults)
 
 
+@takes_request(RegroundRequest)
 def reground(
-    where: Where = "",
-    agent: opt.AgentName = "",
-    grounder: opt.Grounder = "",
-    samples: opt.Samples = 1,
-    seed: opt.Seed = 0,
-    temperature: opt.Temperature = 0.0,
-    top_p: opt.TopP = 1.0,
-    max_tokens: opt.MaxTokens = 512,
-    max_subgoals: opt.MaxSubgoals = 0,
-    framing: opt.Framing = "train",
-    role: opt.Roles = [],
-    tool: opt.ToolOptions = [],
-    at_limit: opt.AtLimit = "",
+    request: RegroundRequest,
+    *,
     name: opt.Name = "",
     tag: opt.Tags = [],
     again: opt.Again = False,
@@ -188,32 +157,16 @@ def reground(
 
     Submits an evaluation with the stored subgoals, new actions by the grounder, and their results.
     """
-    from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.derivation import regroundings
     from lumos_queue.submission.tags import read_name_and_tags
 
     name_and_tags = read_name_and_tags(name, tag)
-    options = DerivedOptions(
-        where,
-        agent,
-        {"grounder": grounder},
-        samples,
-        seed,
-        temperature,
-        top_p,
-        max_tokens,
-        max_subgoals,
-        framing,
-        role,
-        tool,
-        at_limit,
-    )
     scheduling = Scheduling(priority, concurrency)
-    _submit(options, regroundings, name_and_tags, scheduling, again, follow, "lumos report {}")
+    _submit(request, regroundings, name_and_tags, scheduling, again, follow, "lumos report {}")
 
 
 def _submit(
-    options: DerivedOptions,
+    request: ContinuationRequest,
     make: Make,
     name_and_tags: NameAndTags,
     scheduling: Scheduling,
@@ -227,7 +180,7 @@ def _submit(
     settings = read_settings()
     follow = follow or not settings.broker_url
     selection, jobs, code = submit_derived(
-        settings, options, make, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
+        settings, request, make, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
     )
     names = list(jobs.values())
 

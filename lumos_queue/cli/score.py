@@ -3,46 +3,19 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.cli.request_command import takes_request
+from lumos_queue.submission.requests.judging import GradingRequest
 
 LINE_SECONDS = 5.0  #: between two lines of progress
 
 
+@takes_request(GradingRequest)
 def score(
-    job: opt.JobId,
-    scorer: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="same_words, other_reader, numbers, one of a plug-in, or package.module:object (docs/plugins.md).",
-        ),
-    ] = "",
-    judge: Annotated[
-        str, typer.Option(metavar="URL", help="The endpoint of a model that grades the answers, in a separate job.")
-    ] = "",
-    rubric: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --judge: its prompt, a text with {answer}, and {question} and {gold} where they matter.",
-        ),
-    ] = None,
-    grades: Annotated[
-        int,
-        typer.Option(metavar="2|5", show_default="2", help="With --judge: 2 for right or wrong, 5 for grades 1 to 5."),
-    ] = 0,
-    votes: Annotated[
-        int,
-        typer.Option(min=0, max=99, show_default="1", help="With --judge: votes on each answer, whose median counts."),
-    ] = 0,
-    seed: opt.Seed = 0,
-    sampling: opt.Samplings = [],
+    request: GradingRequest,
+    *,
     name: opt.Name = "",
     tag: opt.Tags = [],
     again: opt.Again = False,
@@ -57,21 +30,16 @@ def score(
     answers: the command submits an evaluation whose items are the stored episodes, and prints its report.
     """
     from lumos_queue.cli.judged_answers import judge_answers
-    from lumos_queue.errors import SpecError
     from lumos_queue.jobs.scheduling import Scheduling
-    from lumos_queue.submission.judge_options import JudgeOptions, read_rubric
+    from lumos_queue.submission.judging_request import check_grading
     from lumos_queue.submission.tags import read_name_and_tags
 
-    options = JudgeOptions(judge, read_rubric(rubric), grades, votes)
-    if bool(scorer) == bool(judge):
-        raise SpecError("Give either --scorer NAME, or --judge URL for a model that grades the answers.")
-    if judge:
-        scheduling = Scheduling(priority, concurrency)
-        judge_answers(job, options, seed, sampling, read_name_and_tags(name, tag), scheduling, again, follow)
+    options = check_grading(request)
+    if not request.judge:
+        _add_scores(request.job, request.scorer)
         return
-    if options:
-        raise SpecError(f"--{options.option_names[0]} is for --judge URL: leave it out.")
-    _add_scores(job, scorer)
+    scheduling = Scheduling(priority, concurrency)
+    judge_answers(request, options, read_name_and_tags(name, tag), scheduling, again, follow)
 
 
 def _add_scores(job: str, scorer: str) -> None:

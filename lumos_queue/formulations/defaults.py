@@ -4,6 +4,7 @@ from __future__ import annotations
 
 USUAL = "iterative"  #: of requests, builds and fits
 LONE_SOLVER = "cot"  #: of requests that name a solver alone
+REWARDED = "model-synthesis"  #: of `lumos train rltf`
 RUN_JUDGE = "tooleval"  #: of `lumos judge`
 ANSWER_GRADER = "stored-answer"  #: of `lumos score --judge`
 #: Of the original's training files, by its names. No model was called in iterative ones: they are annotations.

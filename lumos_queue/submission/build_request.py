@@ -16,6 +16,7 @@ from lumos_queue.builds.database_facts import DatabaseFacts, read_database_facts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
 from lumos_queue.builds.options import BuildOptions, read_mix
 from lumos_queue.builds.progress import Tell, ignore_progress
+from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.submission.audited_build import read_audited_strata
 from lumos_queue.submission.file_options import FileOptions
 from lumos_queue.submission.file_request import QUESTIONS, resolve_file
@@ -42,7 +43,7 @@ def read_build_options(database: Database, request: BuildRequest) -> BuildOption
     return BuildOptions(
         where=str(read_build_where(database, request.where)),
         format=request.format,
-        formulations=_split_names(request.formulations) or ("iterative",),
+        formulations=_split_names(request.formulations) or (USUAL,),
         select=request.select,
         per_task=request.per_task,
         level=request.level,

@@ -266,7 +266,7 @@ def stored(tmp_path_factory) -> tuple[Path, str]:
         (["JOB", "--against", "JOB"], "is the judged job itself: name another one"),
         (["JOB", "--role", "qa=tgi://127.0.0.1:9"], "No role that --role can set here called 'qa'. Choose one of"),
         (["JOB", "--temperature", "0"], "Greedy votes are all equal: give --temperature above 0, or --votes 1."),
-        (["JOB", "--temperature", "inf"], "must be finite numbers"),
+        (["JOB", "--temperature", "inf"], "--temperature is inf: expected a number of at least 0."),
         (["JOB", "--framing", "odd"], "No framing called 'odd'"),
     ],
 )

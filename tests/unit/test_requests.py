@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.requests.build import BuildRequest
 from lumos_queue.submission.requests.checks import check_request, spelled
+from lumos_queue.submission.requests.continuation import BlameRequest, RegroundRequest, RolloutsRequest
 from lumos_queue.submission.requests.conversion import ConversionRequest
 from lumos_queue.submission.requests.judging import GradingRequest, JudgingRequest
 from lumos_queue.submission.requests.option import MAX_INTEGER, DeclaredOption, Entrance, declared_options
@@ -22,12 +23,15 @@ from lumos_queue.submission.requests.serialization import from_json, to_json
 from lumos_queue.submission.requests.training import ExpertsRequest, RltfRequest, SftRequest, StarterRequest
 
 REQUESTS = [
+    BlameRequest,
     BuildRequest,
     ConversionRequest,
     ExpertsRequest,
     GradingRequest,
     JudgingRequest,
+    RegroundRequest,
     RltfRequest,
+    RolloutsRequest,
     SftRequest,
     StarterRequest,
 ]

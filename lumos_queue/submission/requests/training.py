@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from lumos_queue.formulations.defaults import REWARDED, USUAL
 from lumos_queue.submission.requests import shared_options as shared
 from lumos_queue.submission.requests.entrances import PYTHON_ONLY, SWEPT
 from lumos_queue.submission.requests.option import MAX_INTEGER, Option
@@ -48,7 +49,7 @@ class SftRequest:
             entrances=SWEPT,
         ),
     ] = ""
-    formulation: Annotated[str, Option("The formulation of a build to train on.")] = "iterative"
+    formulation: Annotated[str, Option("The formulation of a build to train on.")] = USUAL
     module: Annotated[str, Option("Train on the conversations of the planner, the grounder, or joint: both.")] = "joint"
     epochs: Annotated[float, Option("Passes over the data; 0: the preset's.", min=0.0, entrances=SWEPT)] = 0.0
     steps: Annotated[int, Option("Optimizer steps; 0: by the epochs.", min=0, entrances=SWEPT)] = 0
@@ -131,7 +132,7 @@ class RltfRequest:
         Path, Option("The model folder to start from, such as what sft wrote.", flag="--from", required=True)
     ] = Path()
     split: Annotated[str, Option("The split of the tasks.")] = "train"
-    formulation: Annotated[str, Option("How tasks are attempted; its first role learns.")] = "model-synthesis"
+    formulation: Annotated[str, Option("How tasks are attempted; its first role learns.")] = REWARDED
     preset: Annotated[
         str, Option("planner (a small model), or as the paper: flan-t5-large, vicuna-7b, llama-2-13b.")
     ] = "planner"
