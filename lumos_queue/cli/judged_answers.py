@@ -42,7 +42,9 @@ def judge_answers(
         with job_database.engine.connect() as connection:
             row = get_job(connection, request.job)
         rows, definition = build_graded_rows(job_database, row, judge)
-    infer = Infer(definition.name, rows.digest, rows.split, ANSWER_GRADER, agent, seed=request.seed, definition=definition)
+    infer = Infer(
+        definition.name, rows.digest, rows.split, ANSWER_GRADER, agent, seed=request.seed, definition=definition
+    )
     submit_and_finish(
         settings, Evaluate(infer), rows, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
     )
