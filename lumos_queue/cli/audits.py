@@ -9,6 +9,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.submission.requests.option import MAX_INTEGER
 
 _FILE = (
     "Labels from a file: JSON lines, or .csv with a header. Columns: place (or episode: JOB-NUMBER), label, and "
@@ -123,7 +124,7 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
 
 def label(
     name: Name,
-    place: Annotated[int, typer.Argument(min=0, max=opt.MAX_INTEGER, help="As lumos audit next shows it.")] = 0,
+    place: Annotated[int, typer.Argument(min=0, max=MAX_INTEGER, help="As lumos audit next shows it.")] = 0,
     value: Annotated[str, typer.Argument(metavar="LABEL", help="right, wrong or unsure.")] = "",
     step: Annotated[
         str, typer.Option(help="The wrong step: 2 (a subgoal), 2-1 (its first action) or @9 (by position).")

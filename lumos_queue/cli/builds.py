@@ -10,6 +10,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.request_command import takes_request
 from lumos_queue.submission.requests.build import BuildRequest
+from lumos_queue.submission.requests.option import MAX_INTEGER
 
 Build = Annotated[str, typer.Argument(metavar="BUILD", help="A build's name, or its folder.")]
 
@@ -71,7 +72,7 @@ def dataset_diff(
     first: Build,
     second: Build,
     limit: Annotated[
-        int, typer.Option(min=0, max=opt.MAX_INTEGER, help="The number of rows of each kind that are listed.")
+        int, typer.Option(min=0, max=MAX_INTEGER, help="The number of rows of each kind that are listed.")
     ] = 10,
     json: opt.Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.submission.requests.option import MAX_INTEGER
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -25,7 +26,7 @@ def compare(
     ] = False,
     max_tasks: Annotated[
         int,
-        typer.Option("--list", min=0, max=opt.MAX_INTEGER, help="Number of fixed and of broken tasks that are listed."),
+        typer.Option("--list", min=0, max=MAX_INTEGER, help="Number of fixed and of broken tasks that are listed."),
     ] = 5,
     by: opt.By = [],
     show: Annotated[

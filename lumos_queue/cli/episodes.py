@@ -9,6 +9,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.submission.requests.option import MAX_INTEGER
 
 _WHERE = "Which episodes: terms FIELD OPERATOR VALUE that must all hold, as in 'score<1 subgoals<=4' (docs/queries.md)."
 
@@ -22,7 +23,7 @@ def episodes(
         str,
         typer.Option(metavar="CURSOR", help="Start after this episode, JOB-NUMBER; with JOB: start at this number."),
     ] = "",
-    limit: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER - 1, help="Episodes per page.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_INTEGER - 1, help="Episodes per page.")] = 20,
     json: opt.Json = False,
 ) -> None:
     """List finished episodes that match a filter.

@@ -12,6 +12,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli import report_files as files
 from lumos_queue.cli.exit_codes import Exit
+from lumos_queue.submission.requests.option import MAX_INTEGER
 
 if TYPE_CHECKING:
     from lumos_queue.settings import Settings
@@ -42,7 +43,7 @@ def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) ->
 
 
 def jobs(
-    limit: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="The number of jobs.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_INTEGER, help="The number of jobs.")] = 20,
     where: opt.JobWhere = "",
     before: Annotated[str, typer.Option(metavar="JOB", help="Only jobs submitted before this one.")] = "",
     json: opt.Json = False,

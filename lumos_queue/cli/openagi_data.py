@@ -10,6 +10,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.submission.requests.option import MAX_INTEGER
 from lumos_queue.util.model_loading import import_libraries
 
 
@@ -24,7 +25,7 @@ def data_openagi(
     ] = None,
     samples: Annotated[int, typer.Option(min=1, max=1000, help="Samples of a task; the paper has 100.")] = 100,
     seed: Annotated[
-        int, typer.Option(min=0, max=opt.MAX_INTEGER, help="Seed of the draw, of noise and of masked words.")
+        int, typer.Option(min=0, max=MAX_INTEGER, help="Seed of the draw, of noise and of masked words.")
     ] = 0,
     first: Annotated[
         bool, typer.Option("--first", help="Take the first samples instead of a draw, as the released code does.")

@@ -73,6 +73,7 @@ def takes_changes(request_class: type, entrance: Entrance) -> Callable[[Callable
             command(request_class(**fields), frozenset(fields), **values)
 
         set_options(run, command, options, entrance)
+        vars(run)["request_class"] = request_class
         return run
 
     return decorate
@@ -133,6 +134,12 @@ def annotate(option: DeclaredOption, entrance: Entrance = Entrance.COMMAND) -> A
             show_default=shown_default,
         ),
     ]
+
+
+def find_option(request_class: type, field: str) -> Any:
+    """Return the declaration of a field in Typer's terms, for a command that takes only some options of a request."""
+    (option,) = (option for option in declared_options(request_class) if option.field == field)
+    return annotate(option).__metadata__[0]
 
 
 def _default(option: DeclaredOption, entrance: Entrance) -> Any:

@@ -8,6 +8,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.submission.requests.option import MAX_INTEGER
 
 
 def workers(json: opt.Json = False) -> None:
@@ -54,9 +55,7 @@ def endpoints(
     url: Annotated[str, typer.Argument(help="The endpoint's address, exactly as jobs name it.")] = "",
     cap: Annotated[
         int | None,
-        typer.Option(
-            min=0, max=opt.MAX_INTEGER, help="Maximum number of requests in flight, over all workers; 0: no cap."
-        ),
+        typer.Option(min=0, max=MAX_INTEGER, help="Maximum number of requests in flight, over all workers; 0: no cap."),
     ] = None,
     json: opt.Json = False,
 ) -> None:

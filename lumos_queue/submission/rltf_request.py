@@ -17,6 +17,7 @@ from lumos_queue.submission.fit_device import choose_device
 from lumos_queue.submission.job_request import Basis, make_inference_job
 from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.inference import InferenceRequest
+from lumos_queue.submission.requests.option import declared_options
 from lumos_queue.submission.requests.training import RltfRequest
 from lumos_queue.submission.store import Rows
 from lumos_queue.training.engine.spec import LoraShape
@@ -26,6 +27,13 @@ from lumos_queue.training.rltf_presets import PRESETS
 #: Default settings of a formulation whose planner can be searched.
 _SEARCHED = {"decoding": "constrained", "schema": "fine-tuning"}
 
+#: Fields of an evaluation that the request of a training may have. Its other fields of these names are of the fit.
+_OF_EVALUATION = {option.field for option in declared_options(InferenceRequest)} - {
+    "samples",
+    "seed",
+    "temperature",
+    "max_tokens",
+}
 _BASELINES: dict[str, bool | str] = {"moving": True, "none": False, RELEASED: RELEASED}
 
 
@@ -119,21 +127,8 @@ def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[st
 
 def _make_evaluation(request: RltfRequest) -> InferenceRequest:
     """Return the evaluation that makes the rollouts, without a planner and without samplings."""
-    return InferenceRequest(
-        benchmark=request.benchmark,
-        data=request.data,
-        split=request.split,
-        formulation=request.formulation,
-        grounder=request.grounder,
-        solver=request.solver,
-        limit=request.limit,
-        max_subgoals=request.max_subgoals,
-        skip_bad_rows=request.skip_bad_rows,
-        roles=request.roles,
-        tools=request.tools,
-        options=request.options,
-        settings=request.settings,
-    )
+    names = {option.field for option in declared_options(RltfRequest)} & _OF_EVALUATION
+    return InferenceRequest(**{name: getattr(request, name) for name in names})
 
 
 def _make_spec(request: RltfRequest, preset: RltfSpec, epsilon: float, settings: Settings) -> RltfSpec:

@@ -11,7 +11,7 @@ import typer.main
 
 from lumos_queue.cli.command_table import HEADINGS
 from lumos_queue.cli.main import app
-from lumos_queue.cli.options import MAX_INTEGER
+from lumos_queue.submission.requests.option import MAX_INTEGER
 from tests.reference_pages.markdown import code, plain, table
 
 HEAD = """\

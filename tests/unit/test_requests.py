@@ -16,9 +16,11 @@ from lumos_queue.submission.requests.build import BuildRequest
 from lumos_queue.submission.requests.checks import check_request, spelled
 from lumos_queue.submission.requests.continuation import BlameRequest, RegroundRequest, RolloutsRequest
 from lumos_queue.submission.requests.conversion import ConversionRequest
+from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.requests.judging import GradingRequest, JudgingRequest
 from lumos_queue.submission.requests.option import MAX_INTEGER, DeclaredOption, Entrance, declared_options
 from lumos_queue.submission.requests.reading import make_request
+from lumos_queue.submission.requests.scheduling import SchedulingRequest
 from lumos_queue.submission.requests.serialization import from_json, to_json
 from lumos_queue.submission.requests.training import ExpertsRequest, RltfRequest, SftRequest, StarterRequest
 
@@ -28,9 +30,11 @@ REQUESTS = [
     ConversionRequest,
     ExpertsRequest,
     GradingRequest,
+    InferenceRequest,
     JudgingRequest,
     RegroundRequest,
     RltfRequest,
+    SchedulingRequest,
     RolloutsRequest,
     SftRequest,
     StarterRequest,

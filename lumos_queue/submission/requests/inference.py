@@ -6,16 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from lumos_queue.submission.requests.entrances import COMMAND_ONLY, SWEPT
-from lumos_queue.submission.requests.option import EVERYWHERE, MAX_INTEGER, Entrance, Option
-
-CHANGED = EVERYWHERE | {Entrance.RERUN}
-EXTENDED = CHANGED | {Entrance.EXTEND}
-SWEPT_AND_CHANGED = CHANGED | {Entrance.SWEEP}
-
-
-def _own_field(description: str) -> str:
-    return f"Own file: the field {description}"
+from lumos_queue.submission.requests import file_fields as own
+from lumos_queue.submission.requests import shared_options as shared
+from lumos_queue.submission.requests.entrances import CHANGED, COMMAND_ONLY, SWEPT, SWEPT_AND_CHANGED
+from lumos_queue.submission.requests.option import MAX_INTEGER, Option
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +26,7 @@ class InferenceRequest:
             required=True,
         ),
     ] = ""
-    data: Annotated[
-        Path | None,
-        Option("The benchmark's original file or folder. Default: what `lumos data get` fetched.", entrances=SWEPT),
-    ] = None
+    data: shared.Data = None
     split: Annotated[
         str,
         Option(
@@ -54,54 +45,13 @@ class InferenceRequest:
             change_help="Another formulation.",
         ),
     ] = ""
-    agent: Annotated[
-        str,
-        Option("A built-in agent: starter, or starter-scratch (its models from scratch).", entrances=CHANGED),
-    ] = ""
-    planner: Annotated[
-        str,
-        Option(
-            "Its endpoint: tgi://HOST:PORT, openai://HOST:PORT?model=NAME, chat://HOST:PORT?model=NAME (instruct "
-            "models, with --shots), local:DIR, run:JOB (the models of a training job, also for the grounder), "
-            "function:package.module:NAME or scripted:FILE (docs/endpoints.md).",
-            entrances=CHANGED,
-        ),
-    ] = ""
-    grounder: Annotated[str, Option("Its endpoint, as for --planner.", entrances=CHANGED)] = ""
-    solver: Annotated[
-        str,
-        Option("Endpoint of the single model of cot, direct and integrated, as for --planner.", entrances=CHANGED),
-    ] = ""
-    limit: Annotated[
-        int,
-        Option(
-            "Use only the first so many rows; 0: all.",
-            min=0,
-            max=MAX_INTEGER,
-            entrances=EXTENDED | SWEPT,
-            change_help="The first so many rows; 0: all. Default: as in JOB.",
-        ),
-    ] = 0
-    samples: Annotated[
-        int,
-        Option(
-            "Episodes per task.",
-            min=1,
-            max=1000,
-            entrances=EXTENDED,
-            change_help="Episodes per task. Default: as in JOB.",
-        ),
-    ] = 1
-    seed: Annotated[
-        int,
-        Option(
-            "Seed of all sampling.",
-            min=0,
-            max=MAX_INTEGER,
-            entrances=CHANGED,
-            change_help="Another seed of all sampling.",
-        ),
-    ] = 0
+    agent: shared.AgentName = ""
+    planner: shared.Planner = ""
+    grounder: shared.Grounder = ""
+    solver: shared.Solver = ""
+    limit: shared.Limit = 0
+    samples: shared.Samples = 1
+    seed: shared.Seed = 0
     temperature: Annotated[
         float | None,
         Option(
@@ -131,84 +81,20 @@ class InferenceRequest:
             change_help="Another limit of a reply's tokens.",
         ),
     ] = None
-    max_subgoals: Annotated[
-        int,
-        Option(
-            "Limit of subgoals of an iterative episode; 0: the domain's default, 8 (web 20, shop 6).", min=0, max=1000
-        ),
-    ] = 0
-    framing: Annotated[str, Option("Layout of the turns: train, or eval as in the original's evaluation.")] = "train"
-    skip_bad_rows: Annotated[bool, Option("Skip rows that cannot be read, and report them.")] = False
-    published: Annotated[bool, Option("State that the rows are the published ones, where their file is not known.")] = (
-        False
-    )
-    question: Annotated[
-        str,
-        Option(
-            _own_field("with the question. Default: the one called question, prompt, input or query."),
-            metavar="FIELD",
-            entrances=COMMAND_ONLY,
-        ),
-    ] = ""
-    answer: Annotated[
-        tuple[str, ...],
-        Option(
-            _own_field(
-                "with the right answer, or a list of several. May be repeated. Default: the one called answer, "
-                "target, output or label."
-            ),
-            metavar="FIELD",
-            entrances=COMMAND_ONLY,
-        ),
-    ] = ()
-    id: Annotated[
-        str, Option(_own_field("with a row's id. Default: row numbers."), metavar="FIELD", entrances=COMMAND_ONLY)
-    ] = ""
-    choices: Annotated[
-        str,
-        Option(
-            _own_field("with the choices, or several fields with commas. Default: the one called choices or options."),
-            metavar="FIELD",
-            entrances=COMMAND_ONLY,
-        ),
-    ] = ""
-    images: Annotated[
-        str,
-        Option(
-            _own_field("with the path of an image, below the file's folder."), metavar="FIELD", entrances=COMMAND_ONLY
-        ),
-    ] = ""
-    rationale: Annotated[
-        str,
-        Option(
-            _own_field(
-                "with the rationale of the answer. Default: the one called rationale; of lumos convert also solution "
-                "or explanation."
-            ),
-            metavar="FIELD",
-            entrances=COMMAND_ONLY,
-        ),
-    ] = ""
-    scorer: Annotated[
-        str,
-        Option(
-            "Own file: how answers are judged: number, exact, includes, f1, choice, yes_no, regex:PATTERN or judge. "
-            "Default: what fits the first 1,000 answers, if they are all numbers, yes or no, or choices.",
-            metavar="NAME",
-        ),
-    ] = ""
-    domain: Annotated[
-        str,
-        Option(
-            "Own file: the domain of wording and actions: maths, complex_qa or multimodal. Default: maths for "
-            "numbers, multimodal with images, else complex_qa.",
-            metavar="NAME",
-        ),
-    ] = ""
-    licence: Annotated[str, Option("Own file: the licence of its rows. Default: unknown.")] = ""
-    title: Annotated[
-        str, Option("Own file: its name in jobs: letters, digits, . _ and -. Default: the file's name.")
-    ] = ""
+    max_subgoals: shared.MaxSubgoals = 0
+    framing: shared.Framing = "train"
+    skip_bad_rows: shared.SkipBad = False
+    published: shared.Published = False
+    question: own.Question = ""
+    answer: own.Answer = ()
+    id: own.Id = ""
+    choices: own.Choices = ""
+    images: own.Images = ""
+    rationale: own.Rationale = ""
+    scorer: own.Scorer = ""
+    domain: own.Domain = ""
+    licence: own.Licence = ""
+    title: own.Title = ""
     judge: Annotated[
         str,
         Option(
@@ -242,35 +128,9 @@ class InferenceRequest:
             shown_default="1",
         ),
     ] = 0
-    roles: Annotated[
-        tuple[str, ...],
-        Option(
-            "Endpoint of another role: qa, vqa, judge, captioner, policy, router, … May be repeated.",
-            metavar="NAME=URL",
-            flag="--role",
-            entrances=CHANGED,
-            pairs="text",
-        ),
-    ] = ()
-    tools: Annotated[
-        tuple[str, ...],
-        Option(
-            "A setting of the domain's actions, e.g. corpus=FILE or experts=own. May be repeated.",
-            metavar="NAME=VALUE",
-            flag="--tool",
-            entrances=CHANGED,
-            pairs="text",
-        ),
-    ] = ()
-    options: Annotated[
-        tuple[str, ...],
-        Option(
-            "A setting of the benchmark's reader, e.g. images=DIR. May be repeated.",
-            metavar="NAME=VALUE",
-            flag="--option",
-            pairs="text",
-        ),
-    ] = ()
+    roles: shared.Roles = ()
+    tools: shared.ToolOptions = ()
+    options: shared.RowOptions = ()
     shots: Annotated[
         int | None,
         Option(
@@ -288,13 +148,7 @@ class InferenceRequest:
     replay: Annotated[str, Option("Answer calls of external tools as that job recorded them.", metavar="JOB")] = ""
     draw: Annotated[int, Option("Tasks drawn into each sample set; 0: all tasks, no sets.", min=0, max=MAX_INTEGER)] = 0
     sets: Annotated[int, Option("Number of sample sets, default 3; their tasks may overlap.", min=0, max=100)] = 0
-    at_limit: Annotated[
-        str,
-        Option(
-            "An episode that reaches the limit of subgoals counts as 'wrong', or the agent must 'conclude' and this "
-            "answer is judged. Default, as in LUMOS: 'conclude' in maths, else 'wrong'."
-        ),
-    ] = ""
+    at_limit: shared.AtLimit = ""
     reader: Annotated[
         str,
         Option(
@@ -304,27 +158,8 @@ class InferenceRequest:
             entrances=CHANGED,
         ),
     ] = ""
-    settings: Annotated[
-        tuple[str, ...],
-        Option(
-            "A limit of each episode (calls, tokens, actions; steps, depth, unit where the formulation has them), or "
-            "a setting of the formulation. May be repeated.",
-            metavar="NAME=VALUE",
-            flag="--setting",
-            entrances=CHANGED,
-            pairs="text",
-        ),
-    ] = ()
-    samplings: Annotated[
-        tuple[str, ...],
-        Option(
-            "temperature, top_p or max_tokens of one role, e.g. policy.temperature=1. May be repeated.",
-            metavar="ROLE.NAME=VALUE",
-            flag="--sampling",
-            entrances=CHANGED,
-            pairs="text",
-        ),
-    ] = ()
+    settings: shared.SettingOptions = ()
+    samplings: shared.Samplings = ()
     yes: Annotated[bool, Option("Approve every plan unchanged (open-ended); else a person has to approve it.")] = False
     stop: Annotated[
         tuple[str, ...] | None,
@@ -364,9 +199,6 @@ class InferenceRequest:
             pairs="json",
         ),
     ] = ()
-    price_prompt: Annotated[float, Option("USD per million prompt tokens.", min=0.0)] = 0.0
-    price_completion: Annotated[float, Option("USD per million completion tokens.", min=0.0)] = 0.0
-    budget: Annotated[
-        float,
-        Option("USD after which the job is paused; calls then in flight still cost. 0: no limit.", min=0.0),
-    ] = 0.0
+    price_prompt: shared.PricePrompt = 0.0
+    price_completion: shared.PriceCompletion = 0.0
+    budget: shared.Budget = 0.0

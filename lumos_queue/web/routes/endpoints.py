@@ -15,7 +15,7 @@ from db.web_actions import PersonAction
 from lumos_queue.endpoints.registry import check_server_form
 from lumos_queue.errors import SpecError
 from lumos_queue.live.loads import read_loads, read_open_work
-from lumos_queue.submission.ranges import MAX_INTEGER
+from lumos_queue.submission.requests.option import MAX_INTEGER
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.app_state import AppState
 from lumos_queue.web.rendering import render, render_part
