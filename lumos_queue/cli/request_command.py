@@ -14,6 +14,7 @@ import typer
 from lumos_queue.submission.requests.checks import describe_number
 from lumos_queue.submission.requests.option import DeclaredOption, Entrance, declared_options
 from lumos_queue.submission.requests.reading import read_number
+from lumos_queue.submission.requests.scheduling import SchedulingRequest
 
 CHANGES = (Entrance.RERUN, Entrance.EXTEND)  #: entrances where an option that is left out keeps a stored value
 
@@ -47,7 +48,8 @@ def describe_bad_number(error: Any, context: Any) -> str:
     name, cause = getattr(getattr(error, "param", None), "name", ""), error.__cause__
     if not hasattr(command, "request_class") or not hasattr(cause, "errors"):
         return ""
-    for option in declared_options(vars(command)["request_class"]):
+    options = (*declared_options(vars(command)["request_class"]), *declared_options(SchedulingRequest))
+    for option in options:
         if parameter_name(option) == name and option.kind in (int, float):
             value = read_number(str(cause.errors()[0]["input"]))
             return describe_number(option.flag, value, option.kind, option.option.min, option.option.max)
