@@ -6,9 +6,9 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, PlainValidator, ValidationError, model_validator
 
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.requests.conversion import ConversionRequest
@@ -18,6 +18,7 @@ from lumos_queue.submission.requests.reading import read_table
 from lumos_queue.submission.requests.training import SftRequest
 from lumos_queue.util.regular_file import read_regular_text
 
+R = TypeVar("R")
 MAX_TOKENS = 128  #: default of a benchmark
 NAME = "name"  #: key of a benchmark's name
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
@@ -30,17 +31,18 @@ class _Table(BaseModel):
 
 
 def _read_fit(table: Any) -> SftRequest:
-    """Return the request of all fits, without what differs between them. Raises SpecError."""
-    if isinstance(table, SftRequest):
-        return table
+    """Return the request of all fits, without what differs between them. Raises ValueError."""
+    return table if isinstance(table, SftRequest) else _read(SftRequest, table, start="scratch", device="cpu")
+
+
+def _read(request_class: type[R], table: Any, **defaults: str | bool | int) -> R:
+    """Return the request of a table. Raises ValueError, to which pydantic adds the table's name."""
     if not isinstance(table, Mapping):
-        raise SpecError(f"fit is {table!r:.80}: expected a table.")
-    return read_table(SftRequest, table, {"start": "scratch", "device": "cpu"})
-
-
-def _read_conversion(table: Any) -> ConversionRequest:
-    """Return the request of an annotation's rows. Raises SpecError."""
-    return read_table(ConversionRequest, table, {"deterministic": True, "split": "train", "perturbations": 0})
+        raise ValueError("expected a table")
+    try:
+        return read_table(request_class, table, defaults)
+    except SpecError as error:
+        raise ValueError(str(error)) from None
 
 
 class AnnotationSource(_Table):
@@ -49,16 +51,18 @@ class AnnotationSource(_Table):
     convert: str = ""  #: source of conversion by rule
     evaluate: str = ""  #: or the benchmark that an agent is evaluated on
     agent: str = "starter-scratch"  #: with `evaluate`
-    request: Annotated[ConversionRequest, PlainValidator(_read_conversion)]  #: with `evaluate` of its rows alone
+    request: InstanceOf[ConversionRequest]  #: all other keys; with `evaluate` only those of its rows
 
     @model_validator(mode="before")
     @classmethod
     def _split_options(cls, table: Any) -> Any:
-        """Put the options of the request, which are all keys without a field, into a table of their own."""
+        """Read all keys that are no fields as the request. Raises ValueError."""
         if not isinstance(table, Mapping):
             return table
         own = {key: value for key, value in table.items() if key in ("convert", "evaluate", "agent")}
-        return own | {"request": {key: value for key, value in table.items() if key not in own}}
+        rest = {key: value for key, value in table.items() if key not in own}
+        defaults = {"deterministic": True, "split": "train", "perturbations": 0}
+        return own | {"request": _read(ConversionRequest, rest, **defaults)}
 
     @model_validator(mode="after")
     def _one_kind(self) -> AnnotationSource:
