@@ -9,7 +9,7 @@ from lumos_queue.benchmarks.from_file.definition import JudgeDefinition
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.stored_answer import NAME
+from lumos_queue.formulations.defaults import ANSWER_GRADER
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.settings import Settings
@@ -64,6 +64,8 @@ def make_grading_agent(
     """Return the agent of `lumos score --judge`. Raises SpecError for options that cannot be used."""
     roles = parse_pairs("--role", options.roles)
     choices = ChosenSampling(samplings=parse_pairs("--sampling", request.samplings), judge=judge_sampling(judge))
-    agent = sample_roles(make_agent(roles, "complex_qa", Sampling(), 0, "train", settings, remark), NAME, choices)
+    agent = sample_roles(
+        make_agent(roles, "complex_qa", Sampling(), 0, "train", settings, remark), ANSWER_GRADER, choices
+    )
     check_votes(judge, agent)
     return agent
