@@ -19,7 +19,7 @@ from lumos_queue.submission.requests.option import MAX_INTEGER, DeclaredOption, 
 
 COMMAND_LINE = (Entrance.COMMAND, Entrance.RERUN, Entrance.EXTEND)
 #: A command that a message proposes (it keeps its flags), or a flag.
-_FLAG = re.compile(r"lumos [a-z][^.;:)\n]*|--[a-z][a-z-]*[a-z]|--[a-z]|\b[A-Z][A-Z|]+\b")
+_FLAG = re.compile(r"lumos [a-z][^.;:)\n]*|--[a-z]+(?:-[a-z]+)*|(?<![\w|])[A-Z]{2,}(?:\|[A-Z]+)*(?![\w|])")
 _EXPECTATIONS: Mapping[type, str] = {
     str: "a text",
     bool: "true or false",
