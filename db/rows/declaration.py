@@ -50,7 +50,7 @@ def declaration_of(row_type: type) -> Declaration:
     return _DECLARATIONS[row_type]
 
 
-def declared_row_types() -> Iterable[type]:
+def list_row_types() -> Iterable[type]:
     """Return the row types of the modules that were imported."""
     return _DECLARATIONS.keys()
 

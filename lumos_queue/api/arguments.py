@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lumos_queue.errors import SpecError
-from lumos_queue.submission.requests.option import DeclaredOption, Entrance, declared_options
+from lumos_queue.submission.requests.option import DeclaredOption, Entrance, list_options
 
 R = TypeVar("R")
 
@@ -17,7 +17,7 @@ def read_arguments(request_class: type[R], arguments: Mapping[str, Any], **value
 
     Raises SpecError where a mapping is expected.
     """
-    options = {option.field: option for option in declared_options(request_class, Entrance.PYTHON)}
+    options = {option.field: option for option in list_options(request_class, Entrance.PYTHON)}
     fields = {name: _read(options[name], value) for name, value in arguments.items()}
     return request_class(**fields, **values)
 

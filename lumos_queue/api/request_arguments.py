@@ -7,8 +7,8 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
-from lumos_queue.submission.requests.checks import spelled
-from lumos_queue.submission.requests.option import Entrance, declared_options
+from lumos_queue.submission.requests.checks import spell_errors
+from lumos_queue.submission.requests.option import Entrance, list_options
 
 R = TypeVar("R")
 
@@ -30,7 +30,7 @@ def takes_options(request_class: type) -> Callable[[Callable[..., R]], Callable[
                 default=Parameter.empty if option.option.required else option.default,
                 annotation=option.kind | None if option.is_optional else option.kind,
             )
-            for option in declared_options(request_class, Entrance.PYTHON)
+            for option in list_options(request_class, Entrance.PYTHON)
             if option.field not in names
         ]
         first = [parameter for parameter in parameters if parameter.kind is not Parameter.KEYWORD_ONLY]
@@ -39,7 +39,7 @@ def takes_options(request_class: type) -> Callable[[Callable[..., R]], Callable[
         @wraps(function)
         def call(*arguments: Any, **values: Any) -> R:
             whole.bind(*arguments, **values)
-            with spelled(request_class, Entrance.PYTHON):
+            with spell_errors(request_class, Entrance.PYTHON):
                 return function(*arguments, **values)
 
         call.__signature__ = whole  # type: ignore[attr-defined]

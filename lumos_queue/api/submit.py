@@ -21,7 +21,7 @@ from lumos_queue.submission.file_options import read_file_options, read_judge_op
 from lumos_queue.submission.file_request import FileRequest, is_own_file, list_rows, resolve_file, resolve_rows
 from lumos_queue.submission.job_request import make_inference_job
 from lumos_queue.submission.program_rows import GivenRows
-from lumos_queue.submission.requests.checks import check_request, spelled, spelled_remark
+from lumos_queue.submission.requests.checks import check_request, spell_errors, spell_remark
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.requests.option import Entrance
 from lumos_queue.submission.requests.scheduling import SchedulingRequest
@@ -51,7 +51,7 @@ def submit_inference(
     arguments = _name_objects(options, deployment)
     source = _name_source(benchmark, rows, deployment)
     request = read_arguments(InferenceRequest, arguments, benchmark=source, **own_fields)
-    remark = spelled_remark(log.warning, InferenceRequest, Entrance.PYTHON)
+    remark = spell_remark(log.warning, InferenceRequest, Entrance.PYTHON)
     with note_call(deployment):
         job, read = call_outside_loop(lambda: make_inference_job(kind, request, deployment, remark, rows))
         row, new = store_job(
@@ -62,7 +62,7 @@ def submit_inference(
 
 def read_scheduling(priority: int, concurrency: int = 0) -> Scheduling:
     """Return the scheduling of a job. Raises SpecError for a number that is not a priority or a concurrency."""
-    with spelled(SchedulingRequest, Entrance.PYTHON):
+    with spell_errors(SchedulingRequest, Entrance.PYTHON):
         check_request(SchedulingRequest(priority, concurrency))
     return Scheduling(priority, concurrency)
 

@@ -14,7 +14,7 @@ from lumos_queue.api.submit import handle_of, read_scheduling
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings, read_settings
-from lumos_queue.submission.requests.checks import spelled
+from lumos_queue.submission.requests.checks import spell_errors
 from lumos_queue.submission.requests.option import Entrance
 from lumos_queue.submission.requests.reading import make_request
 from lumos_queue.submission.requests.training import ExpertsRequest, SftRequest
@@ -74,10 +74,10 @@ def _make(name: str, values: dict[str, Any], deployment: Settings) -> Recipe:
     if name == "sft":
         data = values.get("data")
         values = {"device": "cpu", **values, **({"data": (data,)} if isinstance(data, str) else {})}
-        with spelled(SftRequest, Entrance.PYTHON):
+        with spell_errors(SftRequest, Entrance.PYTHON):
             return make_sft(make_request(SftRequest, values, Entrance.PYTHON), deployment)
     if name == "experts":
-        with spelled(ExpertsRequest, Entrance.PYTHON):
+        with spell_errors(ExpertsRequest, Entrance.PYTHON):
             return make_experts(make_request(ExpertsRequest, values, Entrance.PYTHON), deployment)
     if RECIPES.is_built_in(name):
         raise SpecError(f"The recipe '{name}' runs from the command line only: lumos train {name} --help")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from lumos_queue.submission.requests.checks import describe_number
-from lumos_queue.submission.requests.option import DeclaredOption, Entrance, declared_options
+from lumos_queue.submission.requests.option import DeclaredOption, Entrance, list_options
 from lumos_queue.submission.requests.reading import read_number
 from lumos_queue.submission.requests.scheduling import SchedulingRequest
 
@@ -27,7 +27,7 @@ def takes_request(
     The command's own positional-or-keyword parameters come before the options of the request, and its keyword-only
     parameters after them.
     """
-    options = declared_options(request_class, entrance)
+    options = list_options(request_class, entrance)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -48,7 +48,7 @@ def describe_bad_number(error: Any, context: Any) -> str:
     name, cause = getattr(getattr(error, "param", None), "name", ""), error.__cause__
     if not hasattr(command, "request_class") or not hasattr(cause, "errors"):
         return ""
-    options = (*declared_options(vars(command)["request_class"]), *declared_options(SchedulingRequest))
+    options = (*list_options(vars(command)["request_class"]), *list_options(SchedulingRequest))
     for option in options:
         if parameter_name(option) == name and option.kind in (int, float):
             value = read_number(str(cause.errors()[0]["input"]))
@@ -61,7 +61,7 @@ def takes_changes(request_class: type, entrance: Entrance) -> Callable[[Callable
 
     Each option may be left out; the fields that are named have the values of the options that were given.
     """
-    options = declared_options(request_class, entrance)
+    options = list_options(request_class, entrance)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -140,7 +140,7 @@ def annotate(option: DeclaredOption, entrance: Entrance = Entrance.COMMAND) -> A
 
 def find_option(request_class: type, field: str) -> Any:
     """Return the declaration of a field in Typer's terms, for a command that takes only some options of a request."""
-    (option,) = (option for option in declared_options(request_class) if option.field == field)
+    (option,) = (option for option in list_options(request_class) if option.field == field)
     return annotate(option).__metadata__[0]
 
 

@@ -44,7 +44,7 @@ from lumos_queue.submission.request_options import check_stops, check_texts, rea
 from lumos_queue.submission.requested_rows import is_stated, read_requested_rows
 from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.inference import InferenceRequest
-from lumos_queue.submission.requests.option import declared_options
+from lumos_queue.submission.requests.option import list_options
 from lumos_queue.submission.role_samplings import COMMON, ChosenSampling, check_fields, sample_roles
 from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.search_settings import check_search
@@ -58,7 +58,7 @@ DEFAULT_SAMPLING = Sampling()
 #: Fields of a request that are fields of its job with the same name and value.
 SAME_IN_JOB = tuple(
     sorted(
-        {option.field for option in declared_options(InferenceRequest)}
+        {option.field for option in list_options(InferenceRequest)}
         & {field.name for field in fields(Infer)} - {"agent", "replay", "sets"}
     )
 )

@@ -17,7 +17,7 @@ from lumos_queue.submission.fit_device import choose_device
 from lumos_queue.submission.job_request import Basis, make_inference_job
 from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.inference import InferenceRequest
-from lumos_queue.submission.requests.option import declared_options
+from lumos_queue.submission.requests.option import list_options
 from lumos_queue.submission.requests.training import RltfRequest
 from lumos_queue.submission.store import Rows
 from lumos_queue.training.engine.spec import LoraShape
@@ -28,7 +28,7 @@ from lumos_queue.training.rltf_presets import PRESETS
 _SEARCHED = {"decoding": "constrained", "schema": "fine-tuning"}
 
 #: Fields of an evaluation that the request of a training may have. Its other fields of these names are of the fit.
-_OF_EVALUATION = {option.field for option in declared_options(InferenceRequest)} - {
+_OF_EVALUATION = {option.field for option in list_options(InferenceRequest)} - {
     "samples",
     "seed",
     "temperature",
@@ -127,7 +127,7 @@ def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[st
 
 def _make_evaluation(request: RltfRequest) -> InferenceRequest:
     """Return the evaluation that makes the rollouts, without a planner and without samplings."""
-    names = {option.field for option in declared_options(RltfRequest)} & _OF_EVALUATION
+    names = {option.field for option in list_options(RltfRequest)} & _OF_EVALUATION
     return InferenceRequest(**{name: getattr(request, name) for name in names})
 
 

@@ -18,8 +18,8 @@ from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.settings import Settings
 from lumos_queue.submission.build_request import read_build_options
 from lumos_queue.submission.requests.build import BuildRequest
-from lumos_queue.submission.requests.checks import spell_flags, spelled
-from lumos_queue.submission.requests.option import DeclaredOption, Entrance, declared_options
+from lumos_queue.submission.requests.checks import spell_errors, spell_flags
+from lumos_queue.submission.requests.option import DeclaredOption, Entrance, list_options
 from lumos_queue.submission.requests.reading import read_texts
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.sanitize import storable
@@ -27,7 +27,7 @@ from lumos_queue.util.sanitize import storable
 _SHORT, _LONG = 200, 4_000  #: characters of a text
 _LONG_TEXTS = ("where", "mix", "against")
 _TESTS = ("dev", "test")  #: splits that the form offers for comparison
-OPTIONS = {option.field: option for option in declared_options(BuildRequest, Entrance.FORM)}
+OPTIONS = {option.field: option for option in list_options(BuildRequest, Entrance.FORM)}
 #: The fields that the form has in places of their own. All others are under "More options".
 PLACED = ("name", "where", "format", "formulations", "rows", "per_task", "select", "level", "against")
 TICKED_SPLITS = ("allow_contaminated", "allow_test")
@@ -52,7 +52,7 @@ class BuildForm:
         `any_path`: whether test splits may be any file of this machine; otherwise they must be fetched files. Errors
         name fields by their labels.
         """
-        with spelled(BuildRequest, Entrance.FORM):
+        with spell_errors(BuildRequest, Entrance.FORM):
             against = tuple(_find_file(text, settings, any_path) for text in self.against)
             formulations = ",".join(self.formulations)
             request = read_texts(BuildRequest, self.texts, {"formulations": formulations, "against": against})

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from lumos_queue.cli.request_command import takes_changes, takes_request
 from lumos_queue.errors import SpecError
-from lumos_queue.submission.requests.checks import check_request, spell_flags, spelled
-from lumos_queue.submission.requests.option import Entrance, Option, declared_options
+from lumos_queue.submission.requests.checks import check_request, spell_errors, spell_flags
+from lumos_queue.submission.requests.option import Entrance, Option, list_options
 from lumos_queue.submission.requests.serialization import from_json, to_json
 
 BOTH = frozenset((Entrance.COMMAND, Entrance.PYTHON, Entrance.RERUN))
@@ -37,8 +37,8 @@ def run(command, *words: str) -> str:
 
 
 def test_only_declared_fields_are_options_of_the_entrances_that_they_name():
-    assert [option.field for option in declared_options(Request, Entrance.RERUN)] == ["max_tokens", "roles", "fast"]
-    assert "internal" not in {option.field for option in declared_options(Request)}
+    assert [option.field for option in list_options(Request, Entrance.RERUN)] == ["max_tokens", "roles", "fast"]
+    assert "internal" not in {option.field for option in list_options(Request)}
 
 
 def test_a_command_gets_the_request_of_its_options():
@@ -81,7 +81,7 @@ def test_a_command_that_changes_a_request_gets_the_names_of_the_options_that_wer
     ],
 )
 def test_a_wrong_value_is_refused_in_the_callers_spelling(fields, message):
-    with pytest.raises(SpecError) as error, spelled(Request, Entrance.PYTHON):
+    with pytest.raises(SpecError) as error, spell_errors(Request, Entrance.PYTHON):
         check_request(Request(**fields))
     assert str(error.value) == message
     with pytest.raises(SpecError) as error:

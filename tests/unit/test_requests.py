@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.requests.build import BuildRequest
-from lumos_queue.submission.requests.checks import check_request, spelled
+from lumos_queue.submission.requests.checks import check_request, spell_errors
 from lumos_queue.submission.requests.continuation import BlameRequest, RegroundRequest, RolloutsRequest
 from lumos_queue.submission.requests.conversion import ConversionRequest
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.requests.judging import GradingRequest, JudgingRequest
-from lumos_queue.submission.requests.option import MAX_INTEGER, DeclaredOption, Entrance, declared_options
+from lumos_queue.submission.requests.option import MAX_INTEGER, DeclaredOption, Entrance, list_options
 from lumos_queue.submission.requests.reading import make_request
 from lumos_queue.submission.requests.scheduling import SchedulingRequest
 from lumos_queue.submission.requests.serialization import from_json, to_json
@@ -59,7 +59,7 @@ def values_of(option: DeclaredOption) -> st.SearchStrategy[Any]:
 
 
 def requests_of(request_class: type) -> st.SearchStrategy[Any]:
-    return st.builds(request_class, **{option.field: values_of(option) for option in declared_options(request_class)})
+    return st.builds(request_class, **{option.field: values_of(option) for option in list_options(request_class)})
 
 
 @pytest.mark.parametrize("request_class", REQUESTS)
@@ -71,7 +71,7 @@ def test_a_request_is_read_as_it_was_written(request_class, data):
 
 @pytest.mark.parametrize("request_class", REQUESTS)
 def test_every_field_is_an_option_with_a_help(request_class):
-    options = declared_options(request_class)
+    options = list_options(request_class)
     assert [option.field for option in options] == [field.name for field in fields(request_class)]
     assert all(option.option.help for option in options)
 
@@ -116,7 +116,7 @@ def test_an_error_has_the_spelling_of_its_entrance():
         (Entrance.PYTHON, "skip_bad_rows= and limit=, not --limits: options="),
         (Entrance.SWEEP, "skip_bad_rows and limit, not --limits: option"),
     ):
-        with pytest.raises(SpecError, match=f"^{message}$"), spelled(ConversionRequest, entrance):
+        with pytest.raises(SpecError, match=f"^{message}$"), spell_errors(ConversionRequest, entrance):
             raise SpecError("--skip-bad-rows and --limit, not --limits: --option")
 
 

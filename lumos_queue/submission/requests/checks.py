@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
-from lumos_queue.submission.requests.option import MAX_INTEGER, DeclaredOption, Entrance, declared_options
+from lumos_queue.submission.requests.option import MAX_INTEGER, DeclaredOption, Entrance, list_options
 
 COMMAND_LINE = (Entrance.COMMAND, Entrance.RERUN, Entrance.EXTEND)
 #: A command that a message proposes (it keeps its flags), or a flag.
@@ -30,7 +30,7 @@ _EXPECTATIONS: Mapping[type, str] = {
 
 def check_request(request: Any) -> None:
     """Raises SpecError for the first declared field of the wrong type, or out of its range. `request`: a dataclass."""
-    for option in declared_options(type(request)):
+    for option in list_options(type(request)):
         check_value(option, getattr(request, option.field))
 
 
@@ -46,7 +46,7 @@ def check_value(option: DeclaredOption, value: Any) -> None:
 
 def require_options(request_class: type, names: Container[str]) -> None:
     """Raises SpecError for the first required option whose field is not in `names`."""
-    for option in declared_options(request_class):
+    for option in list_options(request_class):
         if option.option.required and option.field not in names:
             raise SpecError(f"{option.flag} is missing: expected {_EXPECTATIONS[option.kind]}.")
 
@@ -91,12 +91,12 @@ def spell_flags(message: str, request_class: type, entrance: Entrance) -> str:
     """Return a message with each flag of the request in the caller's spelling. Proposed commands keep their flags."""
     if entrance in COMMAND_LINE:
         return message
-    names = {option.flag: spell(option, entrance) for option in declared_options(request_class)}
+    names = {option.flag: spell(option, entrance) for option in list_options(request_class)}
     return _FLAG.sub(lambda match: names.get(match[0], match[0]), message)
 
 
 @contextmanager
-def spelled(request_class: type, entrance: Entrance) -> Iterator[None]:
+def spell_errors(request_class: type, entrance: Entrance) -> Iterator[None]:
     """Write the message of a SpecError that leaves this context in the caller's spelling."""
     try:
         yield
@@ -105,7 +105,7 @@ def spelled(request_class: type, entrance: Entrance) -> Iterator[None]:
         raise
 
 
-def spelled_remark(remark: Callable[[str], None], request_class: type, entrance: Entrance) -> Callable[[str], None]:
+def spell_remark(remark: Callable[[str], None], request_class: type, entrance: Entrance) -> Callable[[str], None]:
     """Return a function that passes remarks on in the caller's spelling."""
     return lambda line: remark(spell_flags(line, request_class, entrance))
 

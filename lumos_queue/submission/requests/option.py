@@ -75,7 +75,7 @@ class DeclaredOption:
 
 
 @cache
-def declared_options(request_class: type, entrance: Entrance | None = None) -> tuple[DeclaredOption, ...]:
+def list_options(request_class: type, entrance: Entrance | None = None) -> tuple[DeclaredOption, ...]:
     """Return the declared fields of a request in order; with `entrance` only those that it takes."""
     hints = get_type_hints(request_class, include_extras=True)
     options = []
@@ -93,7 +93,7 @@ def declared_options(request_class: type, entrance: Entrance | None = None) -> t
 
 def list_changed(request: Any) -> list[DeclaredOption]:
     """Return the declared fields of a request whose value is not the default."""
-    return [option for option in declared_options(type(request)) if getattr(request, option.field) != option.default]
+    return [option for option in list_options(type(request)) if getattr(request, option.field) != option.default]
 
 
 def _split_optional(annotation: Any) -> tuple[type, bool]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lumos_queue.errors import unknown
-from lumos_queue.submission.requests.checks import check_request, check_value, require_options, spell, spelled
-from lumos_queue.submission.requests.option import DeclaredOption, Entrance, Value, declared_options
+from lumos_queue.submission.requests.checks import check_request, check_value, require_options, spell, spell_errors
+from lumos_queue.submission.requests.option import DeclaredOption, Entrance, Value, list_options
 
 R = TypeVar("R")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
@@ -22,11 +22,11 @@ def make_request(request_class: type[R], values: Mapping[str, Any], entrance: En
     Raises SpecError, in the spelling of the entrance, for a field that it does not offer, for a missing field and for a
     wrong value.
     """
-    options = {option.field: option for option in declared_options(request_class, entrance)}
+    options = {option.field: option for option in list_options(request_class, entrance)}
     for name in values:
         if name not in options:
             raise unknown("option", str(name), options)
-    with spelled(request_class, entrance):
+    with spell_errors(request_class, entrance):
         require_options(request_class, values)
         request = request_class(**{name: normalize(options[name], value) for name, value in values.items()})
         check_request(request)
@@ -38,13 +38,13 @@ def read_table(request_class: type[R], table: Mapping[str, Any], values: Mapping
 
     `values`: other fields, and other defaults. Raises SpecError for an unknown key and for a wrong value.
     """
-    options = {spell(option, Entrance.SWEEP): option for option in declared_options(request_class, Entrance.SWEEP)}
+    options = {spell(option, Entrance.SWEEP): option for option in list_options(request_class, Entrance.SWEEP)}
     for key in table:
         if key not in options:
             raise unknown("option", str(key), options)
     own_values = {options[key].field: normalize(options[key], value) for key, value in table.items()}
     request = request_class(**{**values, **own_values})
-    with spelled(request_class, Entrance.SWEEP):
+    with spell_errors(request_class, Entrance.SWEEP):
         check_request(request)
     return request
 
@@ -54,7 +54,7 @@ def read_texts(request_class: type[R], texts: Mapping[str, str], values: Mapping
 
     Raises SpecError for a value of a wrong type or out of its range.
     """
-    options = {option.field: option for option in declared_options(request_class, Entrance.FORM)}
+    options = {option.field: option for option in list_options(request_class, Entrance.FORM)}
     return request_class(**{name: _read_text(options[name], text) for name, text in texts.items()}, **values)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.submission.requests.checks import check_value, require_options, spelled
-from lumos_queue.submission.requests.option import DeclaredOption, Entrance, declared_options
+from lumos_queue.submission.requests.checks import check_value, require_options, spell_errors
+from lumos_queue.submission.requests.option import DeclaredOption, Entrance, list_options
 
 VERSION = 1  #: of the document
 R = TypeVar("R")
@@ -20,7 +20,7 @@ def to_json(request: Any) -> dict[str, Any]:
     Paths are texts, and sequences are lists.
     """
     document: dict[str, Any] = {"version": VERSION}
-    for option in declared_options(type(request)):
+    for option in list_options(type(request)):
         value = getattr(request, option.field)
         if isinstance(value, Path):
             value = str(value)
@@ -39,9 +39,9 @@ def from_json(request_class: type[R], document: Mapping[str, Any], entrance: Ent
     version = document.get("version")
     if version != VERSION or isinstance(version, bool):
         raise SpecError(f"version is {version!r:.80}: expected {VERSION}.")
-    options = {option.field: option for option in declared_options(request_class)}
+    options = {option.field: option for option in list_options(request_class)}
     values: dict[str, Any] = {}
-    with spelled(request_class, entrance):
+    with spell_errors(request_class, entrance):
         require_options(request_class, document)
         for name, value in document.items():
             if name == "version":
