@@ -40,7 +40,7 @@ def test_the_snippet_of_the_readme_runs(tmp_path):
 def test_the_snippets_of_the_page_run(tmp_path):
     said = run_blocks("docs/python_api.md", tmp_path)
     assert "2 fixed, 0 broken, 20 pairs" in said
-    assert "limit is -1: expected a whole number from 0 to 2,147,483,647." in said
+    assert "limit= is -1: expected a whole number from 0 to 2,147,483,647." in said
 
 
 @pytest.mark.long
