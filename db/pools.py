@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from enum import StrEnum
 from typing import Any, NamedTuple
 
-POOLS = ("cpu", "llm", "gpu")  #: also the names of Celery's queues
-GPU_POOL = "gpu"  #: jobs of this pool need a GPU
+
+class Pool(StrEnum):
+    """The kinds of work. The values are stored, and are the names of Celery's queues."""
+
+    CPU = "cpu"
+    LLM = "llm"  #: waits for model servers most of the time
+    GPU = "gpu"  #: needs a GPU
+
+
+POOLS = tuple(Pool)
 
 
 class Gpus(NamedTuple):
@@ -28,13 +37,13 @@ def serves(session: Any, pool: str) -> bool:
 
 def can_run(session: Any, pool: str) -> bool:
     """Whether a worker session (its row) may take jobs of the pool. A session that has not looked for GPUs yet may."""
-    return serves(session, pool) and not (pool == GPU_POOL and session.gpus == 0)
+    return serves(session, pool) and not (pool == Pool.GPU and session.gpus == 0)
 
 
 def describe_gpus(session: Any) -> str:
     """Describe the GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `not asked` if unknown."""
     if session.gpus is None:
-        return "not asked" if serves(session, GPU_POOL) else ""
+        return "not asked" if serves(session, Pool.GPU) else ""
     if session.gpus < 2:
         return f"1, {session.gpu_mib:,} MiB" if session.gpus else "none"
     return f"{session.gpus:,}, at least {session.gpu_mib:,} MiB each"
@@ -48,6 +57,6 @@ def describe_lack(sessions: Collection[Any], pool: str) -> str:
     if not sessions or any(can_run(session, pool) for session in sessions):
         return ""
     if not any(serves(session, pool) for session in sessions):
-        machine = " on a machine with a GPU" if pool == GPU_POOL else ""
+        machine = " on a machine with a GPU" if pool == Pool.GPU else ""
         return f"no live worker serves the pool {pool}: start `lumos worker --pools {pool}`{machine}"
     return "no live worker has a GPU: start `lumos worker --pools gpu` on a machine with a GPU"

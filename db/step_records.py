@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from db.models import STEPS, Approval, CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, ToolCallRow
 from db.text_blocks import load_texts
 from lumos_queue.commands import KEPT_DIGITS, Approve, Call, Result, write_answer
-from lumos_queue.records import TEACHER, Action, Candidate, Completion, Execution, FinishReason, Subgoal
+from lumos_queue.records import Action, Candidate, Completion, Execution, FinishReason, Role, Subgoal
 
 YES, NO = "yes", "no"  #: a person's answers, as they are stored
 
@@ -39,7 +39,7 @@ class RecordedStep:
 
 def select_annotated_steps(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
     """Return the steps of the annotation: those after the teacher's last reply. Without a teacher, return all steps."""
-    return steps[max((index for index, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
+    return steps[max((index for index, step in enumerate(steps, start=1) if step.role == Role.TEACHER), default=0) :]
 
 
 def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int, list[RecordedStep]]:

@@ -61,9 +61,40 @@ class Level(StrEnum):
     PERTURBED = "perturbed"  #: the same with other numbers
 
 
+class Role(StrEnum):
+    """The roles of models in the agents, tools and conversions of this package. The values are stored.
+
+    A plug-in's formulation may have other roles, and each expert that a chat model plays has its own, so that a field
+    that holds any role is text.
+    """
+
+    PLANNER = "planner"  #: writes subgoals, or a whole plan
+    GROUNDER = "grounder"  #: turns subgoals into actions
+    SOLVER = "solver"  #: writes an answer without a plan, or from the results of a plan
+    POLICY = "policy"  #: a tool agent's model: writes thoughts and calls
+    ROUTER = "router"  #: chooses the next call from a state
+    STATE_MANAGER = "state_manager"  #: rewrites that state
+    CAPTIONER = "captioner"  #: describes an image
+    TEACHER = "teacher"  #: its replies are attempts at an annotation: only the steps after the last reply count
+    JUDGE = "judge"  #: judges whether an answer is right
+    PARSER = "parser"  #: names the expert that a step of a plan uses
+    SIMULATOR = "simulator"  #: plays an API (actions/tools/simulator.py)
+    QA = "qa"  #: answers the questions of a question answering tool
+    VQA = "vqa"  #: answers questions about an image
+
+
+class Origin(StrEnum):
+    """How the episodes of a job came to be. The values are stored."""
+
+    RUN = "run"  #: an agent ran
+    CONVERTED = "converted"  #: made from gold solutions
+    DERIVED = "derived"  #: continues stored episodes
+    IMPORTED = "imported"  #: read from files of other programs
+    CORRECTED = "corrected"  #: a stored episode with a person's changes
+
+
 LEVELS = tuple(Level)  #: in their order
-TEACHER = "teacher"  #: the role whose replies are attempts at an annotation: only the steps after the last reply count
-MODULES = ("planner", "grounder")  #: trained by an annotation: one row each, which may be rejected separately
+MODULES = (Role.PLANNER, Role.GROUNDER)  #: trained by an annotation: one row each, which may be rejected separately
 #: A field of an action's value. If it is false, the grounder's later prompts omit the value (actions/qa/original.py).
 SHOWN = "shown"
 

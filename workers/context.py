@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from db.connection import Database, open_database
 from db.migrate import require_current
-from db.pools import GPU_POOL, POOLS
+from db.pools import POOLS, Pool
 from lumos_queue.errors import EndpointDown
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.launch_folder import empty_folder
@@ -64,14 +64,14 @@ class WorkerContext:
     def usable_pools(self) -> tuple[str, ...]:
         """The pools whose jobs this process can run, as far as it knows: without `gpu` after it found no GPU."""
         gpus = get_known_gpus()
-        return tuple(pool for pool in self.pools if pool != GPU_POOL or gpus is None or gpus.number)
+        return tuple(pool for pool in self.pools if pool != Pool.GPU or gpus is None or gpus.number)
 
     def can_run(self, pool: str) -> bool:
         """Whether this process can run jobs of the pool. The first call for `gpu` takes up to 60 s.
 
         Raises SpecError when processes cannot start in a folder of LUMOS_HOME.
         """
-        return pool != GPU_POOL or find_gpus(empty_folder(self.settings.home)).number > 0
+        return pool != Pool.GPU or find_gpus(empty_folder(self.settings.home)).number > 0
 
     @property
     def is_present(self) -> bool:

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from db.jobs import finish_if_idle, get_job
 from db.models import JobRow
-from db.pools import GPU_POOL, can_run
+from db.pools import Pool, can_run
 from db.schedule import find_idle_jobs, list_awaited_jobs, runnable_jobs
 from db.sessions import live_sessions
 from db.states import OPEN, STOPPED, JobState
@@ -48,7 +48,7 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
     log.info("looking for jobs of %s every %g s", ", ".join(pools), settings.poll_seconds)
     with Watchdog(worker, stop_event.is_set):
         try:
-            if set(pools) == {GPU_POOL} and not worker.can_run(GPU_POOL):
+            if set(pools) == {Pool.GPU} and not worker.can_run(Pool.GPU):
                 log.warning("this process finds no GPU and serves no other pool: it takes no job")
             Dispatcher(worker, pools, patience=patience).run(stop_event.is_set)
         finally:

@@ -15,7 +15,7 @@ from db.damage import DamagedJob, find_damage
 from db.errors import reason, retryable
 from db.fence import Fenced
 from db.jobs import find_job, finish_if_idle
-from db.pools import GPU_POOL
+from db.pools import Pool
 from db.schedule import await_job, back_off, begin_work, jobs_awaiting, reset_backoff
 from db.states import OPEN, JobState
 from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
@@ -116,7 +116,7 @@ async def _slice(
     mark_task = asyncio.create_task(_mark_loop_alive(session, settings))
     try:
         # Only this pool needs a search, which takes time.
-        if row.pool == GPU_POOL and not await asyncio.to_thread(worker.can_run, row.pool):
+        if row.pool == Pool.GPU and not await asyncio.to_thread(worker.can_run, row.pool):
             result.why = "this machine has no GPU"
             return
         async with job.open(settings) as context:

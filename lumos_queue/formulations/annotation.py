@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from lumos_queue.commands import Ask, Commands, Do, Note
-from lumos_queue.records import TEACHER, Action, AnnotatedSubgoal, Completion, Execution, Outcome
+from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Outcome, Role
 
 #: An action, the result in the annotation, and its execution.
 Checked = tuple[Action, str, Execution]
@@ -36,7 +36,7 @@ def teach(task: object, check: AnnotationJudge) -> Commands[Outcome]:
     The number of model calls is at most 1 + `reasks`. The steps after the last call are the annotation.
     """
     while True:
-        completion = yield from Ask(TEACHER, check.prompt, check.images)
+        completion = yield from Ask(Role.TEACHER, check.prompt, check.images)
         outcome = check.judge((yield from act_out(check.read(completion))))
         if not check.should_retry(completion):
             return outcome
@@ -56,7 +56,7 @@ class SampleJudge(Protocol):
 
 def teach_samples(task: object, samples: SampleJudge) -> Commands[Outcome]:
     """Ask the teacher for samples, and act out the selected sample after the last call."""
-    while samples.draw((yield from Ask(TEACHER, samples.prompt, samples.images))):
+    while samples.draw((yield from Ask(Role.TEACHER, samples.prompt, samples.images))):
         pass
     return samples.judge((yield from act_out(samples.steps_to_act_out())))
 

@@ -41,7 +41,7 @@ from lumos_queue.jobs.budget import Meter
 from lumos_queue.jobs.drafts import load_drafts
 from lumos_queue.jobs.images import Images
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import LEVELS, TEACHER, Annotation, Ending, Level, Outcome, Task, Verdict
+from lumos_queue.records import LEVELS, Annotation, Ending, Level, Outcome, Role, Task, Verdict
 from lumos_queue.settings import Settings
 
 TEACHING = Sampling(max_tokens=800, stop=())
@@ -154,7 +154,7 @@ class Convert:
         if not self.teacher:
             return {}
         prompt = self.prompt or self.open_source().teacher_prompt
-        return {TEACHER: prompt_head(prompt, self.subgoals, self.vision == "image")}
+        return {Role.TEACHER: prompt_head(prompt, self.subgoals, self.vision == "image")}
 
     @asynccontextmanager
     async def open(self, settings: Settings) -> AsyncIterator[ConvertContext]:
@@ -170,9 +170,9 @@ class Convert:
             traffic: dict[str, AdmissionControl] = {}
             meter = None
             if self.teacher:
-                teacher = endpoints[TEACHER] = open_endpoint(self.teacher, settings)
+                teacher = endpoints[Role.TEACHER] = open_endpoint(self.teacher, settings)
                 stack.push_async_callback(teacher.close)
-                identities = ((TEACHER, self.teacher, await teacher.identity()),)
+                identities = ((Role.TEACHER, self.teacher, await teacher.identity()),)
                 traffic = {self.teacher: teacher.admission} if teacher.admission else {}
             if self.teacher and self.budget:
                 meter = stack.enter_context(Meter.open(settings, self.prompt_price, self.completion_price, self.budget))
@@ -180,7 +180,14 @@ class Convert:
             executor = Executor(endpoints, actions, self.sampling, self.seed, image=images.load, rules=self.rules)
             drafts = await asyncio.to_thread(load_drafts, settings, self.drafts) if self.drafts else {}
             yield ConvertContext(
-                source, actions, executor, self.prompt_prefixes().get(TEACHER, ""), meter, identities, traffic, drafts
+                source,
+                actions,
+                executor,
+                self.prompt_prefixes().get(Role.TEACHER, ""),
+                meter,
+                identities,
+                traffic,
+                drafts,
             )
 
     async def run(self, work: Work, journal: Journal, context: ConvertContext) -> ItemResult:

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, distinct, exists, func, select
 from db.models import CompletionRow, EpisodeRow, Item, SubgoalRow, TaskRow, VerdictRow
 from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.rationales.reasons import REASONS
-from lumos_queue.records import LEVELS, MODULES, TEACHER
+from lumos_queue.records import LEVELS, MODULES, Role
 from lumos_queue.reports.conversion_outcomes import count_outcomes, total_outcomes
 from lumos_queue.reports.cost import cost_figures
 from lumos_queue.reports.remarks import remarks
@@ -177,7 +177,7 @@ def _subgoals() -> Any:
     conditions = (CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
     last = (
         select(func.max(CompletionRow.position))
-        .where(*conditions, CompletionRow.role == TEACHER)
+        .where(*conditions, CompletionRow.role == Role.TEACHER)
         .correlate(EpisodeRow)
         .scalar_subquery()
     )

@@ -27,7 +27,7 @@ from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.registry import read_job
-from lumos_queue.records import TEACHER, Completion, FinishReason, Task
+from lumos_queue.records import Completion, FinishReason, Role, Task
 from lumos_queue.reports.trajectory import name_step
 from lumos_queue.util.exchange import Exchange
 
@@ -84,7 +84,7 @@ def _find_callers(trajectory: Trajectory) -> _Callers:
     """Return the callers of an episode. Raises SpecError for a stored job that cannot be read."""
     job = read_job(trajectory.job.kind, trajectory.job.spec)
     if isinstance(job, Convert):
-        roles = {TEACHER: job.teacher} if job.teacher else {}
+        roles = {Role.TEACHER: job.teacher} if job.teacher else {}
         return _Callers(roles, Executor({}, None, job.sampling, job.seed, rules=job.rules))
     infer = job.infer if isinstance(job, Evaluate) else job
     if not isinstance(infer, Infer):

@@ -28,12 +28,12 @@ def choose_device(settings: Settings, device: str) -> str:
 
 def _device_of_workers(settings: Settings) -> str:
     """Return `cuda` if a live worker has a GPU, '' if a live worker has not reported its GPUs, else `cpu`."""
-    from db.pools import GPU_POOL, can_run
+    from db.pools import Pool, can_run
     from db.sessions import live_sessions
 
     with database(settings, create=True) as job_database, job_database.engine.connect() as connection:
         sessions = live_sessions(connection, settings.lease_seconds)
-    capable = [session for session in sessions if can_run(session, GPU_POOL)]
+    capable = [session for session in sessions if can_run(session, Pool.GPU)]
     if any(session.gpus for session in capable):
         return "cuda"
     return "" if capable else "cpu"

@@ -1,0 +1,19 @@
+"""The kinds of jobs. Columns and messages are text and hold the members' values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class JobKind(StrEnum):
+    """What a job does. The values are stored, and are a part of the digest of a job."""
+
+    EVALUATE = "evaluate"  #: runs an agent on a benchmark and scores its answers
+    INFER = "infer"  #: runs an agent on a benchmark
+    CONVERT = "convert"  #: turns gold solutions into annotations
+    TRAIN = "train"  #: fits a model
+    IMPORT = "import"  #: stores episodes that were made elsewhere; no worker runs it
+
+
+#: Kinds of jobs whose episodes are runs of an agent.
+RUNS = (JobKind.EVALUATE, JobKind.INFER)
