@@ -23,7 +23,8 @@ from celery.signals import (
 )
 from kombu.entity import Exchange, Queue
 
-from db.pools import POOLS
+from db.job_kinds import JobKind
+from db.pools import POOLS, Pool
 from lumos_queue.settings import read_settings
 from lumos_queue.util.display import LogFormatter
 from workers import transports
@@ -34,8 +35,18 @@ from workers.rejection_counter import close_rejected_messages
 from workers.stop_signal import MAX_SLICES
 
 #: Celery task of each kind of job: the names that Flower shows and routing goes by.
-CELERY_TASKS = {"convert": "convert", "train": "train_shard", "infer": "infer", "evaluate": "evaluate"}
-_USUAL_POOL = {"convert": "cpu", "train_shard": "gpu", "infer": "llm", "evaluate": "llm"}
+CELERY_TASKS = {
+    JobKind.CONVERT: "convert",
+    JobKind.TRAIN: "train_shard",
+    JobKind.INFER: "infer",
+    JobKind.EVALUATE: "evaluate",
+}
+_USUAL_POOL = {
+    JobKind.CONVERT: Pool.CPU,
+    JobKind.TRAIN: Pool.GPU,
+    JobKind.INFER: Pool.LLM,
+    JobKind.EVALUATE: Pool.LLM,
+}
 #: Seconds beyond the longest slice after which a child counts as hanging and is killed. Items in flight at the end of
 #: a slice may continue until then: an episode for minutes, a training window for a day.
 HANGS_AFTER, TRAINING_HANGS_AFTER = 3600.0, 86400.0
@@ -72,7 +83,7 @@ def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
         # consumer. Where an administrator has made quorum queues the default, these are quorum queues.
         task_queues=[Queue(pool, Exchange(pool), routing_key=pool) for pool in POOLS],
         task_default_queue=POOLS[0],
-        task_routes={name: {"queue": pool} for name, pool in _USUAL_POOL.items()},
+        task_routes={CELERY_TASKS[kind]: {"queue": pool} for kind, pool in _USUAL_POOL.items()},
         # No worker keeps a message that another could process. RabbitMQ allows only this way: the message of a running
         # slice is not confirmed and counts as prefetched. (RabbitMQ takes a message back after 30 minutes; only slices
         # of training last that long.)

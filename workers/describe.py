@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from db.job_kinds import RUNS, JobKind
 from lumos_queue.util.display import one_line
 
 MAX_NAME, MAX_MODELS, MAX_TEXT = 60, 160, 400  #: characters of text from users and servers
@@ -12,8 +13,8 @@ MAX_NAME, MAX_MODELS, MAX_TEXT = 60, 160, 400  #: characters of text from users 
 
 def describe_job(row: Any) -> str:
     """Return one harmless line about a job. `row` has its columns kind, benchmark, formulation, name and spec."""
-    words = [row.benchmark, row.formulation] if row.kind in ("evaluate", "infer") else [row.kind, row.benchmark]
-    if row.kind == "train":
+    words = [row.benchmark, row.formulation] if row.kind in RUNS else [row.kind, row.benchmark]
+    if row.kind == JobKind.TRAIN:
         words.append(str(row.spec.get("recipe", "")))
     if row.name:
         words.append(f'"{shorten(row.name, MAX_NAME)}"')

@@ -16,6 +16,7 @@ from sqlalchemy import Row
 
 from db.claims import NO_CLAIM, ClaimedItem, ClaimRequest
 from db.fence import Fenced
+from db.job_kinds import JobKind
 from db.journal import Contents
 from db.states import STOPPED, JobState
 from lumos_queue.endpoints.statuses import is_transient
@@ -223,7 +224,7 @@ class Slice:
         tasks = [self._tasks[item] for item in refusals if item in self._tasks]
         await _cancel(tasks)
         self._outbox.forget(refusals, contents)
-        self._is_stopped |= self._row.kind == "train"  # a later item of a training needs the earlier ones
+        self._is_stopped |= self._row.kind == JobKind.TRAIN  # a later item of a training needs the earlier ones
         self.result.finished += len(tasks)
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
 from db.connection import Database
+from db.job_kinds import JobKind
 from db.models import JobRow
 from db.schedule import runnable_jobs
 from db.states import OPEN, JobState
@@ -36,25 +37,25 @@ MAX_RESULT = 900  #: characters of a task's result: Celery truncates results to 
 
 @app.task(name="convert", base=SliceTask)
 def convert(job: str) -> str:
-    return serve_message("convert", job)
+    return serve_message(JobKind.CONVERT, job)
 
 
 @app.task(name="train_shard", base=SliceTask)
 def train_shard(job: str) -> str:
-    return serve_message("train", job)
+    return serve_message(JobKind.TRAIN, job)
 
 
 @app.task(name="infer", base=SliceTask)
 def infer(job: str) -> str:
-    return serve_message("infer", job)
+    return serve_message(JobKind.INFER, job)
 
 
 @app.task(name="evaluate", base=SliceTask)
 def evaluate(job: str) -> str:
-    return serve_message("evaluate", job)
+    return serve_message(JobKind.EVALUATE, job)
 
 
-def serve_message(kind: str, job: str) -> str:
+def serve_message(kind: JobKind, job: str) -> str:
     """Run a slice of the job that a message names, and send a message if more items are due.
 
     Return one line about the slice, which Flower shows. A message that names no existing job is refused. Raises
@@ -97,7 +98,7 @@ def _describe_idle_job(database: Database, row: Row) -> str:
     return shorten(f"{describe_job(row)}: {why}", MAX_RESULT)
 
 
-def _job_of(database: Database, kind: str, job: str) -> Row | None:
+def _job_of(database: Database, kind: JobKind, job: str) -> Row | None:
     """Return the row of the job that a message names, or None if no job of that kind exists: messages may be forged."""
     with database.engine.connect() as connection:
         return connection.execute(select(JobRow.__table__).where(JobRow.id == job, JobRow.kind == kind)).first()

@@ -7,6 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from db.job_kinds import JobKind
+from db.pools import Pool
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
 from lumos_queue.records import FeedbackStep, Outcome, Score, Task, TrainedModel, TrainingStep, Verdict
@@ -62,7 +64,7 @@ class Job(Protocol[C]):
     """A job as a frozen request. Its JSON form is stored and hashed, and any worker can read it."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> JobKind: ...
 
     @property
     def ordered(self) -> bool:
@@ -75,8 +77,8 @@ class Job(Protocol[C]):
         ...
 
     @property
-    def pool(self) -> str:
-        """The pool of workers that can run the job: cpu, llm or gpu."""
+    def pool(self) -> Pool:
+        """The pool of workers that can run the job."""
         ...
 
     def as_json(self) -> dict[str, Any]: ...

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from db.job_kinds import JobKind
+from db.pools import Pool
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
@@ -110,13 +112,13 @@ class Convert:
     drafts: str = ""  #: sha256 of the artifact with the drafts of these rows (conversion/drafts.py)
     waiting_prompt: int = 0  #: the version of the prompt for waiting rows (conversion/teacher.py)
 
-    kind = "convert"
+    kind = JobKind.CONVERT
     ordered = False
     concurrency = 0
 
     @property
-    def pool(self) -> str:
-        return "llm" if self.teacher else "cpu"
+    def pool(self) -> Pool:
+        return Pool.LLM if self.teacher else Pool.CPU
 
     def as_json(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from db.job_kinds import JobKind
+from db.pools import Pool
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.registry import BENCHMARKS, open_benchmark
@@ -69,8 +71,8 @@ class Infer:
     published: bool = False  #: whether the person stated that the rows are the published rows
     definition: FileDefinition | None = None  #: of a benchmark whose rows are in a person's own file
 
-    kind = "infer"
-    pool = "llm"
+    kind = JobKind.INFER
+    pool = Pool.LLM
     ordered = False
     concurrency = 0
 

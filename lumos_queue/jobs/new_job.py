@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from db.job_kinds import JobKind
 from db.new_jobs import NewJob
 from lumos_queue.benchmarks.registry import definition_of, open_benchmark, open_source
 from lumos_queue.commands import digest
@@ -12,6 +13,7 @@ from lumos_queue.conversion.verdicts import acceptance_metric
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import find_plugins, plugins_as_json
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
+from lumos_queue.records import Origin
 from lumos_queue.settings import Settings
 from lumos_queue.util.version import code_version
 
@@ -23,7 +25,7 @@ def make_new_job(
     split: str = "",
     licence: str = "",
     scheduling: Scheduling = DEFAULT_SCHEDULING,
-    origin: str = "run",
+    origin: Origin = Origin.RUN,
     digest_code_version: str = "",
 ) -> NewJob:
     """Return the row of a new job. `split` and `licence` are those of its dataset, `origin` is that of its episodes.
@@ -42,7 +44,7 @@ def make_new_job(
         ),
         spec=spec,
         benchmark=inner.get("benchmark", ""),
-        formulation=inner.get("formulation", "annotation" if job.kind == "convert" else ""),
+        formulation=inner.get("formulation", "annotation" if job.kind == JobKind.CONVERT else ""),
         agent=agent.digest if agent else "",
         split=split,
         licence=licence,
@@ -59,11 +61,11 @@ def make_new_job(
     )
 
 
-def _main_metric(kind: str, request: dict[str, Any]) -> str:
+def _main_metric(kind: JobKind, request: dict[str, Any]) -> str:
     """Return the main metric of a job's episodes; '' if these are not scored."""
-    if kind == "evaluate":
+    if kind == JobKind.EVALUATE:
         return open_benchmark(request["benchmark"], definition_of(request)).metrics[0]
-    if kind == "convert":
+    if kind == JobKind.CONVERT:
         return acceptance_metric(open_source(request["source"], definition_of(request)).check_level)
     return ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from db.job_kinds import JobKind
 from lumos_queue.actions.ranking.registry import RANKERS, split_ranker
 from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of, find_registered_name
 from lumos_queue.domains.registry import DOMAINS
@@ -15,12 +16,12 @@ from lumos_queue.training.recipes.registry import RECIPES
 from lumos_queue.util.plugins import Plugin, entry_points_of, is_dotted
 
 
-def find_plugins(kind: str, spec: dict[str, Any]) -> list[Plugin]:
+def find_plugins(kind: JobKind, spec: dict[str, Any]) -> list[Plugin]:
     """Return this process's plug-ins that a stored request names, sorted by group and name.
 
     Raises SpecError for a plug-in that is missing, or that this process may not import.
     """
-    if kind == "train":
+    if kind == JobKind.TRAIN:
         plugins = [RECIPES.plugin(spec.get("recipe", ""))]
     else:
         plugins = list(_of_episodes(kind, spec.get("infer", spec)))
@@ -28,8 +29,8 @@ def find_plugins(kind: str, spec: dict[str, Any]) -> list[Plugin]:
     return [plugins_by_key[key] for key in sorted(plugins_by_key)]
 
 
-def _of_episodes(kind: str, request: dict[str, Any]) -> Iterator[Plugin | None]:
-    name = request.get("source") if kind == "convert" else request.get("benchmark")
+def _of_episodes(kind: JobKind, request: dict[str, Any]) -> Iterator[Plugin | None]:
+    name = request.get("source") if kind == JobKind.CONVERT else request.get("benchmark")
     if name and definition_of(request) is None:
         name = find_registered_name(name)
         yield BENCHMARKS.plugin(name)

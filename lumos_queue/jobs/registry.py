@@ -6,24 +6,25 @@ from dataclasses import fields, is_dataclass
 from typing import Any, Protocol, get_type_hints
 
 from db.damage import find_gaps, find_spec_damage
+from db.job_kinds import JobKind
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
 from lumos_queue.util.registry import Registry
 
 
-class JobKind(Protocol):
+class JobClass(Protocol):
     """The interface of the class of a kind of job, which reads stored jobs."""
 
     def from_json(self, value: dict[str, Any], /) -> Job[Any]: ...
 
 
-KINDS: Registry[JobKind] = Registry(
+KINDS: Registry[JobClass] = Registry(
     "kind of job",
     {
-        "convert": "lumos_queue.jobs.convert:Convert",
-        "train": "lumos_queue.jobs.train:Train",
-        "infer": "lumos_queue.jobs.infer:Infer",
-        "evaluate": "lumos_queue.jobs.evaluate:Evaluate",
+        JobKind.CONVERT: "lumos_queue.jobs.convert:Convert",
+        JobKind.TRAIN: "lumos_queue.jobs.train:Train",
+        JobKind.INFER: "lumos_queue.jobs.infer:Infer",
+        JobKind.EVALUATE: "lumos_queue.jobs.evaluate:Evaluate",
     },
 )
 

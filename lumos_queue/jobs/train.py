@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from db.job_kinds import JobKind
+from db.pools import Pool
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
 from lumos_queue.errors import DivergedFit, InfrastructureError, LumosError, SpecError
@@ -57,13 +59,13 @@ class Train:
 
     recipe: Recipe | FormerFit
 
-    kind = "train"
+    kind = JobKind.TRAIN
     ordered = True
     concurrency = 1
 
     @property
-    def pool(self) -> str:
-        return "gpu" if self.recipe.device == "cuda" else "cpu"
+    def pool(self) -> Pool:
+        return Pool.GPU if self.recipe.device == "cuda" else Pool.CPU
 
     def as_json(self) -> dict[str, Any]:
         return {"recipe": self.recipe.name, **self.recipe.as_json()}

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.figures import Totals, count_endings, progress, seconds_by_phase, sum_running_scores, totals
+from db.job_kinds import JobKind
 from db.schedule import find_awaited
 from db.states import OPEN, ItemState
 from db.training_steps import list_feedback
@@ -49,7 +50,7 @@ class JobFigures:
 
 def read_figures(connection: Connection, row: Any) -> JobFigures:
     """Read the figures of a job. `row` is the job's row."""
-    awaited_job, train = find_awaited(connection, row), row.kind == "train"
+    awaited_job, train = find_awaited(connection, row), row.kind == JobKind.TRAIN
     holder = awaited_job or row
     learnt = list_feedback(connection, row.id) if train else []
     return JobFigures(

@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.records import Origin
 
-CONVERTED = "converted"  #: the origin of episodes that a conversion has made
 NO_NOTE = "no note"
 
 
@@ -40,7 +40,7 @@ def name_rule(origin: str, spec: object) -> str:
     `spec` is the stored request of its job; a damaged request counts as one without fields. An annotation that no
     conversion made has the name of its origin.
     """
-    if origin != CONVERTED:
+    if origin != Origin.CONVERTED:
         return origin
     fields: Mapping[str, Any] = spec if isinstance(spec, Mapping) else {}
     rules = f"rules {rule_version_of(fields)}"

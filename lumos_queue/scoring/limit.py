@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from lumos_queue.records import Ending
+
 
 class AtLimit(StrEnum):
     """How an episode that reached its limit counts. The values are stored with the agent."""
@@ -22,7 +24,7 @@ class AtLimit(StrEnum):
 
 def is_judged(ending: str, at_limit: str) -> bool:
     """Whether an episode with this ending has an answer to judge. An episode without such an answer counts as wrong."""
-    return ending == "answered" or (ending == "limit" and at_limit == AtLimit.CONCLUDE)
+    return ending == Ending.ANSWERED or (ending == Ending.LIMIT and at_limit == AtLimit.CONCLUDE)
 
 
 def select_judged_answer(ending: str, answer: str | None, at_limit: str) -> str | None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from lumos_queue.records import Score
+from lumos_queue.records import Ending, Score
 from lumos_queue.scoring.numbers import CURRENCY, plain_text, read_numeral
 from lumos_queue.scoring.scale_words import read_scale
 
@@ -109,9 +109,10 @@ def answer_scores(right: bool, identical: bool, ending: str) -> Sequence[Score]:
     value at the limit of subgoals is judged, if the agent's setting makes it the answer (limit.py). Since version 3, a
     number before a scale word is not read (scale_words.py); earlier versions read `12 thousands` as 12.
     """
-    return Score("accuracy", float(right), ACCURACY_VERSION), Score("strict", float(identical and ending == "answered"))
+    is_strict = identical and ending == Ending.ANSWERED
+    return Score("accuracy", float(right), ACCURACY_VERSION), Score("strict", float(is_strict))
 
 
-def numeric_scores(answer: str | None, gold: str, ending: str = "answered") -> Sequence[Score]:
+def numeric_scores(answer: str | None, gold: str, ending: str = Ending.ANSWERED) -> Sequence[Score]:
     """Return `accuracy` (the same number) and `strict` (the same string, as in the original evaluation)."""
     return answer_scores(same_number(answer, gold), answer == gold, ending)

@@ -17,6 +17,7 @@ from lumos_queue.compat.toolbench.answer_file import AnswerFile
 from lumos_queue.compat.toolbench.answer_reading import read_answer_file
 from lumos_queue.compat.toolbench.trees import count_nodes
 from lumos_queue.errors import SpecError
+from lumos_queue.records import Origin
 from lumos_queue.searches.answer_episodes import build_recorded_episode, formulation_of
 from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable_json
@@ -59,7 +60,7 @@ def import_answer_files(
     dataset = digest("answer files", *identity)
     key = digest("import answer files", split, licence, *identity)
     new = import_job(settings, key, {"files": digests}, "toolbench", formulation, split, licence, name_and_tags)
-    job, is_new = store_episodes(database, new, _episodes(files, dataset), "imported", dataset, again)
+    job, is_new = store_episodes(database, new, _episodes(files, dataset), Origin.IMPORTED, dataset, again)
     return ImportSummary(job, is_new, formulation, len(paths), *counts)
 
 
