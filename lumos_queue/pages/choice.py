@@ -17,6 +17,7 @@ from itertools import zip_longest
 from typing import Any
 
 from db.outcomes import FailedEpisode
+from lumos_queue.records import Ending
 
 CHOSEN = 10
 #: The right episodes by job: the number of the episode in the job, by (task, sample).
@@ -46,7 +47,7 @@ def classify(failure: FailedEpisode) -> str:
     """Return the class of a failure as text."""
     if failure.verdict:
         return f"rejected: {failure.verdict}"
-    if failure.ending != "answered":
+    if failure.ending != Ending.ANSWERED:
         return f"ended: {failure.ending.replace('_', ' ')}"
     if failure.error:
         return f"wrong after an action failed: {failure.error.replace('_', ' ')}"

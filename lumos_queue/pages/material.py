@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from db.job_kinds import JobKind
 from db.jobs import problems
 from db.models import JobTag
 from db.outcomes import Throughput, action_errors, count_outcomes, throughput
@@ -83,7 +84,7 @@ def read_material(
 
 
 def _read_job(connection: Connection, job: Any, label: JobLabel, buckets: int, by: Sequence[str]) -> JobMaterial:
-    report, has_episodes = make_report(connection, job, by), job.kind != "train"
+    report, has_episodes = make_report(connection, job, by), job.kind != JobKind.TRAIN
     tags = connection.execute(select(JobTag.key, JobTag.value).where(JobTag.job == job.id).order_by(JobTag.key))
     return JobMaterial(
         row=job,

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from db.equal_tasks import have_equal_tasks
 from db.figures import count_scores, progress
+from db.job_kinds import RUNS, JobKind
 from db.states import ItemState
 from lumos_queue.benchmarks.registry import definition_of
 from lumos_queue.errors import SpecError, unknown
@@ -26,8 +27,9 @@ def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "")
         raise SpecError("Name two jobs or more, each once: lumos compare A B [C …]. List them with: lumos jobs")
     first = jobs[0]
     for job in jobs:
-        if job.kind not in ("evaluate", "infer") or not job.main_metric:
-            hint = " Score its episodes with: lumos score, or its agent with: lumos evaluate" * (job.kind == "infer")
+        if job.kind not in RUNS or not job.main_metric:
+            is_inference = job.kind == JobKind.INFER
+            hint = " Score its episodes with: lumos score, or its agent with: lumos evaluate" * is_inference
             raise SpecError(f"Job {job.id} is of kind '{job.kind}', which has no scores to compare.{hint}")
         if job.benchmark != first.benchmark:
             raise SpecError(

@@ -163,7 +163,7 @@ def _describe_job(
         "items": job.items,
         "done": items.get(ItemState.DONE, 0),
         "judged": sum(count.episodes for count in counts),
-        "infra_error": endings.get(Ending.INFRA_ERROR.value, 0),
+        Ending.INFRA_ERROR.value: endings.get(Ending.INFRA_ERROR.value, 0),
         "score": job_scores(connection, job, [metric])["metrics"][metric],
         "right": right,
         "tokens": totals_as_json(cost_totals)["tokens"],

@@ -7,6 +7,7 @@ from typing import Any
 
 from db.states import ItemState, JobState
 from db.wait_reasons import PAUSED_BY_PERSON
+from lumos_queue.records import Ending
 
 UNGRADED = "ungraded"  #: items whose answer has no grade, because no vote of a judge could be read
 ENDED = (JobState.DONE, JobState.CANCELLED)  #: final states, which only a person changes
@@ -20,8 +21,8 @@ def completeness(job: Any, items: Mapping[str, int], endings: Mapping[str, int])
     ending. An episode that ended with infra_error has no result.
     """
     missing_items = {state: count for state, count in items.items() if state != ItemState.DONE and count}
-    if failures := endings.get("infra_error"):
-        missing_items["infra_error"] = failures
+    if failures := endings.get(Ending.INFRA_ERROR):
+        missing_items[Ending.INFRA_ERROR.value] = failures
     report: dict[str, Any] = {"complete": not missing_items}
     reason = stop_reason(job.state, job.waiting)
     if missing_items and (job.state in ENDED or reason):
@@ -52,4 +53,7 @@ def remark(report: Mapping[str, Any]) -> str:
     return f"incomplete: {parts}. Continue with: {report['go_on']}"
 
 
-_WORDS = {"infra_error": "ended with infra_error", UNGRADED: "have an answer that the judge gave no readable grade"}
+_WORDS = {
+    Ending.INFRA_ERROR: "ended with infra_error",
+    UNGRADED: "have an answer that the judge gave no readable grade",
+}

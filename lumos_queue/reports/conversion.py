@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, distinct, exists, func, select
 from db.models import CompletionRow, EpisodeRow, Item, SubgoalRow, TaskRow, VerdictRow
 from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.rationales.reasons import REASONS
-from lumos_queue.records import LEVELS, MODULES, Role
+from lumos_queue.records import LEVELS, MODULES, Ending, Role
 from lumos_queue.reports.conversion_outcomes import count_outcomes, total_outcomes
 from lumos_queue.reports.cost import cost_figures
 from lumos_queue.reports.remarks import remarks
@@ -53,7 +53,7 @@ def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
 
 def _is_judged(job: str) -> tuple[ColumnElement[bool], ...]:
     """Return conditions for the episodes that were judged: those that ended, but not with infra_error."""
-    return (EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "infra_error")))
+    return (EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.INFRA_ERROR)))
 
 
 def _count(connection: Connection, *conditions: Any) -> int:
@@ -163,7 +163,7 @@ def list_converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
 
 def _average_turns(connection: Connection, job: str) -> float | None:
     """Return the average turns of the rows accepted for the planner; None if there are none."""
-    rejected_episodes = select(VerdictRow.episode).where(VerdictRow.module == "planner", VerdictRow.rejects)
+    rejected_episodes = select(VerdictRow.episode).where(VerdictRow.module == Role.PLANNER, VerdictRow.rejects)
     mean = connection.execute(
         select(func.avg(_subgoals()))
         .select_from(EpisodeRow)

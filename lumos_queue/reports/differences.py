@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from lumos_queue.records import Role
 from lumos_queue.reports.agent_requests import describe_field, describe_stop, describe_text
 from lumos_queue.reports.model_names import models_of, name_models
 from lumos_queue.reports.readers import describe_reader
@@ -21,18 +22,18 @@ _FIRST = (
     "samples",
     "formulation",
     "model",
-    "planner",
-    "grounder",
-    "solver",
-    "policy",
-    "teacher",
+    Role.PLANNER,
+    Role.GROUNDER,
+    Role.SOLVER,
+    Role.POLICY,
+    Role.TEACHER,
     "start",
     "weights",
     "seed",
     "temperature",
 )
 _LAST = ("folder", "code")
-_ROLES = ("planner", "grounder", "solver", "policy", "teacher", "start")
+_ROLES = (Role.PLANNER, Role.GROUNDER, Role.SOLVER, Role.POLICY, Role.TEACHER, "start")
 #: Fields at the top of a request that are also in the job's row, or that follow from its dataset.
 _OF_ROW = frozenset(("benchmark", "dataset", "split", "formulation", "seed", "duplicates"))
 #: Fields anywhere in a request that are models, which have their own names (model_names.py), or follow from others.

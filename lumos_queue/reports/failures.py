@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from db.endings import STORED
 from db.failures import count_failures
 from db.states import ItemState
+from lumos_queue.records import Ending
 
 
 def failures_by_class(
@@ -19,7 +20,7 @@ def failures_by_class(
 
     `items` are the counts of its items by state, `endings` the counts of its episodes by ending.
     """
-    if not (endings.get("infra_error") or items.get(ItemState.QUARANTINED)) or job.origin in STORED:
+    if not (endings.get(Ending.INFRA_ERROR) or items.get(ItemState.QUARANTINED)) or job.origin in STORED:
         return {}
     return {
         "failures": [

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.job_kinds import RUNS
 from db.task_fields import (
     PLAIN_VALUES,
     format_value,
@@ -116,7 +117,7 @@ def name_group(group: Mapping[str, Any], limit: int = SHOWN_VALUE) -> str:
 
 def _own_groups(job: Any) -> Mapping[str, Callable[[Task], str]]:
     """Return the groups of the job's benchmark."""
-    return benchmark_of(job).groups if job.kind in ("evaluate", "infer") else {}
+    return benchmark_of(job).groups if job.kind in RUNS else {}
 
 
 def _read_own(group_of: Callable[[Task], str]) -> _Read:

@@ -11,6 +11,7 @@ from itertools import zip_longest
 from typing import Any
 
 from lumos_queue.prompts.open_ended import read_line
+from lumos_queue.records import Role
 from lumos_queue.reports.tool_agents import RECORDS, decides_alone
 from lumos_queue.text_calls.three_lines import MARKED, read_reply
 
@@ -63,9 +64,9 @@ def plan_rows(steps: list[Step]) -> list[PlacedRow]:
                 ]
                 rows[free + 1 : free + 1] = [(name, [[], _dim(text), []]) for name, text in inner_calls]
                 free += 1 + len(inner_calls)
-            case role if after["who"] not in ("subgoal", "tool") or (role, after["who"]) == ("planner", "tool"):
+            case role if after["who"] not in ("subgoal", "tool") or (role, after["who"]) == (Role.PLANNER, "tool"):
                 reply = _dim(step["what"])
-                rows.append((step["at"], [reply, [], []] if role == "planner" else [[], reply, []]))
+                rows.append((step["at"], [reply, [], []] if role == Role.PLANNER else [[], reply, []]))
                 free = len(rows)
         before = step["who"]
     return rows
@@ -85,7 +86,7 @@ def decision_rows(steps: list[Step], version: int = MARKED) -> list[PlacedRow]:
     last, line = -1, ""
     for step, after in zip_longest(main_steps, main_steps[1:], fillvalue={"who": ""}):
         step_name = step["at"]
-        if step["who"] == "policy" and (next_line := read_line(step["prompt"])) not in ("", line):
+        if step["who"] == Role.POLICY and (next_line := read_line(step["prompt"])) not in ("", line):
             line = next_line
             rows.append((step_name, [[(line, "bold")], [], []]))
         match step["who"]:
@@ -98,7 +99,7 @@ def decision_rows(steps: list[Step], version: int = MARKED) -> list[PlacedRow]:
                 thought = []
             case "subgoal":
                 rows.append((step_name, [_plain(step["what"]), [], []]))
-            case "planner" if after["who"] == "subgoal":
+            case Role.PLANNER if after["who"] == "subgoal":
                 pass  # its list comes next
             case "approval":
                 rows.append((step_name, [[], _dim("the list is shown"), _plain(step["result"])]))

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from sqlalchemy import Connection, select
 
+from db.job_kinds import JobKind
 from db.models import JobEndpoint
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.endpoints.urls import TRANSPORTS
@@ -46,9 +47,9 @@ def models_of(job: Any, served_models: Mapping[str, str] | None = None) -> dict[
     request = job.spec.get("infer", job.spec)
     agent = request.get("agent")
     roles = agent.get("roles", {}) if isinstance(agent, Mapping) else {}
-    if job.kind == "convert":
+    if job.kind == JobKind.CONVERT:
         roles = {"teacher": request.get("teacher") or BY_RULE}
-    elif job.kind == "train":
+    elif job.kind == JobKind.TRAIN:
         start = request.get("start") or request.get("base")
         roles = {"start": f"local:{start}" if start else FROM_SCRATCH}
     agents = {role: url for role, url in roles.items() if role not in TOOL_ROLES} or roles

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.job_kinds import RUNS
 from db.reply_endings import count_reply_endings
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.answer_reading import find_stored_reader
@@ -27,6 +28,6 @@ def reply_endings(connection: Connection, job: Any) -> dict[str, Any]:
 def describe_reader(job: Any) -> dict[str, Any]:
     """Return `reader`, the name of the answer reader of a job (its row); {} for a formulation without readers."""
     formulation = FORMULATIONS.find(job.formulation)
-    if formulation is None or formulation.phrase is None or job.kind not in ("infer", "evaluate"):
+    if formulation is None or formulation.phrase is None or job.kind not in RUNS:
         return {}
     return {"reader": find_stored_reader(job.spec.get("infer", job.spec))}

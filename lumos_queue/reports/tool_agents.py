@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import REPEATED
-from lumos_queue.records import Action
+from lumos_queue.records import Action, Role
 
 HEADS = ("planner: subgoals", "grounder: actions", "results")  #: for agents that are not tool agents
-RECORDS = "state_manager"
+RECORDS = Role.STATE_MANAGER
 
 
 def column_heads(formulation: str) -> tuple[str, str, str]:
@@ -20,7 +20,7 @@ def column_heads(formulation: str) -> tuple[str, str, str]:
     roles = agent_formulation.roles
     if agent_formulation.approved:
         return f"{roles[0]}: list; {roles[1]}: thoughts", "actions", HEADS[2]
-    if "solver" in roles:
+    if Role.SOLVER in roles:
         return HEADS[0], "actions; solver: answer", HEADS[2]
     return f"{roles[0]}: thoughts", "actions", f"results; {RECORDS}: records" if RECORDS in roles else HEADS[2]
 
@@ -37,7 +37,7 @@ def decides_alone(formulation: str) -> bool:
     return (
         agent_formulation is not None
         and agent_formulation.functions
-        and (agent_formulation.approved or "planner" not in agent_formulation.roles)
+        and (agent_formulation.approved or Role.PLANNER not in agent_formulation.roles)
     )
 
 

@@ -29,7 +29,7 @@ SETS = (
     ClosedSet(Ending, frozenset({"ending", "endings"}), frozenset({"infra_error"})),
     ClosedSet(Level, frozenset({"level", "levels", "check_level"}), frozenset({"oracle_tool"})),
     ClosedSet(JobState, _STATES),
-    ClosedSet(ItemState, _STATES, frozenset({"owed", "quarantined"})),
+    ClosedSet(ItemState, _STATES, frozenset({"owed"})),
     ClosedSet(RealState, _STATES),
 )
 
@@ -49,16 +49,13 @@ REMAINING = (
     "lumos_queue/execution/",
     "lumos_queue/experts/",
     "lumos_queue/formulations/",
-    "lumos_queue/pages/",
     "lumos_queue/papers/",
     "lumos_queue/prompts/",
-    "lumos_queue/reports/",
     "lumos_queue/review/",
     "lumos_queue/rollouts/",
     "lumos_queue/submission/",
     "lumos_queue/sweeps/",
     "lumos_queue/training/",
-    "lumos_queue/web/",
 )
 #: Texts that only look like values: they are names of other things.
 OTHER_NAMES = {

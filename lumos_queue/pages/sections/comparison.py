@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.job_kinds import JobKind
 from lumos_queue.errors import SpecError
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
@@ -28,7 +29,7 @@ def read_comparisons(connection: Connection, material: Material, by: Sequence[st
     options = Options(max_pairs=MAX_LISTED, prices=(prices.prompt, prices.completion) if prices else None, by=by)
     comparisons: list[Found | str] = []
     for (kind, _, _), jobs in material.groups():
-        if kind == "evaluate" and len(jobs) > 1:
+        if kind == JobKind.EVALUATE and len(jobs) > 1:
             try:
                 comparisons.append(compare_jobs(connection, [job.row for job in jobs], options))
             except SpecError as error:

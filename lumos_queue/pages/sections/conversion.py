@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from db.job_kinds import JobKind
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.limits import PageLimits
@@ -13,7 +14,7 @@ from lumos_queue.records import MODULES
 
 
 def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
-    jobs = [job for job in material.jobs if job.row.kind == "convert"]
+    jobs = [job for job in material.jobs if job.row.kind == JobKind.CONVERT]
     if not jobs:
         return
     heads = ["job", "source", "rows in", *(f"accepted for {name}" for name in (*MODULES, "both")), "turns"]

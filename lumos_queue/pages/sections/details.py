@@ -8,6 +8,7 @@ from typing import Any
 from lumos_queue.pages.blocks import Block, Table
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import format_interval, format_share, format_whole_metric, plain
+from lumos_queue.records import Role
 from lumos_queue.reports.judge import list_judge_figures
 
 
@@ -91,8 +92,8 @@ def _judge(report: Mapping[str, Any]) -> Iterator[list[str]]:
 
 def _roles(report: Mapping[str, Any]) -> Iterator[list[str]]:
     """Yield the figures of Sum2Act's router and state manager."""
-    for name, count in report.get("router", {}).items():
+    for name, count in report.get(Role.ROUTER, {}).items():
         yield [f"router: {plain(name)}", f"{count:,}"]
-    for name, figure in report.get("state_manager", {}).items():
+    for name, figure in report.get(Role.STATE_MANAGER, {}).items():
         text = f"{figure:,}" if isinstance(figure, int) else f"{figure['count']:,} of {figure['of']:,}"
         yield [f"state manager: {plain(name)}", text]

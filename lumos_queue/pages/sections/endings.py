@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from db.job_kinds import JobKind
 from db.states import ItemState
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import format_count, plain, plural
+from lumos_queue.records import Ending
 
-INFRASTRUCTURE = "infra_error"
+INFRASTRUCTURE = Ending.INFRA_ERROR
 #: Endings that the agent caused, in the order of their colours; other stored endings come last.
-_ENDINGS = ("no_answer", "limit", "gave_up", "action_error", "unreadable", "infeasible", "cancelled")
+_ENDINGS = (
+    Ending.NO_ANSWER,
+    Ending.LIMIT,
+    Ending.GAVE_UP,
+    Ending.ACTION_ERROR,
+    Ending.UNREADABLE,
+    Ending.INFEASIBLE,
+    Ending.CANCELLED,
+)
 HOW = (
     "Every item of a job is in one class. An episode that infrastructure ended (a server, a network, a process) has no "
     "answer, and does not count as wrong."
@@ -21,7 +31,7 @@ HOW = (
 
 
 def endings(material: Material, limits: PageLimits) -> Iterator[Block]:
-    jobs = [job for job in material.jobs if job.row.kind != "train"]
+    jobs = [job for job in material.jobs if job.row.kind != JobKind.TRAIN]
     if not jobs:
         return
     yield Text(HOW)
@@ -38,7 +48,7 @@ def classes(job: JobMaterial) -> dict[str, int]:
             name = "infrastructure failed"
         elif is_right:
             name = right
-        elif ending == "answered":
+        elif ending == Ending.ANSWERED:
             name = wrong if is_right is False else "answered, not judged" if job.metric else "answered"
         else:
             name = plain(ending)
@@ -52,7 +62,7 @@ def classes(job: JobMaterial) -> dict[str, int]:
 
 def _names(job: JobMaterial) -> tuple[str, str]:
     """Return the names of two classes: episodes with a good score, and answered episodes with a bad score."""
-    if job.row.kind == "convert":
+    if job.row.kind == JobKind.CONVERT:
         return "accepted", "not accepted"
     return ("right", "answered wrong") if "correct" in job.report else ("score from 0.5", "answered, score below 0.5")
 

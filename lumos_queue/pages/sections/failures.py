@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.artifacts import load_artifact
+from db.job_kinds import JobKind
 from db.outcomes import FailedEpisode, find_failures, find_right
 from db.reading import Trajectory, get_trajectory
 from lumos_queue.pages.blocks import Block, Episodes, Text
@@ -44,19 +45,19 @@ class ReadFailure:
 
 def read_failures(connection: Connection, material: Material) -> list[ReadFailure]:
     """Choose the failures of the page and read their trajectories."""
-    jobs = [job for job in material.jobs if job.row.kind != "train"]
+    jobs = [job for job in material.jobs if job.row.kind != JobKind.TRAIN]
     rows = [job.row for job in jobs]
     failed_episodes: dict[str, Iterator[FailedEpisode]] = {
         job.id: find_failures(connection, job.id, _metric(job)) for job in jobs
     }
-    evaluations = [job for job in jobs if job.row.kind == "evaluate" and job.metric] if len(jobs) > 1 else []
+    evaluations = [job for job in jobs if job.row.kind == JobKind.EVALUATE and job.metric] if len(jobs) > 1 else []
     right = {job.id: find_right(connection, job.id, job.metric) for job in evaluations}
     return [_read(connection, choice) for choice in choose(rows, failed_episodes, right)]
 
 
 def _metric(job: JobMaterial) -> str:
     """Return the metric that decides which episodes failed; '' for a conversion, where the verdicts decide."""
-    return job.metric if job.row.kind == "evaluate" else ""
+    return job.metric if job.row.kind == JobKind.EVALUATE else ""
 
 
 def _read(connection: Connection, choice: Choice) -> ReadFailure:
@@ -81,7 +82,7 @@ def read_episode(connection: Connection, trajectory: Trajectory) -> ReadEpisode:
 def failures(material: Material, stored_failures: Sequence[ReadFailure], limits: PageLimits) -> Iterator[Block]:
     if not stored_failures:
         return
-    several = sum(job.row.kind == "evaluate" for job in material.jobs) > 1
+    several = sum(job.row.kind == JobKind.EVALUATE for job in material.jobs) > 1
     episodes, room = [], limits.pictures
     for failure in stored_failures:
         pictures, room = show_pictures(failure.episode, room)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from db.job_kinds import JobKind
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.material import JobMaterial, Material
@@ -36,13 +37,13 @@ def scores(material: Material) -> Iterator[Block]:
         yield Text(HOW)
     for number, ((kind, benchmark, split), jobs) in enumerate(groups):
         scored_jobs = [job for job in jobs if job.metric]
-        paper_figures = material.published.get((benchmark, split), ()) if kind == "evaluate" else ()
+        paper_figures = material.published.get((benchmark, split), ()) if kind == JobKind.EVALUATE else ()
         for index, metric in enumerate(_list_metrics(scored_jobs, paper_figures)):
             metric_figures = [figure for figure in paper_figures if figure.metric == metric]
             rules = scored_jobs[0].report.get("baselines", {}) if metric == scored_jobs[0].metric else {}
             title = f"{kind} {benchmark} ({split}): {plain(metric)}"
             yield _plot(f"scores-{number}-{index}", title, metric, scored_jobs, metric_figures, rules)
-        if kind == "evaluate" and not paper_figures:
+        if kind == JobKind.EVALUATE and not paper_figures:
             yield Text(_explain_no_figure(scored_jobs, f"{benchmark} ({split})"))
         if len({name for job in scored_jobs for name in job.report.get("metrics", {})}) > 1:
             yield _metrics(f"All metrics of {kind} {benchmark} ({split})", scored_jobs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from db.job_kinds import JobKind
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import format_interval, format_metric, format_seconds, plural
@@ -15,7 +16,12 @@ def title_of(material: Material) -> str:
     """Return the title of the page: `wordmath (familiar): 2 evaluations`."""
     titles = []
     for (kind, benchmark, split), jobs in list(material.groups())[:3]:
-        name = {"evaluate": "evaluation", "infer": "inference", "convert": "conversion", "train": "training"}[kind]
+        name = {
+            JobKind.EVALUATE: "evaluation",
+            JobKind.INFER: "inference",
+            JobKind.CONVERT: "conversion",
+            JobKind.TRAIN: "training",
+        }[kind]
         of = f"{benchmark} ({split}): " if split else f"{benchmark}: " if benchmark else ""
         titles.append(of + plural(len(jobs), name))
     excess = len(list(material.groups())) - 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from db.job_kinds import JobKind
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.limits import PageLimits
@@ -16,7 +17,7 @@ MAX_POINTS = 60  #: points of a curve; each is the mean of the same number of st
 
 def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
     room = limits.points
-    for number, job in enumerate(job for job in material.jobs if job.row.kind == "train"):
+    for number, job in enumerate(job for job in material.jobs if job.row.kind == JobKind.TRAIN):
         if fits := job.report.get("fits"):
             heads = ["fit", "steps", "tokens", "first loss", "last loss", "dev loss", "peak memory, MB"]
             yield Table(f"Fits of {job.label}", heads, [_fit(fit) for fit in fits])

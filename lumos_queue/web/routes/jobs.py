@@ -157,7 +157,7 @@ def requeue_class(visit: Operating, name: str, failed: Annotated[str, Form()]) -
     action = PersonAction(visit.person.name, "requeue", row.id)
     count = requeue(site.database, row.id, FailureClass(failed), action)
     message = f"{count:,} item{'s' if count > 1 else ''} will be retried."
-    visit.session.add_notice(message + _who_goes_on(visit, "queued", row.id))
+    visit.session.add_notice(message + _who_goes_on(visit, JobState.QUEUED, row.id))
     return RedirectResponse(f"/jobs/{row.id}", 303)
 
 

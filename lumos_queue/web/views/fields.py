@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.job_kinds import JobKind
 from db.task_fields import shorten
 from lumos_queue.reports.field_groups import list_known_fields
 from lumos_queue.util.sanitize import storable
@@ -26,7 +27,8 @@ class FieldChoice:
 
 def choose_fields(connection: Connection, jobs: Sequence[Any], by: str) -> FieldChoice:
     """Return the fields of the first of the jobs (their rows), with the chosen one; '' chooses none."""
-    names = list_known_fields(connection, jobs[0]) if jobs and jobs[0].kind != "train" and jobs[0].main_metric else []
+    has_fields = jobs and jobs[0].kind != JobKind.TRAIN and jobs[0].main_metric
+    names = list_known_fields(connection, jobs[0]) if has_fields else []
     by = storable(by)[0]
     choices = names[:MAX_OFFERED]
     if by in names and by not in choices:
