@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from lumos_queue.records import TextEnum
 
 
-class JobKind(StrEnum):
+class JobKind(TextEnum):
     """What a job does. The values are stored, and are a part of the digest of a job."""
 
     EVALUATE = "evaluate"  #: runs an agent on a benchmark and scores its answers

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from enum import StrEnum
 from typing import Any, NamedTuple
 
+from lumos_queue.records import TextEnum
 
-class Pool(StrEnum):
+
+class Pool(TextEnum):
     """The kinds of work. The values are stored, and are the names of Celery's queues."""
 
     CPU = "cpu"

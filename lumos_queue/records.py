@@ -61,7 +61,19 @@ class Level(StrEnum):
     PERTURBED = "perturbed"  #: the same with other numbers
 
 
-class Role(StrEnum):
+class TextEnum(StrEnum):
+    """A closed set whose members print as their text, too: dictionaries with members as keys are shown to users.
+
+    >>> class Colour(TextEnum):
+    ...     RED = "red"
+    >>> {Colour.RED: 1}
+    {'red': 1}
+    """
+
+    __repr__ = str.__repr__
+
+
+class Role(TextEnum):
     """The roles of models in the agents, tools and conversions of this package. The values are stored.
 
     A plug-in's formulation may have other roles, and each expert that a chat model plays has its own, so that a field
@@ -83,7 +95,7 @@ class Role(StrEnum):
     VQA = "vqa"  #: answers questions about an image
 
 
-class Origin(StrEnum):
+class Origin(TextEnum):
     """How the episodes of a job came to be. The values are stored."""
 
     RUN = "run"  #: an agent ran

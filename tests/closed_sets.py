@@ -78,7 +78,7 @@ def _documentation(tree: ast.Module) -> Iterator[ast.Constant]:
 
 def _members_of_enums(tree: ast.Module) -> Iterator[ast.Constant]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and "StrEnum" in map(_name_of, node.bases):
+        if isinstance(node, ast.ClassDef) and {"StrEnum", "TextEnum"} & set(map(_name_of, node.bases)):
             yield from _texts(ast.walk(node))
 
 
@@ -165,13 +165,18 @@ def _collections(tree: ast.Module, values: frozenset[str]) -> Iterator[ast.Const
 
 
 def _leaves(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield the values that an expression may have, and those in a collection: `a` and `b` of `"a" if x else "b"`."""
+    """Yield the values that an expression may have, such as `a` and `b` of `"a" if x else "b"`.
+
+    Of a collection these are its elements, of a dictionary its keys.
+    """
     match node:
         case ast.IfExp(body=body, orelse=orelse):
             yield from (*_leaves(body), *_leaves(orelse))
         case ast.BoolOp(values=values) | ast.Tuple(elts=values) | ast.List(elts=values) | ast.Set(elts=values):
             for value in values:
                 yield from _leaves(value)
+        case ast.Dict(keys=keys):
+            yield from (key for key in keys if key)
         case _:
             yield node
 

@@ -25,7 +25,6 @@ from lumos_queue.actions.tools.task_functions import functions_of_task
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask, Command, Result
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.episode import EpisodeRun, StepContext, run_episode
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -33,7 +32,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import FunctionList
 from lumos_queue.prompts.judged_run import ANSWERED, GAVE_UP, UNFINISHED, JudgedRun, JudgedStep, within_bounds
 from lumos_queue.prompts.tooleval import describe_functions
-from lumos_queue.records import Completion, Ending, FinishReason, Task
+from lumos_queue.records import Completion, Ending, FinishReason, Role, Task
 from lumos_queue.scoring.statistics import cohen_kappa, kappa_interval
 
 CELL = Cell("1-4 links", faults=0.5)
@@ -119,7 +118,7 @@ def judge_run(judge: Callable[[str], str], task: Task, run: JudgedRun) -> dict[s
     judge_task = Task("tooleval", "", task.row, task.question, {**functions, "run": run.as_json()})
 
     async def answer(command: Command, context: StepContext) -> Result:
-        assert isinstance(command, Ask) and command.role == JUDGE
+        assert isinstance(command, Ask) and command.role == Role.JUDGE
         return Completion(judge(command.prompt), FinishReason.STOP)
 
     agent = Agent({}, "tools", settings={"votes": "1"})

@@ -21,6 +21,7 @@ from lumos_queue.records import (
     AnnotatedSubgoal,
     Annotation,
     Completion,
+    Ending,
     Execution,
     Outcome,
     Score,
@@ -41,7 +42,7 @@ class EpisodeResult:
     """
 
     answer: str | None = None  #: the answer to judge, or None (scoring/limit.py)
-    ending: str = "answered"
+    ending: str = Ending.ANSWERED
     seen: Sequence[tuple[Action, Execution]] = ()  #: the actions, in order; empty if the benchmark judges `by_answer`
     #: The judge's reply; '' if there was no answer to judge; None without a judge or without a vote.
     vote: str | None = None

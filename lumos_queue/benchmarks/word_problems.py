@@ -13,7 +13,7 @@ from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.expressions import format_expression, parse_prefix
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.fields import ConversionFields
-from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.records import Annotation, Level, Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.number_baselines import numeric_baselines
 from lumos_queue.scoring.numeric import numeric_scores
@@ -25,7 +25,7 @@ class WordProblems(Benchmark):
     domain = "maths"
     answers = AnswerKind.NUMBER
     metrics = ("accuracy", "strict")
-    check_level = "executed"
+    check_level = Level.EXECUTED
     teacher_prompt = "maths"
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:

@@ -33,6 +33,7 @@ from lumos_queue.builds.selection import arrange, choose, drop_repeated_rows
 from lumos_queue.builds.staging_database import StagingDatabase
 from lumos_queue.builds.summary import with_flag
 from lumos_queue.errors import SpecError
+from lumos_queue.records import Role
 from lumos_queue.util.version import code_version
 
 if TYPE_CHECKING:
@@ -278,7 +279,7 @@ def _manifest(
             rule_rows = rules.setdefault(benchmark, {})
             rule_rows[rule] = rule_rows.get(rule, 0) + rows
     exclusions = tally.left_out + Counter(database.exclusions())
-    verdicts: dict[str, dict[str, int]] = {"planner": {}, "grounder": {}, "noted": {}}
+    verdicts: dict[str, dict[str, int]] = {Role.PLANNER: {}, Role.GROUNDER: {}, "noted": {}}
     for (module, verdict, rejects), count in sorted(tally.verdicts.items()):
         counts = verdicts.setdefault(module if rejects else "noted", {})
         counts[verdict] = counts.get(verdict, 0) + count

@@ -27,7 +27,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import strip_label, write_actions
-from lumos_queue.records import LEVELS, MODULES, Annotation, Completion, FinishReason, Level
+from lumos_queue.records import LEVELS, MODULES, Annotation, Completion, FinishReason, Level, Origin, Role
 from lumos_queue.scoring.annotation_strata import name_rule
 from lumos_queue.scoring.limit import is_judged
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _NO_SUBGOAL_OF_ACTIONS = "its steps do not say which action belongs to which subgoal"
 _NO_RESULTS = "its steps do not say what their actions gave"
 NOT_ASKED_FOR = "whose rows are not asked for"  #: follows a formulation's name in the reasons of exclusions
-RUNS = ("run", "derived")  #: the origins of episodes in which models planned or grounded
+RUNS = (Origin.RUN, Origin.DERIVED)  #: the origins of episodes in which models planned or grounded
 
 #: A further check of an annotation of a domain. It returns '' when the annotation passes, else the reason.
 Check = Callable[["StoredEpisode", str, Annotation], str]
@@ -143,7 +143,8 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     modules = tuple(module for module in MODULES if module not in rejections)
     if not modules:
         return f"rejected: {rejections[MODULES[0]]}"
-    level = episode.level or ("executed" if episode.origin in RUNS else "")  # the tools of a run gave the right answer
+    # The tools of a run gave the right answer.
+    level = episode.level or (Level.EXECUTED if episode.origin in RUNS else "")
     if not level:
         return "no accepted annotation"
     if options.perturbed:
@@ -161,7 +162,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
         return "no annotation in its steps"
     if count_failed_actions(episode.steps):
         # The planner was sent the results that the annotation states, not those of the actions: its row may be right.
-        if "grounder" in modules or annotation is None or not all(step.results[-1] for step in annotation.steps):
+        if Role.GROUNDER in modules or annotation is None or not all(step.results[-1] for step in annotation.steps):
             return "an action failed"
         row_annotation = planner_only(annotation)
     try:
@@ -187,7 +188,7 @@ def _examine_tool_agent(episode: StoredEpisode, rules: Rules) -> BuildCandidate 
         domain = rules.sources.of_episode(episode).domain
     except SpecError:
         return "unknown domain"
-    level = episode.level or ("executed" if episode.origin in RUNS else "format")
+    level = episode.level or (Level.EXECUTED if episode.origin in RUNS else Level.FORMAT)
     return BuildCandidate(episode, domain, annotation, _NO_SUBGOAL_OF_ACTIONS, MODULES, level)
 
 

@@ -17,6 +17,7 @@ from lumos_queue.benchmarks.registry import is_test
 from lumos_queue.builds.audited_strata import AuditedStrata
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
 from lumos_queue.builds.unverified_rows import find_unverified
+from lumos_queue.records import Origin
 
 BATCH_SIZE = 1000  #: task texts read at once
 
@@ -76,7 +77,7 @@ def _find_corrected_episodes(connection: Connection) -> frozenset[int]:
 
     The query selects by the jobs of corrections, which have an index, because a pass over all episodes would be slow.
     """
-    jobs = select(JobRow.id).where(JobRow.origin == "corrected")
+    jobs = select(JobRow.id).where(JobRow.origin == Origin.CORRECTED)
     conditions = (EpisodeRow.level != "", EpisodeRow.ending != "")
     parents = connection.execute(select(EpisodeRow.parent).where(EpisodeRow.job.in_(jobs), *conditions)).scalars()
     return frozenset(parent for parent in parents if parent is not None)

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from db.connection import Database
 from db.damage import sound_jobs
+from db.job_kinds import JobKind
 from db.models import JobRow
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import is_file_benchmark
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 def user_modules(database: Database) -> list[str]:
     """Return the users' modules (such as `mylab.travelplanner`) that stored conversions from before plug-ins name."""
     with database.engine.connect() as connection:
-        rows = connection.execute(select(JobRow.spec).where(JobRow.kind == "convert"))
+        rows = connection.execute(select(JobRow.spec).where(JobRow.kind == JobKind.CONVERT))
         specs = [row.spec for row in sound_jobs(rows)]
         return sorted({spec["source"] for spec in specs if _is_module(spec.get("source", ""))})
 

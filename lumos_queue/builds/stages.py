@@ -24,7 +24,7 @@ from lumos_queue.notation import (
     write_subgoal,
 )
 from lumos_queue.prompts.instruct_subgoals import read_next_subgoal
-from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Subgoal
+from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Role, Subgoal
 from lumos_queue.scoring.numeric import same_number
 
 
@@ -61,9 +61,9 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
         if isinstance(step.detail, Subgoal):
             stages.append(Stage(step.detail, _write_plan(plan, [step.detail])))
             plan = ""
-        elif isinstance(step.result, Completion) and step.role == "planner":
+        elif isinstance(step.result, Completion) and step.role == Role.PLANNER:
             plan = step.result.text
-        elif isinstance(step.result, Completion) and step.role == "grounder" and stages:
+        elif isinstance(step.result, Completion) and step.role == Role.GROUNDER and stages:
             stages[-1].grounding = step.result.text
         elif isinstance(step.detail, Action) and isinstance(step.result, Execution) and stages:
             stages[-1].executions.append((step.detail, step.result))
@@ -90,10 +90,10 @@ def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
         stages = stages_of(steps)
         return (
             [*(stage.plan for stage in stages), STOP_PLANNING]
-            if role == "planner"
+            if role == Role.PLANNER
             else [stage.grounding for stage in stages]
         )
-    if role != "planner":
+    if role != Role.PLANNER:
         return [_write_grounding(text, actions) for text, _, actions in replies]
     *earlier, (last, subgoals, _) = replies
     plans = [_write_plan(text, notes) for text, notes, _ in earlier if notes or says_stop(text)]
@@ -131,7 +131,7 @@ def _essence(action: Action) -> tuple[tuple[str, ...], str, str]:
 
 def whole_plan(steps: Sequence[RecordedStep]) -> list[str]:
     """Return the planner's replies with the stop as the last; it is added if the episode reached its limit first."""
-    replies = replies_of(steps, "planner")
+    replies = replies_of(steps, Role.PLANNER)
     return replies if replies and says_stop(replies[-1]) else [*replies, STOP_PLANNING]
 
 

@@ -9,7 +9,7 @@ from lumos_queue.builds.candidates import NOT_ASKED_FOR
 from lumos_queue.builds.contamination import NOT_CHECKED
 from lumos_queue.builds.licences import name_rows
 from lumos_queue.builds.own_files import describe_own_files
-from lumos_queue.records import LEVELS
+from lumos_queue.records import LEVELS, Role
 from lumos_queue.util.display import percent
 
 _REJECTED = "rejected: "  # and the name of a filter
@@ -145,6 +145,6 @@ def list_unwritten_formulations(manifest: Mapping[str, Any]) -> list[tuple[str, 
 
 def rejections(manifest: Mapping[str, Any]) -> list[tuple[str, int, int]]:
     """Return (filter, rejected planner rows, rejected grounder rows) of the read episodes, the most frequent first."""
-    planner, grounder = manifest["verdicts"].get("planner", {}), manifest["verdicts"].get("grounder", {})
+    planner, grounder = manifest["verdicts"].get(Role.PLANNER, {}), manifest["verdicts"].get(Role.GROUNDER, {})
     rows = [(name, planner.get(name, 0), grounder.get(name, 0)) for name in planner.keys() | grounder.keys()]
     return sorted(rows, key=lambda row: (-max(row[1:]), row[0]))

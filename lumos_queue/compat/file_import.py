@@ -14,7 +14,9 @@ from typing import Any
 
 from db.connection import Database
 from db.imports import ImportedEpisode, store_episodes
+from db.job_kinds import JobKind
 from db.new_jobs import NewJob
+from db.pools import Pool
 from db.tags import UNNAMED, NameAndTags
 from lumos_queue.commands import Do, Note, Step, digest
 from lumos_queue.compat.reading import ReleasedRow
@@ -29,7 +31,10 @@ from lumos_queue.records import (
     Annotation,
     Ending,
     Execution,
+    Level,
+    Origin,
     Outcome,
+    Role,
     Subgoal,
     Task,
     Verdict,
@@ -52,7 +57,7 @@ class JoinedAnnotation:
     def level(self) -> str:
         """The check level of the episode: `format`, or '' if the rows of both modules are rejected."""
         modules = {verdict.module for verdict in self.verdicts if verdict.rejects}
-        return "" if modules.issuperset(MODULES) else "format"
+        return "" if modules.issuperset(MODULES) else Level.FORMAT
 
 
 def read_joined_annotations(join: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
@@ -84,13 +89,13 @@ def _verdicts(plan: ReleasedRow, steps: Sequence[AnnotatedSubgoal]) -> Iterator[
     unreadable = [action.raw for action in actions if not action.variables or _is_remnant(action)]
     silent = [step.subgoal.text for step in steps if not step.actions]
     if unreadable or not actions or (silent and plan.formulation == "iterative"):
-        yield Verdict("grounder", "unreadable", next(iter(unreadable or silent), "no actions")[:200])
+        yield Verdict(Role.GROUNDER, "unreadable", next(iter(unreadable or silent), "no actions")[:200])
     if any(_is_self_alias(action) for action in actions):
-        yield Verdict("grounder", "alias of itself", rejects=False)
+        yield Verdict(Role.GROUNDER, "alias of itself", rejects=False)
     if plan.formulation == "iterative" and DOMAINS.load(plan.domain).reports == "result":
         empty = [step.subgoal.text for step, result in zip(steps, plan.results, strict=True) if not result]
         if empty:
-            yield Verdict("planner", "empty result", empty[0][:200])
+            yield Verdict(Role.PLANNER, "empty result", empty[0][:200])
 
 
 def _is_remnant(action: Action) -> bool:
@@ -114,8 +119,8 @@ def import_job(
 ) -> NewJob:
     """Return the row of an import job. `identity`: the job's digest, by which a repeated import is recognised."""
     return NewJob(
-        kind="import",
-        pool="cpu",
+        kind=JobKind.IMPORT,
+        pool=Pool.CPU,
         digest=identity,
         spec=spec,
         benchmark=benchmark,
@@ -155,7 +160,7 @@ def store_released(
             "No row of the plan file has the same task and subgoals as a row of the ground file. "
             "Expected two files made from the same annotations."
         )
-    hasher = hashlib.sha256(digest("imported", benchmark, split).encode())
+    hasher = hashlib.sha256(digest(Origin.IMPORTED, benchmark, split).encode())
     for identifier, task in join.tasks():
         hasher.update(digest(identifier, task).encode())
     dataset, verdicts = hasher.hexdigest(), Counter[str]()
@@ -174,7 +179,7 @@ def store_released(
                 joined_annotation.task, steps, outcome, joined_annotation.level, joined_annotation.verdicts
             )
 
-    job, is_new = store_episodes(database, new, episodes(), "imported", dataset, again)
+    job, is_new = store_episodes(database, new, episodes(), Origin.IMPORTED, dataset, again)
     return job, is_new, verdicts
 
 

@@ -23,7 +23,19 @@ from lumos_queue.conversion.verdicts import (
 from lumos_queue.formulations.answer import last_value
 from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
-from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Completion, Ending, Execution, Outcome, Task, Verdict
+from lumos_queue.records import (
+    LEVELS,
+    Action,
+    AnnotatedSubgoal,
+    Completion,
+    Ending,
+    Execution,
+    Level,
+    Outcome,
+    Role,
+    Task,
+    Verdict,
+)
 
 MAX_DOUBTS = 10  #: in the detail of a verdict
 #: An action, the result that the annotation states for it, and its execution.
@@ -50,7 +62,7 @@ class AnnotationCheck:
 
     def read(self, completion: Completion) -> tuple[AnnotatedSubgoal, ...]:
         """Read the teacher's reply and judge its form. Return its steps in the form of `steps_to_act_out`."""
-        steps = self.check(read_reply(completion, self.level != "format"))
+        steps = self.check(read_reply(completion, self.level != Level.FORMAT))
         if self.reviews_replies and self.is_usable:
             self.note_doubts(self.source.review_steps(self.task, self.steps).doubts)
         return steps
@@ -67,7 +79,7 @@ class AnnotationCheck:
             return ()
         self.verdicts += form_verdicts(self.source, self.task, self.steps, self.max_tokens, self.count, reading.unread)
         uncheckable = [verdict for verdict in self.verdicts if verdict.name in UNCHECKABLE[self.level]]
-        self.verdicts += [replace(verdict, module="planner") for verdict in uncheckable]
+        self.verdicts += [replace(verdict, module=Role.PLANNER) for verdict in uncheckable]
         return self.steps_to_act_out()
 
     def steps_to_act_out(self) -> tuple[AnnotatedSubgoal, ...]:
@@ -78,12 +90,12 @@ class AnnotationCheck:
         """Add verdicts on the results of the executed actions, and return the annotation's outcome."""
         if any(verdict.name in UNCHECKABLE[self.level] for verdict in self.verdicts):
             return Outcome(None, Ending.UNREADABLE, rejections(self.verdicts)[0].name)
-        if self.level == "format":
+        if self.level == Level.FORMAT:
             return Outcome("", Ending.ANSWERED)
         for action, stated_result, execution in executions:
             self.verdicts += _result_verdicts(action, stated_result, execution)
         outcome = last_value([(action, execution) for action, _, execution in executions])
-        if outcome.ending == "answered" and not self.source.is_right(self.task, outcome.answer):
+        if outcome.ending == Ending.ANSWERED and not self.source.is_right(self.task, outcome.answer):
             gold = self.source.gold_answer(self.task)
             self.verdicts += make_verdicts("wrong final answer", f"gives {outcome.answer}, expected {gold}")
         return outcome

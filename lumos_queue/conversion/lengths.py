@@ -9,7 +9,7 @@ from functools import lru_cache
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import write_actions
 from lumos_queue.prompts.dialogue import PLAN_HEAD
-from lumos_queue.records import AnnotatedSubgoal
+from lumos_queue.records import AnnotatedSubgoal, Role
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.model_loading import MODEL_LOADING, import_libraries
 from lumos_queue.util.regular_file import check_entries
@@ -53,6 +53,6 @@ def conversation_tokens(
     earlier = sum(results[position] * (len(steps) - position) for position in range(len(steps)))
     repetitions = earlier if definition and definition.shows_earlier else 0
     return {
-        "planner": count(PLAN_HEAD) + task_tokens + sum(subgoals) + sum(results) + _TURN * len(steps),
-        "grounder": count(head) + task_tokens + sum(subgoals) + sum(actions) + repetitions,
+        Role.PLANNER: count(PLAN_HEAD) + task_tokens + sum(subgoals) + sum(results) + _TURN * len(steps),
+        Role.GROUNDER: count(head) + task_tokens + sum(subgoals) + sum(actions) + repetitions,
     }

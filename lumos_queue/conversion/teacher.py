@@ -18,7 +18,7 @@ from lumos_queue.conversion.form import issue_verdicts
 from lumos_queue.conversion.verdicts import make_verdicts
 from lumos_queue.notation import read_annotation
 from lumos_queue.prompts.dialogue import FRAMINGS, Turn
-from lumos_queue.records import AnnotatedSubgoal, Completion, Task, Verdict
+from lumos_queue.records import AnnotatedSubgoal, Completion, FinishReason, Task, Verdict
 
 SYSTEM = (
     "You are a helpful assistant to convert natural language plans or structural action list into subgoal-based plans "
@@ -146,7 +146,7 @@ def read_reply(completion: Completion, results: bool) -> TeacherReply:
     """
     text = re.sub(r"^```\w*\s*$", "", completion.text, flags=re.MULTILINE)
     steps, issues = read_annotation(text, results)
-    if completion.finish_reason == "length":
+    if completion.finish_reason == FinishReason.LENGTH:
         return TeacherReply(steps, tuple(make_verdicts("truncated", f"after {completion.completion_tokens} tokens")))
     if completion.is_only_reasoning:
         return TeacherReply((), tuple(make_verdicts("truncated", "the reply ended within its reasoning")))

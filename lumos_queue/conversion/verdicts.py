@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lumos_queue.records import LEVELS, MODULES, Score, Verdict
+from lumos_queue.records import LEVELS, MODULES, Level, Role, Score, Verdict
 
-BOTH, PLANNER, GROUNDER = MODULES, ("planner",), ("grounder",)
+BOTH, PLANNER, GROUNDER = MODULES, (Role.PLANNER,), (Role.GROUNDER,)
 
 #: name: (modules whose row it affects, what it means)
 VERDICTS: dict[str, tuple[Sequence[str], str]] = {
@@ -48,9 +48,9 @@ NOTED = (
 #: By the check level of a source: verdicts after which the results of actions are unknown, so that they are not judged
 #: and both rows are rejected. The level matters because stated results also answer actions that cannot be executed.
 UNCHECKABLE = {
-    "format": ("refused", "truncated", "unreadable"),
-    "oracle_tool": ("refused", "truncated", "unreadable", "mismatched parenthesis"),
-    "executed": (
+    Level.FORMAT: ("refused", "truncated", "unreadable"),
+    Level.ORACLE_TOOL: ("refused", "truncated", "unreadable", "mismatched parenthesis"),
+    Level.EXECUTED: (
         "refused",
         "truncated",
         "unreadable",

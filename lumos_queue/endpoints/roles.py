@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.records import Role
 
-JUDGE = "judge"  #: judges whether an answer is right; optional
-PARSER = "parser"  #: names the expert that a step of a plan uses; optional
+JUDGE = Role.JUDGE
 _SHORT = Sampling(max_tokens=100, stop=())  #: as for the original's question answering tool and judge
 
 #: Roles of actions, judges and captions. They are greedy, because only the agent is evaluated.
 TOOL_ROLES = {
-    "qa": _SHORT,
-    "vqa": _SHORT,
-    JUDGE: _SHORT,
-    PARSER: _SHORT,
-    "captioner": Sampling(max_tokens=512, stop=()),
-    "simulator": Sampling(max_tokens=1024, stop=()),  # plays an API (actions/tools/simulator.py)
+    Role.QA: _SHORT,
+    Role.VQA: _SHORT,
+    Role.JUDGE: _SHORT,
+    Role.PARSER: _SHORT,
+    Role.CAPTIONER: Sampling(max_tokens=512, stop=()),
+    Role.SIMULATOR: Sampling(max_tokens=1024, stop=()),
     # experts that a chat model plays (experts/backends/chat.py)
     "expert-sentiment-analysis": Sampling(max_tokens=16, stop=()),
     "expert-text-summarization": Sampling(max_tokens=200, stop=()),

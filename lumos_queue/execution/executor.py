@@ -11,13 +11,13 @@ from lumos_queue.actions.base import ActionInterface, LocalTool, Session
 from lumos_queue.commands import Approve, Ask, Call, Command, Do, Result, digest, write_answer
 from lumos_queue.endpoints.base import RULES, Endpoint, ImagePart, ModelCall, Sampling
 from lumos_queue.endpoints.registry import takes_functions
-from lumos_queue.endpoints.roles import JUDGE, choose_sampling
+from lumos_queue.endpoints.roles import choose_sampling
 from lumos_queue.episode import Perform, StepContext
 from lumos_queue.errors import EpisodeError
 from lumos_queue.execution.tools.caller import Caller
 from lumos_queue.notation import REPEATED, TOO_MANY
 from lumos_queue.prompts.dialogue import MAX_ACTIONS
-from lumos_queue.records import Completion, Ending, Execution, FinishReason, Task
+from lumos_queue.records import Completion, Ending, Execution, FinishReason, Role, Task
 
 _SHOWN = "shown with the image "  #: the beginning of a completion's note, before the images' sha256
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -124,7 +124,7 @@ class Executor:
         try:
             return await endpoint.generate(call)
         except EpisodeError:
-            if ask.role != JUDGE or not self.judge_beside:
+            if ask.role != Role.JUDGE or not self.judge_beside:
                 raise
             return Completion("", FinishReason.REFUSED)  # the episode is complete: the refusal must not fail it
 

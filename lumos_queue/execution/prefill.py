@@ -18,7 +18,7 @@ from lumos_queue.commands import Ask, Command, Commands, Note, Result
 from lumos_queue.episode import Generate, Perform, StepContext
 from lumos_queue.notation import strip_label
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import Completion, FinishReason, Outcome, Subgoal, Task
+from lumos_queue.records import Completion, FinishReason, Outcome, Role, Subgoal, Task
 from lumos_queue.util.exchange import Exchange
 
 
@@ -66,7 +66,7 @@ class PrefilledReplies:
             number = self._request_counts[command.role]
             self._request_counts[command.role] += 1
             replies = self._replies.get(command.role, ())
-            if number < len(replies) and (command.role != "grounder" or self._follows_expected()):
+            if number < len(replies) and (command.role != Role.GROUNDER or self._follows_expected()):
                 self._answers[position, branch] = replies[number]
 
     def _follows_expected(self) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from lumos_queue.commands import Ask, Commands
-from lumos_queue.endpoints.roles import PARSER
 from lumos_queue.experts.encoder import MODEL, ParserChoice, open_parser
 from lumos_queue.experts.names import exact_name
 from lumos_queue.experts.parsing import ParsedPlan, parse_plan
@@ -14,7 +13,7 @@ from lumos_queue.experts.plans import Signature
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.step_parser import HEAD, parser_prompt, step_of
 from lumos_queue.prompts.tool_agent import SYSTEM
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, Role
 
 MAX_STEPS = 64  #: different steps of a reply about which a model is asked
 MAX_NAME = 200  #: characters of its reply that are read
@@ -33,7 +32,7 @@ def read_plan(text: str, signature: Signature, choice: ParserChoice, agent: Agen
     parse_plan(text, signature, lambda step: steps.setdefault(step_of(step), ""))
     questions = [step for step in steps if any(map(str.isalnum, step))][:MAX_STEPS]
     if questions:
-        replies = yield [Ask(PARSER, parser_prompt(step, agent)) for step in questions]
+        replies = yield [Ask(Role.PARSER, parser_prompt(step, agent)) for step in questions]
         assert isinstance(replies, list)
         for step, reply in zip(questions, replies, strict=True):
             assert isinstance(reply, Completion)
@@ -44,12 +43,12 @@ def read_plan(text: str, signature: Signature, choice: ParserChoice, agent: Agen
 def name_parser(settings: Mapping[str, str]) -> Mapping[str, str]:
     """Return the role and the address of the model that the setting `parser` names; {} if it names no address."""
     kind, _, url = settings.get("parser", "").partition(":")
-    return {PARSER: url} if kind == MODEL and ":" in url else _NO_ROLES
+    return {Role.PARSER: url} if kind == MODEL and ":" in url else _NO_ROLES
 
 
 def parser_prefixes(choice: ParserChoice) -> dict[str, str]:
     """Return by role the text with which all prompts about steps begin; {} if no model is asked."""
-    return {PARSER: SYSTEM + HEAD} if choice.url else {}
+    return {Role.PARSER: SYSTEM + HEAD} if choice.url else {}
 
 
 def _read_name(reply: str) -> str:

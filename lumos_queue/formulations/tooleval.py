@@ -18,13 +18,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lumos_queue.commands import Ask, Commands
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.judged_run import ANSWERED, JudgedRun
 from lumos_queue.prompts.tooleval import L, Questions, judge_prefixes, read_label
-from lumos_queue.records import Completion, Ending, Outcome, Task
+from lumos_queue.records import Completion, Ending, Outcome, Role, Task
 from lumos_queue.scoring.tool_verdicts import OURS, Round, RunVerdict, ToolVerdict
 from lumos_queue.scoring.tool_votes import AnswerLabel, Preference, TaskLabel, Vote
 from lumos_queue.scoring.tooleval import OUR_RULE, RULES, Order, Rule
@@ -107,7 +106,7 @@ class _Judge:
         """Ask the prompts. Return a label for each reply: `otherwise` if it is unclear, None if it is missing."""
         if not prompts:
             return []
-        replies = yield [Ask(JUDGE, prompt) for prompt in prompts]
+        replies = yield [Ask(Role.JUDGE, prompt) for prompt in prompts]
         assert isinstance(replies, list)
         reply_labels: list[L | None] = []
         for reply in replies:
@@ -186,7 +185,7 @@ def _leave_out_votes(verdict: ToolVerdict) -> ToolVerdict:
 FORMULATION = Formulation(
     "tooleval",
     tooleval,
-    (JUDGE,),
+    (Role.JUDGE,),
     executes=False,
     judges_runs=True,
     of_episodes=True,

@@ -12,12 +12,11 @@ from db.pools import Pool
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.checks import score_episode
 from lumos_queue.benchmarks.from_file.rubrics import prompt_head
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.episode import Journal
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.jobs.infer import Infer, InferContext
 from lumos_queue.jobs.judge_votes import single_vote, with_judge
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, Role
 from lumos_queue.settings import Settings
 
 
@@ -42,7 +41,7 @@ class Evaluate:
     def prompt_prefixes(self) -> dict[str, str]:
         heads = self.infer.prompt_prefixes()
         judge = self.infer.definition.judge if self.infer.definition else None
-        return {**heads, JUDGE: prompt_head(judge)} if judge else heads
+        return {**heads, Role.JUDGE: prompt_head(judge)} if judge else heads
 
     def open(self, settings: Settings) -> AbstractAsyncContextManager[InferContext]:
         return self.infer.open(settings)
@@ -52,7 +51,7 @@ class Evaluate:
         assert task is not None
         benchmark = self.infer.open_benchmark()
         votes: list[Completion] = []
-        if JUDGE in agent.roles:
+        if Role.JUDGE in agent.roles:
             formulation = with_judge(formulation, benchmark, task, votes)
         run = await self.infer.run_formulation(formulation, work, journal, context)
 

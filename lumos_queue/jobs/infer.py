@@ -17,7 +17,6 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.episode import EpisodeRun, Generate, Journal, run_episode
 from lumos_queue.errors import PluginFault
 from lumos_queue.execution.executor import Executor
@@ -30,7 +29,7 @@ from lumos_queue.jobs.budget import Meter
 from lumos_queue.jobs.images import Images
 from lumos_queue.limits import Limits, limit_formulation
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import Outcome, Task
+from lumos_queue.records import Outcome, Role, Task
 from lumos_queue.settings import Settings
 
 UNSEEN = "--yes"  #: the approver of plans that no person saw
@@ -129,7 +128,7 @@ class Infer:
                 caller,
                 images.load,
                 self.agent.samplings,
-                JUDGE not in formulation.roles,
+                Role.JUDGE not in formulation.roles,
                 UNSEEN if self.approve_all else "",
                 self.formulation_version,
             )

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.commands import Ask, Commands
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.episode import Generate
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import Completion, FinishReason, Outcome, Task
+from lumos_queue.records import Completion, FinishReason, Outcome, Role, Task
 from lumos_queue.scoring.limit import select_judged_answer
 
 
@@ -30,7 +29,7 @@ def with_judge(
             return outcome
         prompts = [prompt] * benchmark.judge_votes
         while prompts:
-            replies = yield [Ask(JUDGE, without_roles(text)) for text in prompts]
+            replies = yield [Ask(Role.JUDGE, without_roles(text)) for text in prompts]
             assert isinstance(replies, list)
             completions = [reply for reply in replies if isinstance(reply, Completion)]
             is_first = not votes
@@ -44,7 +43,7 @@ def with_judge(
 
 def single_vote(agent: Agent, votes: Sequence[Completion]) -> str | None:
     """Return the judge's last reply; '' if the judge was not asked, None without a judge or if it gave no vote."""
-    if JUDGE not in agent.roles:
+    if Role.JUDGE not in agent.roles:
         return None
     if not votes:
         return ""

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.job_kinds import JobKind
 from db.reading import endpoints_of_kind, jobs_of_kind
 from db.states import JobState
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark_of
@@ -66,8 +67,8 @@ class EvaluationScores:
         """Read the stored evaluations. `connection`: None if there is no database yet."""
         if connection is None:
             return cls(None)
-        jobs = jobs_of_kind(connection, "evaluate")
-        endpoints = endpoints_of_kind(connection, "evaluate")
+        jobs = jobs_of_kind(connection, JobKind.EVALUATE)
+        endpoints = endpoints_of_kind(connection, JobKind.EVALUATE)
         return cls(connection, load_stored_evaluations(jobs, endpoints, read_row_origins(connection, jobs)))
 
     def scores(self, job: Any) -> dict[str, Any]:

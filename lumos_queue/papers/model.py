@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lumos_queue.downloads.catalogue import can_verify
+from lumos_queue.records import Role
 
 #: Checkpoints of ai2lumos that hold weights, as (domain, formulation, size).
 RELEASED = frozenset(
@@ -80,7 +81,7 @@ class PaperRow:
         if self.weights or not self.domain or self.formulation not in _NAMED:
             return dict(self.weights)
         end = f"{_NAMED[self.formulation]}{self.size}"
-        return {"planner": f"lumos_{self.domain}_plan_{end}", "grounder": f"lumos_{self.domain}_ground_{end}"}
+        return {Role.PLANNER: f"lumos_{self.domain}_plan_{end}", Role.GROUNDER: f"lumos_{self.domain}_ground_{end}"}
 
     @property
     def released(self) -> bool:

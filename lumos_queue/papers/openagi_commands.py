@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from lumos_queue.benchmarks.openagi.splits import HELDOUT, LABELLED
-from lumos_queue.papers.openagi_protocol import BEAMS, BENCHMARK, FORMULATION, PLANNER, SAMPLES, paper_settings
+from lumos_queue.papers.openagi_protocol import BEAMS, BENCHMARK, FORMULATION, SAMPLES, paper_settings
 from lumos_queue.papers.openagi_results import RLTF, TUNED, PlannerRow
+from lumos_queue.records import Role
 
 _DATA = f"--data FOLDER --published --option samples={SAMPLES}"
 
@@ -40,9 +41,9 @@ def _training_commands(row: PlannerRow) -> list[str]:
 
 def _evaluation_command(row: PlannerRow) -> str:
     settings = " ".join(f"--setting {name}={value}" for name, value in paper_settings(row).items())
-    search = f" --sampling {PLANNER}.beams={BEAMS}" if row.schema in TUNED else ""
+    search = f" --sampling {Role.PLANNER}.beams={BEAMS}" if row.schema in TUNED else ""
     planner = "run:JOB" if row.schema in TUNED else "URL"
     return (
         f"lumos evaluate {BENCHMARK} {_DATA} --split {HELDOUT} --formulation {FORMULATION} {settings}{search} "
-        f"--{PLANNER} {planner}"
+        f"--{Role.PLANNER} {planner}"
     )

@@ -20,11 +20,12 @@ from lumos_queue.benchmarks.openagi.splits import LABELLED, tasks_of
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.papers.openagi_protocol import BENCHMARK, FORMULATION, PLANNER, SCHEMAS, list_departures, settings_of
+from lumos_queue.papers.openagi_protocol import BENCHMARK, FORMULATION, SCHEMAS, list_departures, settings_of
 from lumos_queue.papers.openagi_results import CLAUDE, GPT_4, GPT_35, RLTF, TUNED, PlannerRow
 from lumos_queue.papers.stored_evaluations import StoredEvaluation, is_tool
 from lumos_queue.papers.tuned_planners import SCRATCH, TunedPlanner, TunedPlanners
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Role
 from lumos_queue.reports.groups import measure_overall, samples_of
 from lumos_queue.reports.scores import scores
 
@@ -78,8 +79,8 @@ class PlannerFigures:
         """Return why the newest evaluation with the row's schema fills no row; '' if there is no such evaluation."""
         for evaluation in self._list_candidates(row):
             reasons = self._list_seen(evaluation)
-            if row.schema in TUNED and self.tuned.find(evaluation, PLANNER) is None:
-                name = evaluation.models.get(PLANNER) or "unknown"
+            if row.schema in TUNED and self.tuned.find(evaluation, Role.PLANNER) is None:
+                name = evaluation.models.get(Role.PLANNER) or "unknown"
                 reasons.append(f"{UNKNOWN}: no job of this database wrote its planner {name}")
             elif self._has_other_training(row, evaluation):
                 continue
@@ -89,25 +90,25 @@ class PlannerFigures:
 
     def other_planner(self, row: PlannerRow, evaluation: StoredEvaluation) -> list[str]:
         """Return a text if the planner was not the row's planner. A planner that was trained here is its base."""
-        tuned_planner = self.tuned.find(evaluation, PLANNER)
-        model = tuned_planner.base if tuned_planner else evaluation.models.get(PLANNER, "")
+        tuned_planner = self.tuned.find(evaluation, Role.PLANNER)
+        model = tuned_planner.base if tuned_planner else evaluation.models.get(Role.PLANNER, "")
         is_trained_otherwise = tuned_planner is not None and row.schema not in TUNED
         if is_tool(model, row.model) and not is_trained_otherwise:
             return []
         description = f"{'fitted from ' if tuned_planner else ''}{model or 'unknown'}"
-        return [f"other weights: {PLANNER} is {description}, not {row.model}"]
+        return [f"other weights: {Role.PLANNER} is {description}, not {row.model}"]
 
     def list_training_remarks(self, row: PlannerRow, evaluation: StoredEvaluation) -> list[str]:
         """Return texts on the tasks that the planner was trained on, where they differ from the paper's or are unknown.
 
         The paper's planners learnt from a tenth of the tasks, as many as the labelled split has.
         """
-        tuned_planner = self.tuned.find(evaluation, PLANNER)
+        tuned_planner = self.tuned.find(evaluation, Role.PLANNER)
         if tuned_planner is None:
-            model = evaluation.models.get(PLANNER, "")
+            model = evaluation.models.get(Role.PLANNER, "")
             if row.model in CLOSED and is_tool(model, row.model):
                 return []
-            return [f"{UNKNOWN}: no job of this database wrote {PLANNER} {model or 'unknown'}"]
+            return [f"{UNKNOWN}: no job of this database wrote {Role.PLANNER} {model or 'unknown'}"]
         training, gaps = tuned_planner.training, list(tuned_planner.training.gaps)
         if tuned_planner.base != SCRATCH and not is_tool(tuned_planner.base, row.model):
             gaps.append(f"no job of this database wrote its base {tuned_planner.base}")
@@ -155,13 +156,13 @@ class PlannerFigures:
         """Return whether the row's planner was trained, and the evaluation's planner not by the same recipe."""
         if row.schema not in TUNED:
             return False
-        tuned_planner = self.tuned.find(evaluation, PLANNER)
+        tuned_planner = self.tuned.find(evaluation, Role.PLANNER)
         return tuned_planner is None or tuned_planner.way != row.schema
 
     def _list_seen(self, evaluation: StoredEvaluation) -> list[str]:
         """Return a text for each way in which the planner had seen tasks of the evaluation before it solved them."""
         rows = self.task_rows(evaluation.job)
-        tuned_planner = self.tuned.find(evaluation, PLANNER)
+        tuned_planner = self.tuned.find(evaluation, Role.PLANNER)
         seen_rows = {"its prompt shows": find_shown_tasks(evaluation)}
         if tuned_planner is not None:
             seen_rows["its planner was fitted on"] = tuned_planner.training.taught

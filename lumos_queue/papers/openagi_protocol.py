@@ -15,8 +15,9 @@ from lumos_queue.papers.openagi_results import TUNED, PlannerRow
 from lumos_queue.papers.stored_evaluations import StoredEvaluation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.model_synthesis import FINE_TUNING
+from lumos_queue.records import Role
 
-BENCHMARK, FORMULATION, PLANNER = "openagi", "model-synthesis", "planner"
+BENCHMARK, FORMULATION = "openagi", "model-synthesis"
 SAMPLES = 100  #: of a task
 BEAMS = 30  #: of the released code's constrained decoding
 FREE, CONSTRAINED = "free", "constrained"
@@ -78,11 +79,11 @@ def _parser_departures(settings: Mapping[str, str]) -> list[str]:
 
 def _search_departures(settings: Mapping[str, str], agent: Mapping[str, Any]) -> list[str]:
     stored_agent = Agent.from_json(agent)
-    sampling = stored_agent.samplings.get(PLANNER) or stored_agent.sampling
+    sampling = stored_agent.samplings.get(Role.PLANNER) or stored_agent.sampling
     beams = sampling.beams or int(settings["candidates"])
-    departures = [] if beams == BEAMS else [f"{PLANNER}.beams is {beams}, not {BEAMS}"]
+    departures = [] if beams == BEAMS else [f"{Role.PLANNER}.beams is {beams}, not {BEAMS}"]
     for name, value in (("temperature", sampling.temperature), ("epsilon", sampling.epsilon)):
-        departures += [f"{PLANNER}.{name} is {value:g}, not 0"] if value else []
+        departures += [f"{Role.PLANNER}.{name} is {value:g}, not 0"] if value else []
     return departures
 
 

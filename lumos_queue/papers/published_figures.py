@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.job_kinds import JobKind
 from db.reading import endpoints_of
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import EvaluationScores, paper_figure
@@ -43,7 +44,7 @@ def list_published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[
 
     The list is empty if an evaluation of this benchmark and split is on other rows than the published rows.
     """
-    evaluations = [job for job in jobs if job.kind == "evaluate"]
+    evaluations = [job for job in jobs if job.kind == JobKind.EVALUATE]
     endpoints = [endpoint for job in evaluations for endpoint in endpoints_of(connection, job.id)]
     origins = read_row_origins(connection, evaluations)
     all_evaluations = EvaluationScores(connection, load_stored_evaluations(evaluations, endpoints, origins))

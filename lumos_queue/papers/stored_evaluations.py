@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
+from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.papers.model import PaperColumn, PaperRow
 from lumos_queue.papers.protocol import departures
+from lumos_queue.records import Role
 from lumos_queue.row_origins.origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState
 
 #: What may follow a tool model's name: its date (`-0613`, `-2024-05-13`), or the name of a file format.
@@ -128,9 +129,9 @@ def weight_mismatches(row: PaperRow, models: Mapping[str, str]) -> list[str]:
 
 def other_judge(column: PaperColumn, models: Mapping[str, str]) -> list[str]:
     """Return a text about the judge if the metric counts votes and the judge is not the papers' judge, else []."""
-    if not column.judge or is_tool(models.get(JUDGE, ""), column.judge):
+    if not column.judge or is_tool(models.get(Role.JUDGE, ""), column.judge):
         return []
-    return [f"judge is {models.get(JUDGE) or 'unknown'}, not {column.judge}"]
+    return [f"judge is {models.get(Role.JUDGE) or 'unknown'}, not {column.judge}"]
 
 
 def on_published_rows(evaluations: Iterable[StoredEvaluation]) -> list[StoredEvaluation]:
@@ -173,7 +174,7 @@ def _find_closest(
     def rank(evaluation: StoredEvaluation) -> tuple[bool, bool, bool, int]:
         return (
             bool(weight_mismatches(row, evaluation.models)),
-            bool(column.judge) and JUDGE not in evaluation.models,
+            bool(column.judge) and Role.JUDGE not in evaluation.models,
             bool(column.size) and evaluation.size != column.size,
             len(other_judge(column, evaluation.models) + evaluation.departures(column)),
         )

@@ -17,7 +17,6 @@ from sqlalchemy import Connection
 from db.states import JobState
 from db.tool_figures import origins
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.formulations.base import Formulation, version_of
 from lumos_queue.formulations.descriptions import shows_descriptions_in
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -26,6 +25,7 @@ from lumos_queue.papers.stored_evaluations import StoredEvaluation, is_tool, on_
 from lumos_queue.papers.tool_results import SUM2ACT, ToolMethod, ToolRow, ToolTable
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import DESCRIPTIONS, HIDDEN
+from lumos_queue.records import Role
 
 RUNS, VERDICTS = "toolbench", "tooleval"  #: the benchmarks of evaluations and of judges' jobs
 REAL_MODES = ("strict", "live")  #: values of the option `answers` without invented answers
@@ -135,14 +135,14 @@ class JudgedEvaluation:
     against: ToolEvaluation | None
 
     def other_judge(self, table: ToolTable) -> list[str]:
-        model = self.judge.models.get(JUDGE, "")
+        model = self.judge.models.get(Role.JUDGE, "")
         return [] if is_tool(model, table.judge) else [f"judge is {model or 'unknown'}, not {table.judge}"]
 
     def departures(self, table: ToolTable) -> list[str]:
         """Return a text for each setting of the judge that differs from the published setting."""
         agent = Agent.from_json(self.judge.infer["agent"])
         votes = FORMULATIONS.load(VERDICTS).read_settings(agent)["votes"]
-        temperature = (agent.samplings.get(JUDGE) or agent.sampling).temperature
+        temperature = (agent.samplings.get(Role.JUDGE) or agent.sampling).temperature
         lines = [f"votes is {votes}, not {table.votes} or more"] if votes < table.votes else []
         if temperature != JUDGE_TEMPERATURE:
             lines.append(f"judge.temperature is {temperature:g}, not {JUDGE_TEMPERATURE:g}")

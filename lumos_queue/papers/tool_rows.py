@@ -9,12 +9,12 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.tool_figures import costs, tool_calls
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.papers.judgements import Judgements, read_judgements
 from lumos_queue.papers.model import number
 from lumos_queue.papers.tool_commands import needs
 from lumos_queue.papers.tool_matching import RUNS, JudgedEvaluation, ToolEvaluation, ToolJobs
 from lumos_queue.papers.tool_results import MEAN, SUBSETS, ToolRow, ToolTable
+from lumos_queue.records import Role
 from lumos_queue.reports.provenance import NONE
 from lumos_queue.scoring.statistics import compute_weighted_interval
 
@@ -108,7 +108,7 @@ def _figure(
         "job": evaluation.judge.job.id,
         "runs": evaluation.evaluation.job.id,
         "tools": evaluation.evaluation.tools,
-        "models": {**evaluation.evaluation.stored.models, JUDGE: evaluation.judge.models.get(JUDGE, "")},
+        "models": {**evaluation.evaluation.stored.models, Role.JUDGE: evaluation.judge.models.get(Role.JUDGE, "")},
     }
     if rule := judgements.rules.get(table.metric):
         own_figure["rule"] = rule

@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.job_kinds import JobKind
 from db.reading import jobs_of_kind
 from db.training_steps import list_models
 from lumos_queue.endpoints.model_folder import digest_of_merged
@@ -74,7 +75,7 @@ class TunedPlanners:
         """Read the stored models. `connection`: None if there is no database yet."""
         if connection is None:
             return cls()
-        specs = {job.id: job.spec for job in jobs_of_kind(connection, "train")}
+        specs = {job.id: job.spec for job in jobs_of_kind(connection, JobKind.TRAIN)}
         return cls(list_models(connection), specs, connection)
 
     def find(self, evaluation: StoredEvaluation, role: str) -> TunedPlanner | None:

@@ -17,6 +17,7 @@ from lumos_queue.actions.experts.options import ALL, DEFAULT
 from lumos_queue.benchmarks.sum2act_visual.cases import CONDITIONED, DISH, NAME, RECOLOUR, WEBCAM
 from lumos_queue.experts.backends.base import Fidelity
 from lumos_queue.papers.stored_evaluations import StoredEvaluation
+from lumos_queue.records import Role
 from lumos_queue.scoring.statistics import compute_weighted_interval
 
 VISUAL, VISUAL_TITLE = "sum2act-visual", "Cases with image experts"
@@ -85,7 +86,7 @@ def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, f
     }
     remarks = [*(["incomplete"] if _is_unfinished(best) else []), *best.remarks_on_rows]
     remarks.append(f"experts: {_format_experts(best.tools)}")
-    remarks.append(f"router: {best.models.get('router') or 'unknown'}")
+    remarks.append(f"router: {best.models.get(Role.ROUTER) or 'unknown'}")
     return blank | {"ours": own_figure, "status": "; ".join(remarks)}
 
 

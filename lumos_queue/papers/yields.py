@@ -17,10 +17,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.job_kinds import JobKind
 from db.reading import jobs_of_kind
 from lumos_queue.downloads.catalogue import can_verify
 from lumos_queue.papers.figures import TABLE_4, Converted
-from lumos_queue.records import MODULES
+from lumos_queue.records import MODULES, Role
 from lumos_queue.reports.conversion import ConvertedRow, list_converted_rows
 from lumos_queue.row_origins.origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState, read_row_origins
 
@@ -48,14 +49,14 @@ class Yield:
         return sum(row.judged and row.rejected.isdisjoint(modules) for row in self.rows)
 
     def figures(self) -> dict[str, Any]:
-        turns = [row.turns for row in self.rows if row.judged and "planner" not in row.rejected]
+        turns = [row.turns for row in self.rows if row.judged and Role.PLANNER not in row.rejected]
         ways = {"teacher" if job.spec.get("teacher") else "by rule" for job in self.jobs}
         return {
             "job": ", ".join(job.id for job in self.jobs),
             "n": f"{len(self.rows):,}",
             "value": self.count_accepted(*MODULES),
-            "plan": self.count_accepted("planner"),
-            "ground": self.count_accepted("grounder"),
+            "plan": self.count_accepted(Role.PLANNER),
+            "ground": self.count_accepted(Role.GROUNDER),
             "turns": round(sum(turns) / len(turns), 3) if turns else None,
             "how": " and ".join(sorted(ways)),
         }
@@ -63,7 +64,7 @@ class Yield:
 
 def conversions(connection: Connection | None) -> list[dict[str, Any]]:
     """Return the rows of Table 4 as JSON: a row for each source, and a row for the annotations of each domain."""
-    jobs = jobs_of_kind(connection, "convert") if connection else []
+    jobs = jobs_of_kind(connection, JobKind.CONVERT) if connection else []
     origins = read_row_origins(connection, jobs) if connection else {}
     return [row for domain in TABLE_4 for row in _rows(connection, jobs, origins, domain)]
 
@@ -140,7 +141,7 @@ def _total(domain: Converted, yields: Mapping[str, Yield]) -> dict[str, Any]:
         return row | {"status": f"not run: no conversion of {', '.join(missing_sources)}"}
     rows = sum(len(source_yield.rows) for source_yield in yields.values())
     counts = {name: sum(source_yield.count_accepted(name) for source_yield in yields.values()) for name in MODULES}
-    own_figure = {"n": f"{rows:,}", "plan": counts["planner"], "ground": counts["grounder"]}
+    own_figure = {"n": f"{rows:,}", "plan": counts[Role.PLANNER], "ground": counts[Role.GROUNDER]}
     remarks = dict.fromkeys(remark for source_yield in yields.values() for remark in source_yield.remarks)
     return row | {"ours": own_figure, "status": "; ".join([_status(rows, sum(domain.sources.values())), *remarks])}
 

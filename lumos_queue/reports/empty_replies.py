@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.empty_replies import EmptyReplies, count_empty_replies
-from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
+from lumos_queue.endpoints.roles import TOOL_ROLES
+from lumos_queue.records import Role
 
 
 def empty_reply_problems(connection: Connection, job: Any) -> list[dict[str, Any]]:
@@ -26,7 +27,7 @@ def empty_reply_problems(connection: Connection, job: Any) -> list[dict[str, Any
 
 def _describe(empty: EmptyReplies, samplings: Mapping[str, Any]) -> str:
     role = empty.role
-    vote = ": no vote is stored" if role == JUDGE else ""
+    vote = ": no vote is stored" if role == Role.JUDGE else ""
     if not empty.is_cut:
         return f"the reply of the {role} ended within its reasoning{vote}"
     # --max-tokens applies to the agent's own roles only.

@@ -11,7 +11,7 @@ from db.budget import find_prices
 from db.votes import count_details, list_labelled_scores, sum_calls, votes_without_score
 from lumos_queue.benchmarks.from_file.definition import JudgeDefinition
 from lumos_queue.benchmarks.from_file.judge_votes import NO_ANSWER, VoteCounts, count_votes
-from lumos_queue.endpoints.roles import JUDGE
+from lumos_queue.records import Role
 from lumos_queue.reports.audit import JUDGED, opinion
 from lumos_queue.reports.completeness import ENDED, UNGRADED
 from lumos_queue.scoring.sampling import GRADE, decide_verdict
@@ -28,11 +28,11 @@ def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> d
     `ties` counts graded answers whose two middle votes differ. `usd` is part of the job's cost.
     """
     details = count_details(connection, job.id, GRADE)
-    ungraded_votes = [votes for votes in votes_without_score(connection, job.id, GRADE, JUDGE, MAX_READ) if votes]
+    ungraded_votes = [votes for votes in votes_without_score(connection, job.id, GRADE, Role.JUDGE, MAX_READ) if votes]
     vote_counts = [(counts, episodes) for text, episodes in details if (counts := VoteCounts.from_text(text))]
     vote_counts += [(count_votes(judge, votes), 1) for votes in ungraded_votes]
     graded_answers = sum(episodes for counts, episodes in vote_counts if counts.grades)
-    calls, prices = sum_calls(connection, job.id, JUDGE), find_prices(job.spec)
+    calls, prices = sum_calls(connection, job.id, Role.JUDGE), find_prices(job.spec)
     rates = prices.get("prompt_price", 0.0), prices.get("completion_price", 0.0)
     figures: dict[str, Any] = {
         "grades": judge.grades,

@@ -16,6 +16,7 @@ from db.connection import Database
 from db.episode_names import load_finished_trajectory
 from db.imports import ImportedEpisode, store_episodes
 from db.new_jobs import NewJob
+from db.pools import Pool
 from db.reading import Trajectory
 from db.tags import UNNAMED, NameAndTags
 from db.web_actions import PersonAction
@@ -39,7 +40,7 @@ from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.annotation import Checked, act_out
 from lumos_queue.notation import write_action, write_annotation
 from lumos_queue.rationales.comparison import matches_stated
-from lumos_queue.records import Action, AnnotatedSubgoal, Ending, Execution, Outcome, Task, Verdict
+from lumos_queue.records import Action, AnnotatedSubgoal, Ending, Execution, Level, Origin, Outcome, Task, Verdict
 from lumos_queue.review.edits import Changes, Steps, apply_changes
 from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable
@@ -135,7 +136,7 @@ def correct(
     parent, episode, parent_name = check.parent, check.episode, check.parent_name
     new = NewJob(
         kind="correct",
-        pool="cpu",
+        pool=Pool.CPU,
         digest=secrets.token_hex(32),  # every correction is a new job
         spec={"episode": parent_name, **_source_as_json(parent), **_changes_as_json(changes)},
         benchmark=parent.task.benchmark,
@@ -152,7 +153,7 @@ def correct(
         tags=name_and_tags.tags,
         main_metric=episode.scores[0].metric,
     )
-    job, _ = store_episodes(database, new, [episode], "corrected", parent.task.dataset, action=action)
+    job, _ = store_episodes(database, new, [episode], Origin.CORRECTED, parent.task.dataset, action=action)
     return Correction(f"{job}-0", parent_name, check.level, check.answer, check.verdicts)
 
 
@@ -198,13 +199,13 @@ async def _check_correction(
         outcome = check.judge([(action, execution.result, execution) for action, _, execution in executed_actions])
         check.note_links(None)
         level = check.compute_level()
-        if level == "executed" and runs:
+        if level == Level.EXECUTED and runs:
             finding = await perturbation(source, task, [action for action, _, _ in executed_actions], actions)
-            level = "perturbed" if finding.passed else level
+            level = Level.PERTURBED if finding.passed else level
             check.verdicts += make_verdicts("differs when perturbed", finding.differs) if finding.differs else []
     finally:
         await actions.close()
-    if check.level == "format" and outcome.ending == "answered":
+    if check.level == Level.FORMAT and outcome.ending == Ending.ANSWERED:
         outcome = Outcome(_last_result(executed_actions) or parent.episode.answer or "", Ending.ANSWERED)
     verdicts = tuple(replace(verdict, detail=storable(verdict.detail)[0]) for verdict in merge_verdicts(check.verdicts))
     score = acceptance_score(source.check_level, verdicts)
@@ -247,7 +248,7 @@ class _UnknownSource(Benchmark):
     """A source without known gold answers: only the form of its annotations can be checked."""
 
     def __init__(self, task: Task):
-        self.name, self.domain, self.check_level = task.benchmark, task.inputs.get("domain", ""), "format"
+        self.name, self.domain, self.check_level = task.benchmark, task.inputs.get("domain", ""), Level.FORMAT
 
 
 def _actions_of(source: Benchmark) -> StatelessActions:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from db.connection import Database
+from db.job_kinds import JobKind
 from db.jobs import get_job
 from db.scorings import ScorerCode, begin_scoring, find_unscored, store_scores
 from db.trajectories import load_episodes, reading
@@ -43,7 +44,7 @@ def score_job(
     plugin = SCORERS.plugin(name)
     with database.engine.connect() as connection:
         row = get_job(connection, job)
-    if row.kind == "train":
+    if row.kind == JobKind.TRAIN:
         raise SpecError(f"Job {row.id} is a training job: it has no episodes to score.")
     scorer = scorer.for_job(row) if scorer.for_job else scorer
     origin = str(plugin or code_version())

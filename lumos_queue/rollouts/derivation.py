@@ -16,7 +16,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.records import Annotation, Subgoal, Task
+from lumos_queue.records import Annotation, Ending, Role, Subgoal, Task
 from lumos_queue.scoring.limit import select_judged_answer
 from lumos_queue.submission.store import Rows, read_rows
 
@@ -135,12 +135,12 @@ def regroundings(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
     if not FORMULATIONS.load(formulation_of(episode)).is_modular:
         raise ExcludedEpisode(f"{episode.formulation}: it has no planner")
     subgoals = sum(isinstance(step.detail, Subgoal) for step in episode.steps)
-    return {"": [Derivation("plan", {"planner": whole_plan(episode.steps)}, subgoals)]}
+    return {"": [Derivation("plan", {Role.PLANNER: whole_plan(episode.steps)}, subgoals)]}
 
 
 def require_ended(episode: StoredEpisode) -> None:
     """Raise ExcludedEpisode for an episode that was cancelled or ended by an error of the infrastructure."""
-    if episode.ending in ("infra_error", "cancelled"):
+    if episode.ending in (Ending.INFRA_ERROR, Ending.CANCELLED):
         raise ExcludedEpisode(f"ended as {episode.ending}")
 
 

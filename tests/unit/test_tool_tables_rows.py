@@ -8,11 +8,11 @@ from itertools import pairwise
 import pytest
 
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.comparison import TOOL_KEYS, papers_tables
 from lumos_queue.papers.tool_results import MEAN, SUBSETS, TOOL_TABLES
 from lumos_queue.papers.visual_rows import VISUAL
+from lumos_queue.records import Role
 
 ROWS = [(table, row) for table in TOOL_TABLES.values() for row in table.rows]
 NAMES = {
@@ -91,7 +91,7 @@ def test_every_row_that_was_not_run_names_its_need():
                 defaults = {name: setting.default for name, setting in formulation.settings.items()}
                 assert method.settings.items() <= (defaults | settings).items()
                 assert method.published.items() <= settings.items(), "the published code's choices are named"
-            assert judging[:2] == ["lumos", "judge"] and _options(judging)["--role"] == [f"{JUDGE}=URL"]
+            assert judging[:2] == ["lumos", "judge"] and _options(judging)["--role"] == [f"{Role.JUDGE}=URL"]
             assert ("--against" in judging) == (row.against is not None)
     assert [one["row"] for one in tables[VISUAL]] == [
         "conditioned generation",

@@ -15,6 +15,7 @@ from lumos_queue.actions.qa.retrieve import evidence
 from lumos_queue.actions.ranking.base import Ranker
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
+from lumos_queue.records import Role
 
 WITH_CONTEXT = (
     "Please answer the following question according to the context. Please answer with one brief entity, beginning "
@@ -63,7 +64,7 @@ async def answer_question(
     is_yes_no = question.endswith(YES_NO)
     prompts.append(("model", (FORCED_YES_NO if is_yes_no else CLOSED_BOOK).format(question=question)))
     for source, prompt in prompts:
-        if answer := read_answer((await context.ask("qa", prompt)).text):
+        if answer := read_answer((await context.ask(Role.QA, prompt)).text):
             return _value(question, answer, source)
     if search and (answer := await _answer_from_search(question, context, ranker)):
         return _value(question, answer, "search")
@@ -90,7 +91,7 @@ async def _answer_from_search(question: str, context: StepContext, ranker: Ranke
         except ActionError:
             continue  # a page that no longer exists: the next one may have the answer
         prompt = WITH_CONTEXT.format(question=question, context=facts[:MAX_CONTEXT])
-        if answer := read_answer((await context.ask("qa", prompt)).text):
+        if answer := read_answer((await context.ask(Role.QA, prompt)).text):
             return answer
     return ""
 

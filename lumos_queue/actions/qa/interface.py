@@ -39,7 +39,7 @@ from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, SpecError, unknown
 from lumos_queue.notation import strip_label, variables_in
-from lumos_queue.records import Action, Execution, Task
+from lumos_queue.records import Action, Execution, Role, Task
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.launch_folder import from_launch
 
@@ -57,7 +57,7 @@ class QaActions:
     """The actions of the domain complex_qa, as a job uses them."""
 
     domain = "complex_qa"
-    roles = ("qa",)
+    roles = (Role.QA,)
     defaults: Mapping[str, str] = {
         "corpus": "the task's own paragraphs",
         "ranker": "lexical",
@@ -219,7 +219,7 @@ class QaSession(ActionSession):
         formula = inline_variables(text, context.variables)
         question = f"Is it true that {formula}? {YES_NO}" if is_question(text) else f"What is the result of {formula}?"
         prompt = WITH_CONTEXT.format(question=question, context="\n".join([text, *_variable_lines(text, context)]))
-        answer = read_answer((await context.ask("qa", prompt)).text) or NO_ANSWER
+        answer = read_answer((await context.ask(Role.QA, prompt)).text) or NO_ANSWER
         return {"kind": "model", "text": answer, "question": question, "answer": answer, "why": reason}
 
     async def _ask_yes_or_no(self, text: str, context: StepContext, subgoal: str, value: Value | None) -> Value:

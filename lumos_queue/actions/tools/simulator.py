@@ -10,9 +10,9 @@ from lumos_queue.actions.tools.answers import Answer
 from lumos_queue.actions.tools.functions import Function
 from lumos_queue.actions.tools.records import Record
 from lumos_queue.episode import StepContext
+from lumos_queue.records import Role
 from lumos_queue.util.untrusted_json import read_json
 
-ROLE = "simulator"
 MAX_EXAMPLES = 5
 MAX_EXAMPLE_CHARACTERS = 2_048  #: of all examples together
 MAX_SHAPE = 2_000  #: characters of the shape of the answers
@@ -44,7 +44,7 @@ async def simulate(
     function: Function, arguments: Mapping[str, Any], examples: Sequence[Record], context: StepContext
 ) -> Answer:
     """Return the model's answer to a request, or an error of the tool if the model's reply is not JSON."""
-    reply = (await context.ask(ROLE, simulator_prompt(function, arguments, examples))).text
+    reply = (await context.ask(Role.SIMULATOR, simulator_prompt(function, arguments, examples))).text
     try:
         document = read_json(_remove_fence(reply), strict=False)
     except ValueError as error:

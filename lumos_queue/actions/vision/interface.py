@@ -18,7 +18,7 @@ from lumos_queue.actions.options import check_option_names
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, unknown
-from lumos_queue.records import Completion, Task
+from lumos_queue.records import Completion, Role, Task
 from lumos_queue.settings import Settings
 
 SHOWN = {
@@ -69,7 +69,7 @@ class VisionSession(ActionSession):
         prompt = (
             _THINK.format(question=question, context="\n".join(texts)) if texts else _KNOW.format(question=question)
         )
-        return _answer(await context.ask("qa", prompt))
+        return _answer(await context.ask(Role.QA, prompt))
 
     @action("VQA(Image_Context, Query)")
     async def VQA(self, text: str, context: StepContext) -> Value:
@@ -79,7 +79,7 @@ class VisionSession(ActionSession):
         form = {"image": _LOOK, "caption": _DESCRIBED, "none": _BLIND}[self._view]
         prompt = form.format(question=question, caption=self._caption)
         images = tuple(digests) if self._view == "image" else ()
-        return _answer(await context.ask("vqa", prompt, images))
+        return _answer(await context.ask(Role.VQA, prompt, images))
 
     async def alias(self, text: str, context: StepContext) -> Value:
         """Return the image as a value for `R1 = ([IMG])`. Other texts are handled by the base class."""
@@ -107,7 +107,7 @@ class VisionActions:
     """The actions of the domain `multimodal`."""
 
     domain = "multimodal"
-    roles = ("vqa", "qa")
+    roles = (Role.VQA, Role.QA)
     defaults: Mapping[str, str] = {"vision": "image"}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):

@@ -29,7 +29,7 @@ from lumos_queue.readers.fields import CONVERTING, ConversionFields, RowNode
 from lumos_queue.readers.pictures import OPTIONS, Pictures, read_image_field
 from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
-from lumos_queue.records import Score, Task
+from lumos_queue.records import Level, Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.letters import LETTERS
 
@@ -48,7 +48,7 @@ class AOKVQA(Benchmark):
     splits = ("train", "val", "test")
     options = OPTIONS
     metrics = METRICS
-    check_level = "oracle_tool"
+    check_level = Level.ORACLE_TOOL
     teacher_prompt = "multimodal"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:

@@ -16,7 +16,7 @@ from lumos_queue.benchmarks.hotpotqa.rationale import NEWEST_RULES, annotate, de
 from lumos_queue.benchmarks.hotpotqa.rows import GoldPages, read_rows
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.fields import CONVERTING, ConversionFields
-from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.records import Annotation, Level, Score, Task
 from lumos_queue.scoring import judge
 from lumos_queue.scoring.page_baselines import page_baselines
 from lumos_queue.scoring.spans import exact_match, f1, normalize, read_answer
@@ -31,7 +31,7 @@ class HotpotQA(Benchmark):
     domain = "complex_qa"
     licence = "CC-BY-SA-4.0"
     metrics = ("exact_match", "f1", judge.METRIC)
-    check_level = "oracle_tool"
+    check_level = Level.ORACLE_TOOL
     teacher_prompt = "qa"
     newest_rules = NEWEST_RULES
 

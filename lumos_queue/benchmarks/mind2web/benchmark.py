@@ -31,7 +31,7 @@ from lumos_queue.readers.documents import read_object
 from lumos_queue.readers.fields import RowNode
 from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
-from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.records import Annotation, Level, Score, Task
 
 FORMAT = "a Mind2Web file with pages: rows with 'confirmed_task' and 'actions', which hold candidates"
 
@@ -44,7 +44,7 @@ class Mind2Web(Benchmark):
     test_splits = splits[1:]
     by_answer = False
     metrics = METRICS
-    check_level = "format"
+    check_level = Level.FORMAT
     teacher_prompt = "web"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:

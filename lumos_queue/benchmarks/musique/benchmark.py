@@ -19,7 +19,7 @@ from lumos_queue.benchmarks.musique.rationale import annotate, describe
 from lumos_queue.benchmarks.musique.rows import read_rows
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.fields import CONVERTING, ConversionFields
-from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.records import Annotation, Ending, Level, Score, Task
 from lumos_queue.scoring.page_baselines import page_baselines
 from lumos_queue.scoring.spans import exact_match, f1, is_no_answer, read_answer
 
@@ -31,7 +31,7 @@ class MuSiQue(Benchmark):
     domain = "complex_qa"
     licence = "CC-BY-4.0"
     metrics = ("exact_match", "f1")
-    check_level = "oracle_tool"
+    check_level = Level.ORACLE_TOOL
     teacher_prompt = "qa"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
@@ -93,7 +93,7 @@ def _golds(task: Task) -> list[str]:
 
 
 def _abstains(result: EpisodeResult) -> bool:
-    return result.ending == "no_answer" or (result.answer is not None and is_no_answer(result.answer))
+    return result.ending == Ending.NO_ANSWER or (result.answer is not None and is_no_answer(result.answer))
 
 
 benchmark = MuSiQue()

@@ -27,7 +27,7 @@ from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.experts.graph import read_signature
 from lumos_queue.experts.plans import read_wire
 from lumos_queue.experts.runs import annotate_plan
-from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.records import Annotation, Level, Score, Task
 from lumos_queue.scoring.media.paper import BERT, check_layer, remark_on_layers
 from lumos_queue.util.model_loading import import_libraries
 
@@ -54,7 +54,7 @@ class OpenAGI(Benchmark):
     groups = GROUPS
     overalls = OVERALLS
     reward = "proxies"  # the paper's metrics need weights
-    check_level = "format"  # gold plans are not run by a conversion
+    check_level = Level.FORMAT  # gold plans are not run by a conversion
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         check_layer()

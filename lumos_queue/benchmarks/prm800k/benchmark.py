@@ -19,7 +19,7 @@ from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.fields import RowNode
 from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
-from lumos_queue.records import Task
+from lumos_queue.records import Level, Task
 from lumos_queue.scoring.numeric import numeric_scores, read_number
 
 FORMAT = "PRM800K's rows with 'question' and 'label'"
@@ -30,7 +30,7 @@ class PRM800K(Benchmark):
     domain = "maths"
     teacher_prompt = "maths_code"
     licence = "MIT"
-    check_level = "executed"
+    check_level = Level.EXECUTED
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         return tasks(read_records(path, FORMAT, ("question", "label")), self._task)

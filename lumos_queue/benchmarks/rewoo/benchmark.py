@@ -23,7 +23,7 @@ from lumos_queue.errors import BadRow
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.readers.instructions import Instruction, read_instructions
-from lumos_queue.records import Annotation, Task
+from lumos_queue.records import Annotation, Level, Task
 
 SEARCHES = ("Wikipedia", "Google", "Search")
 _PLAN = re.compile(r"^[^\S\n]*+Plan(?:\s*\d+)?:", re.MULTILINE)
@@ -40,7 +40,7 @@ class ReWOO(Benchmark):
     teacher_prompt = "qa"
     licence = "unknown"
     splits = ("train",)
-    check_level = "format"
+    check_level = Level.FORMAT
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         for row in read_instructions(path):

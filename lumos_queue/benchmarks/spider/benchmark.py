@@ -23,7 +23,7 @@ from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.readers.fields import RowNode
 from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
-from lumos_queue.records import Annotation, Task
+from lumos_queue.records import Annotation, Level, Task
 
 FIELDS = ("db_id", "query")
 FORMAT = "Spider's dev.json or train.json, rows with 'db_id', 'question' and 'query'"
@@ -35,7 +35,7 @@ class Spider(Benchmark):
     domain = "intercode_sql"
     teacher_prompt = "sql"
     licence = "CC-BY-SA-4.0"
-    check_level = "format"
+    check_level = Level.FORMAT
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         rows = read_records(path, FORMAT, FIELDS)

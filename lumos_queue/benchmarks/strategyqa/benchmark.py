@@ -28,7 +28,7 @@ from lumos_queue.readers.fields import CONVERTING, ConversionFields, RowNode
 from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
 from lumos_queue.readers.source import Row
-from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.records import Annotation, Level, Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.yes_no import contains_yes, read_yes_no
 
@@ -48,7 +48,7 @@ class StrategyQA(Benchmark):
         "trained": "PATH of StrategyQA's train.json: what LUMOS was trained on, for --split clean"
     }
     answers = AnswerKind.YES_NO
-    check_level = "oracle_tool"
+    check_level = Level.ORACLE_TOOL
     teacher_prompt = "qa"
     newest_rules = NEWEST_RULES
 

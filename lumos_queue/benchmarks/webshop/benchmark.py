@@ -21,7 +21,7 @@ from lumos_queue.benchmarks.webshop.item_numbers import renumber
 from lumos_queue.benchmarks.webshop.tasks import annotate, goal_of, goals
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.records import Annotation, Level, Score, Task
 
 SIZES = {"train": 4_000, "dev": 200, "test": 500}
 
@@ -38,7 +38,7 @@ class WebShop(Benchmark):
     slow = True
     metrics = ("reward", "success_rate")
     options = OPTIONS
-    check_level = "format"  # actions of a shop cannot be repeated out of order
+    check_level = Level.FORMAT  # actions of a shop cannot be repeated out of order
     teacher_prompt = "web"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:

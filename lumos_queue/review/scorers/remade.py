@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from db.job_kinds import RUNS
 from db.trajectories import StoredEpisode
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.checks import reading_metric
@@ -16,7 +17,7 @@ from lumos_queue.benchmarks.word_problems import WordProblems
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.answer_reading import find_stored_reader, read_answer
-from lumos_queue.records import Completion, Ending, Task
+from lumos_queue.records import Completion, Ending, Role, Task
 from lumos_queue.review.scorers.base import Judgement, Scorer
 from lumos_queue.scoring.answer_readers import READING_VERSION, AnswerReader, other_reader
 from lumos_queue.scoring.limit import select_judged_answer
@@ -26,7 +27,7 @@ from lumos_queue.scoring.numeric import ACCURACY_VERSION
 def _read_by_other(job: Any) -> Scorer:
     """Return the scorer for a job. Raises SpecError if the job's formulation does not read answers from one reply."""
     formulation = FORMULATIONS.find(job.formulation)
-    if formulation is None or formulation.phrase is None or job.kind not in ("infer", "evaluate"):
+    if formulation is None or formulation.phrase is None or job.kind not in RUNS:
         raise SpecError(
             f"Job {job.id} has no replies for the scorer 'other_reader': it is for inferences and evaluations by cot "
             "and direct."
@@ -35,7 +36,7 @@ def _read_by_other(job: Any) -> Scorer:
     reader = other_reader(AnswerReader(find_stored_reader(job.spec.get("infer", job.spec))))
 
     def judge(episode: StoredEpisode) -> Judgement:
-        replies = [step.result for step in episode.steps if step.role == "solver"]
+        replies = [step.result for step in episode.steps if step.role == Role.SOLVER]
         if not replies or not isinstance(replies[-1], Completion):
             return None
         answer = read_answer(replies[-1], episode.task, benchmark.answers, reader, phrase)

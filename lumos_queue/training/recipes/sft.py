@@ -18,6 +18,7 @@ from lumos_queue.commands import digest
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.models.starter import FROM_SCRATCH, starter_url
+from lumos_queue.records import Role
 from lumos_queue.settings import Settings
 from lumos_queue.training.base_check import check_base
 from lumos_queue.training.engine.spec import BF16, FP32, FitSpec
@@ -29,7 +30,8 @@ from lumos_queue.util.regular_file import open_regular, read_regular_text
 REQUEST = "sft.json"  #: in the output folder: the recipe of its checkpoints
 STARTER = "starter"
 #: The conversations that one model learns: of the planner, of the grounder, or of both.
-JOINT, MODULES = "joint", ("joint", "planner", "grounder")
+JOINT = "joint"
+MODULES = (JOINT, Role.PLANNER, Role.GROUNDER)
 
 
 @dataclass(frozen=True, slots=True)
