@@ -37,7 +37,7 @@ from lumos_queue.prompts.model_synthesis import (
     planner_prompt,
     template_prefixes,
 )
-from lumos_queue.records import Ending, Execution, Outcome, Subgoal, Task
+from lumos_queue.records import Ending, Execution, Outcome, Role, Subgoal, Task
 
 WRITING = Sampling(max_tokens=512, stop=())
 FREE, CONSTRAINED = "free", "constrained"  #: values of `decoding`
@@ -112,7 +112,7 @@ def _prefixes(agent: Agent) -> dict[str, str]:
 FORMULATION = Formulation(
     "model-synthesis",
     model_synthesis,
-    ("planner",),
+    (Role.PLANNER,),
     experts=True,
     templated=True,
     write_gold=write_expert_plan,
@@ -162,6 +162,6 @@ FORMULATION = Formulation(
         ),
     },
     setting_roles=name_parser,
-    samplings={"planner": WRITING},
+    samplings={Role.PLANNER: WRITING},
     prefixes=_prefixes,
 )

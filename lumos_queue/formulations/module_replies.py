@@ -19,7 +19,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import Dialogue, amend
 from lumos_queue.prompts.instruct_subgoals import read_next_subgoal, read_whole_plan
 from lumos_queue.prompts.single_model import read_integrated
-from lumos_queue.records import Action, Subgoal
+from lumos_queue.records import Action, Role, Subgoal
 
 INSTRUCT = 3  #: the first version that reads replies over `chat://` as those of instruct models
 _FIRST = "Please write the first subgoal on one line, in this form: Subgoal 1: ..."
@@ -43,8 +43,8 @@ class NextStep:
 def ask_subgoal(agent: Agent, dialogue: Dialogue, number: int, version: int) -> Commands[NextStep]:
     """Ask the planner for subgoal `number`. A model over `chat://` is asked again if its reply has no subgoal."""
     prompt = dialogue.to_planner()
-    if not _is_instruct(agent, "planner", version):
-        reply = yield from Ask("planner", prompt)
+    if not _is_instruct(agent, Role.PLANNER, version):
+        reply = yield from Ask(Role.PLANNER, prompt)
         stops = says_stop(reply.text)
         return NextStep(stops, None if stops else read_subgoal(reply.text, number), reply.text)
 
@@ -52,7 +52,7 @@ def ask_subgoal(agent: Agent, dialogue: Dialogue, number: int, version: int) -> 
         entry = read_next_subgoal(text, number)
         return NextStep(entry.stops, entry.subgoal, write_subgoal(entry.subgoal) if entry.subgoal else text)
 
-    return (yield from _ask_twice("planner", prompt, _next_request(number), read, _is_empty))
+    return (yield from _ask_twice(Role.PLANNER, prompt, _next_request(number), read, _is_empty))
 
 
 def ask_plan(agent: Agent, dialogue: Dialogue, version: int) -> Commands[tuple[Sequence[Subgoal], str]]:
@@ -61,17 +61,17 @@ def ask_plan(agent: Agent, dialogue: Dialogue, version: int) -> Commands[tuple[S
     A model over `chat://` is asked again if its reply has no subgoal.
     """
     prompt = dialogue.to_planner()
-    if not _is_instruct(agent, "planner", version):
-        reply = yield from Ask("planner", prompt)
+    if not _is_instruct(agent, Role.PLANNER, version):
+        reply = yield from Ask(Role.PLANNER, prompt)
         return read_plan(reply.text), reply.text
-    subgoals = yield from _ask_twice("planner", prompt, _WHOLE, read_whole_plan, lambda plan: not plan)
+    subgoals = yield from _ask_twice(Role.PLANNER, prompt, _WHOLE, read_whole_plan, lambda plan: not plan)
     return subgoals, write_plan(subgoals)
 
 
 def ask_actions(agent: Agent, dialogue: Dialogue, subgoal: Subgoal, version: int) -> Commands[Sequence[Action]]:
     """Ask the grounder for the actions of a subgoal, and add them to its conversation."""
-    reply = yield from Ask("grounder", dialogue.to_grounder())
-    if not _is_instruct(agent, "grounder", version):
+    reply = yield from Ask(Role.GROUNDER, dialogue.to_grounder())
+    if not _is_instruct(agent, Role.GROUNDER, version):
         return dialogue.add_grounding(reply.text)
     actions = dialogue.read_instruct(reply.text, subgoal.number)
     dialogue.add_actions(actions)
@@ -80,16 +80,16 @@ def ask_actions(agent: Agent, dialogue: Dialogue, subgoal: Subgoal, version: int
 
 def ask_all_actions(agent: Agent, dialogue: Dialogue, plan: str, version: int) -> Commands[Sequence[Action]]:
     """Ask the grounder for the actions of a whole plan."""
-    reply = yield from Ask("grounder", dialogue.to_grounder_all(plan))
-    is_instruct = _is_instruct(agent, "grounder", version)
+    reply = yield from Ask(Role.GROUNDER, dialogue.to_grounder_all(plan))
+    is_instruct = _is_instruct(agent, Role.GROUNDER, version)
     return dialogue.read_instruct(reply.text) if is_instruct else dialogue.read(reply.text)
 
 
 def ask_solution(agent: Agent, dialogue: Dialogue, number: int, version: int) -> Commands[NextStep]:
     """Ask the solver for subgoal `number` with its actions, as `ask_subgoal` asks the planner."""
     prompt = dialogue.to_solver()
-    if not _is_instruct(agent, "solver", version):
-        reply = yield from Ask("solver", prompt)
+    if not _is_instruct(agent, Role.SOLVER, version):
+        reply = yield from Ask(Role.SOLVER, prompt)
         if says_stop(reply.text):
             return NextStep(True, None, reply.text)
         subgoal, grounding = read_integrated(reply.text, number)
@@ -105,7 +105,7 @@ def ask_solution(agent: Agent, dialogue: Dialogue, number: int, version: int) ->
         return NextStep(False, entry.subgoal, f"{text} Actions: {grounding}" if actions else text, grounding, actions)
 
     request = f"{_next_request(number)} Actions: R1 = ..."
-    return (yield from _ask_twice("solver", prompt, request, read, _is_empty))
+    return (yield from _ask_twice(Role.SOLVER, prompt, request, read, _is_empty))
 
 
 def _is_instruct(agent: Agent, role: str, version: int) -> bool:

@@ -33,7 +33,7 @@ from lumos_queue.prompts.open_ended import (
 )
 from lumos_queue.prompts.todo_list import read_list, write_list
 from lumos_queue.prompts.transcript import History
-from lumos_queue.records import Ending, Outcome, Subgoal, Task
+from lumos_queue.records import Ending, Outcome, Role, Subgoal, Task
 
 WRITING = Sampling(max_tokens=1024, stop=())
 
@@ -43,7 +43,7 @@ def open_ended(task: Task, agent: Agent, version: int = VERSION) -> Commands[Out
     settings = FORMULATION.read_settings(agent)
     prompt, position, refusal = planner_prompt(task, agent, version), 0, ""
     for _ in range(settings["tries"]):
-        reply = yield from Ask("planner", prompt)
+        reply = yield from Ask(Role.PLANNER, prompt)
         position += 1
         lines = read_list(reply.text, version)
         for number, line in enumerate(lines, start=1):
@@ -89,7 +89,7 @@ def _do_lines(
 FORMULATION = Formulation(
     "open-ended",
     open_ended,
-    ("planner", "policy"),
+    (Role.PLANNER, Role.POLICY),
     functions=True,
     approved=True,
     versioned=True,
@@ -99,6 +99,6 @@ FORMULATION = Formulation(
         DESCRIPTIONS: DESCRIBED,
     },
     limits=Limits(depth=24),  # of each line
-    samplings={"planner": WRITING, "policy": POLICY_SAMPLING},
+    samplings={Role.PLANNER: WRITING, Role.POLICY: POLICY_SAMPLING},
     prefixes=prompt_prefixes,
 )

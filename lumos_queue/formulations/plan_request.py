@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from lumos_queue.commands import Ask, Commands
 from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.experts.plans import read_wire
+from lumos_queue.records import Role
 
 NOT_ALLOWED = "the reply is not a "  #: beginning of the problem of a reply that breaks the constraint
 MAX_SHOWN = 200  #: characters of a reply that is not allowed
@@ -28,16 +29,16 @@ def ask_plan(prompt: str, constraint: PlanConstraint | None, apart: bool, n: int
     request searches for the rest of the plan. The prompt is the same each time.
     """
     if constraint is None:
-        reply = yield from Ask("planner", prompt, n=n)
+        reply = yield from Ask(Role.PLANNER, prompt, n=n)
         return WrittenPlan(reply.text)
     branches = len(constraint.signature.inputs) if len(constraint.signature.inputs) > 1 else 0
     for _ in range(branches - 1 if apart else 0):
         part = replace(constraint, until_branch=True)
-        reply = yield from Ask("planner", prompt, constraint=part, n=n)
+        reply = yield from Ask(Role.PLANNER, prompt, constraint=part, n=n)
         if not part.accepts(reply.text):
             return WrittenPlan(reply.text, _refuse(reply.text, "branch"))
         constraint = replace(constraint, branches=read_wire(reply.text).branches)
-    reply = yield from Ask("planner", prompt, constraint=constraint, n=n)
+    reply = yield from Ask(Role.PLANNER, prompt, constraint=constraint, n=n)
     return WrittenPlan(reply.text, "" if constraint.accepts(reply.text) else _refuse(reply.text, "plan"))
 
 

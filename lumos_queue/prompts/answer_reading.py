@@ -10,7 +10,7 @@ from typing import Any
 from lumos_queue.endpoints.urls import CHAT_SCHEMES, scheme_of
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.choice_text import split_choices
-from lumos_queue.records import Completion, Ending, FinishReason, Outcome, Task
+from lumos_queue.records import Completion, Ending, FinishReason, Outcome, Role, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.answer_readers import AnswerReader, Expected, other_reader, read_flexible
 
@@ -35,7 +35,7 @@ def find_stored_reader(infer: Mapping[str, Any]) -> str:
 def _reader(name: str, roles: Mapping[str, str], version: int) -> str:
     if version < FIRST_READ:
         return AnswerReader.PHRASE
-    is_chat = scheme_of(roles.get("solver", "")) in CHAT_SCHEMES
+    is_chat = scheme_of(roles.get(Role.SOLVER, "")) in CHAT_SCHEMES
     return name or (AnswerReader.FLEXIBLE if is_chat else AnswerReader.PHRASE)
 
 

@@ -16,7 +16,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.notation import STOP_PLANNING, read_actions, write_plan, write_subgoal
 from lumos_queue.prompts.dialogue import Dialogue, Turn, get_framing, question_prompt
 from lumos_queue.prompts.single_model import write_cot, write_integrated
-from lumos_queue.records import Execution, Subgoal, Task
+from lumos_queue.records import Execution, Role, Subgoal, Task
 
 
 @cache  # every episode of a job is shown the same
@@ -35,7 +35,7 @@ def show_steps(domain: str, framing: str, shots: int) -> Mapping[str, str]:
             planner += "".join(map(style.write, two_models.planner_turns))
         grounder += "".join(map(style.write, two_models.grounder_turns))
         solver += "".join(map(style.write, one_model.solver_turns))
-    return MappingProxyType({"planner": planner, "grounder": grounder, "solver": solver})
+    return MappingProxyType({Role.PLANNER: planner, Role.GROUNDER: grounder, Role.SOLVER: solver})
 
 
 @cache
@@ -57,7 +57,7 @@ def show_plans(domain: str, framing: str, shots: int) -> Mapping[str, str]:
         dialogue.add_grounding("; ".join(line for _, line, _ in demonstration.steps))
         planner += "".join(map(style.write, dialogue.planner_turns))
         grounder += "".join(map(style.write, dialogue.grounder_turns))
-    return MappingProxyType({"planner": planner, "grounder": grounder})
+    return MappingProxyType({Role.PLANNER: planner, Role.GROUNDER: grounder})
 
 
 @cache

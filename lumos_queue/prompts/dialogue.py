@@ -18,7 +18,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import unknown
 from lumos_queue.notation import format_result, read_actions, strip_label, without_roles
 from lumos_queue.prompts.instruct_actions import read_instruct_actions
-from lumos_queue.records import SHOWN, Action, Execution, Subgoal, Task, record
+from lumos_queue.records import SHOWN, Action, Execution, Role, Subgoal, Task, record
 
 #: What every instruction for the planner begins with (spec/lumos.md 1.2, verbatim).
 PLAN_HEAD = "Please provide a reasonable subgoal-based plan to solve the given task.\n"
@@ -130,7 +130,7 @@ class Dialogue:
         self._domain = DOMAINS.load(domain)
         self._style = get_framing(framing)
         self._demonstrations = demonstrations
-        self._planner, self._grounder, self._solver = map(self._begin, ("planner", "grounder", "solver"))
+        self._planner, self._grounder, self._solver = map(self._begin, (Role.PLANNER, Role.GROUNDER, Role.SOLVER))
         self._subgoal: Subgoal | None = None
         self._result = ""  #: of the current subgoal, as the planner is sent it
         self._results: dict[str, str] = {}  #: `Subgoal 1` to its result, where the last action gave one
@@ -142,9 +142,9 @@ class Dialogue:
     def prompt_prefixes(self) -> dict[str, str]:
         """By role, the text with which the first prompt begins, and which is the same for all tasks of the domain."""
         return {
-            "planner": f"{self._demonstrations.get('planner', '')}{USER}{PLAN_HEAD}Task: ",
-            "grounder": f"{self._demonstrations.get('grounder', '')}{USER}{self._domain.ground_head}Task: ",
-            "solver": f"{self._demonstrations.get('solver', '')}{USER}{_solver_head(self._domain)}Task: ",
+            Role.PLANNER: f"{self._demonstrations.get(Role.PLANNER, '')}{USER}{PLAN_HEAD}Task: ",
+            Role.GROUNDER: f"{self._demonstrations.get(Role.GROUNDER, '')}{USER}{self._domain.ground_head}Task: ",
+            Role.SOLVER: f"{self._demonstrations.get(Role.SOLVER, '')}{USER}{_solver_head(self._domain)}Task: ",
         }
 
     @property
@@ -183,7 +183,7 @@ class Dialogue:
 
     def to_grounder_all(self, plan: str) -> str:
         """Return the prompt for grounding a whole plan at once. It starts a new conversation with the grounder."""
-        self._grounder = self._begin("grounder")
+        self._grounder = self._begin(Role.GROUNDER)
         self._grounder.add("user", f"{self._ground_task()}Subgoals to be grounded: {plan.strip()}\n")
         return self._grounder.text
 
@@ -280,5 +280,7 @@ class Dialogue:
     def _primer(self) -> str:
         """The beginning of the grounder's reply, which its first prompt after demonstrations has, as in LUMOS."""
         return (
-            self._domain.reply_prefix if self._demonstrations.get("grounder") and len(self._grounder.turns) == 1 else ""
+            self._domain.reply_prefix
+            if self._demonstrations.get(Role.GROUNDER) and len(self._grounder.turns) == 1
+            else ""
         )

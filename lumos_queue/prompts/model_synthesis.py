@@ -24,7 +24,7 @@ from lumos_queue.prompts.model_synthesis_demonstrations import DEMONSTRATIONS, S
 from lumos_queue.prompts.published_planner import AROUND_OBJECTIVE
 from lumos_queue.prompts.solver_prompt import QUESTION
 from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt
-from lumos_queue.records import Task
+from lumos_queue.records import Role, Task
 
 LISTED = tuple(name for name in PLANNABLE if name != "Text Generation")
 _STEPS = """\
@@ -89,8 +89,8 @@ def planner_prompt(task: Task, schema: str, agent: Agent) -> str:
 def planner_prefixes(schema: str) -> dict[str, str]:
     """Return by role the text with which all prompts of a schema begin."""
     if schema in AROUND_OBJECTIVE:
-        return {"planner": USER + AROUND_OBJECTIVE[schema][0]}
-    return {"planner": USER if schema == FINE_TUNING else SYSTEM + HEADS[schema]}
+        return {Role.PLANNER: USER + AROUND_OBJECTIVE[schema][0]}
+    return {Role.PLANNER: USER if schema == FINE_TUNING else SYSTEM + HEADS[schema]}
 
 
 def fill_planner_template(template: str, task: Task) -> str:
@@ -100,4 +100,4 @@ def fill_planner_template(template: str, task: Task) -> str:
 
 def template_prefixes(template: str) -> dict[str, str]:
     """Return by role the text with which all prompts of a template begin."""
-    return {"planner": template.partition(QUESTION)[0]}
+    return {Role.PLANNER: template.partition(QUESTION)[0]}

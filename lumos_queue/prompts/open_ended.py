@@ -15,7 +15,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import Turn, get_framing
 from lumos_queue.prompts.todo_list import write_list
 from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt, list_functions, policy_prefixes, request
-from lumos_queue.records import Task
+from lumos_queue.records import Role, Task
 
 PLANNER = """\
 You plan how to reach a person's objective with the functions listed. Write a to-do list: numbered, one line for each \
@@ -70,7 +70,7 @@ def read_line(prompt: str) -> str:
 
 
 def prompt_prefixes(agent: Agent) -> Mapping[str, str]:
-    return {"planner": SYSTEM + PLANNER, **policy_prefixes(agent)}
+    return {Role.PLANNER: SYSTEM + PLANNER, **policy_prefixes(agent)}
 
 
 def _tell(number: int, line: DoneLine) -> str:

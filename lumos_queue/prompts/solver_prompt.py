@@ -13,7 +13,7 @@ from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.choice_text import split_choices, write_choices
 from lumos_queue.prompts.dialogue import Turn, get_framing, question_prompt
-from lumos_queue.records import Task
+from lumos_queue.records import Role, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 
 SYSTEM = "<|system|>\n"
@@ -63,7 +63,7 @@ def solver_prefix(agent: Agent, reasoned: bool, version: int = FIRST_INSTRUCTED)
     system = agent.system
     if system is None:
         own_turns = _TURN.match(agent.prompt)  # the template has its own system message, or no such message
-        has_instruction = version >= FIRST_INSTRUCTED and agent.is_chat("solver") and not own_turns
+        has_instruction = version >= FIRST_INSTRUCTED and agent.is_chat(Role.SOLVER) and not own_turns
         system = INSTRUCTIONS[reasoned][agent.answers] if has_instruction else ""
     head = f"{SYSTEM}{without_roles(system.strip())}\n" if system.strip() else ""
     return head if agent.prompt else head + agent.answers_shown(reasoned)

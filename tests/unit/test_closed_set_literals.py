@@ -39,8 +39,6 @@ REMAINING = (
     "db/",
     "lumos_queue/api/",
     "lumos_queue/cli/",
-    "lumos_queue/formulations/",
-    "lumos_queue/prompts/",
     "lumos_queue/submission/",
     "lumos_queue/sweeps/",
 )
