@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 from lumos_queue.builds.candidates import RUNS, BuildCandidate, Rules, failure_reason, label_exclusion, task_exclusion
 from lumos_queue.builds.staging_database import CONTENT_ORDER, StagingDatabase
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.records import MODULES, Annotation, Completion
+from lumos_queue.records import MODULES, Annotation, Completion, Ending, Level
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
 #: endings that the models caused
 FAILED = (
-    "limit",
-    "no_answer",
-    "action_error",
-    "unreadable",
-    "gave_up",
-    "infeasible",
+    Ending.LIMIT,
+    Ending.NO_ANSWER,
+    Ending.ACTION_ERROR,
+    Ending.UNREADABLE,
+    Ending.GAVE_UP,
+    Ending.INFEASIBLE,
 )
 
 
@@ -57,7 +57,7 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, b
         domain = rules.sources.domain(episode)
     except LookupError:
         return "unknown domain"
-    level = "" if problem else "executed"
+    level = "" if problem else Level.EXECUTED
     return BuildCandidate(episode, domain, Annotation((), episode.answer or ""), "", MODULES, level), not problem
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from lumos_queue.commands import Ask, Commands
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.records import Ending, Outcome, Role, Task
 
 PROMPT = (
     "Please describe this image in detail, in one paragraph: what is to be seen, how many of each, their colours, what "
@@ -22,11 +22,11 @@ def caption(task: Task, agent: Agent) -> Commands[Outcome]:
     image = task.inputs.get("image")
     if not image:
         return Outcome(None, Ending.NO_ANSWER, "the task has no image: read its benchmark with --option images=DIR")
-    reply = yield from Ask("captioner", PROMPT, (image,))
+    reply = yield from Ask(Role.CAPTIONER, PROMPT, (image,))
     text = " ".join(reply.text.split())
     if not text:
         return Outcome(None, Ending.NO_ANSWER, "the reply is empty")
     return Outcome(text, Ending.ANSWERED)
 
 
-FORMULATION = Formulation("caption", caption, ("captioner",), executes=False)
+FORMULATION = Formulation("caption", caption, (Role.CAPTIONER,), executes=False)

@@ -9,19 +9,19 @@ from lumos_queue.prompts.answer_reading import conclude
 from lumos_queue.prompts.gold_replies import write_reasoning
 from lumos_queue.prompts.single_model import read_cot_answer
 from lumos_queue.prompts.solver_prompt import solver_prefix, solver_prompt
-from lumos_queue.records import Outcome, Task
+from lumos_queue.records import Outcome, Role, Task
 
 
 def cot(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Make one model call, and read the answer at the end of the reply."""
-    reply = yield from Ask("solver", solver_prompt(task, agent, True, version))
+    reply = yield from Ask(Role.SOLVER, solver_prompt(task, agent, True, version))
     return conclude(reply, task, agent, version, read_cot_answer)
 
 
 FORMULATION = Formulation(
     "cot",
     cot,
-    ("solver",),
+    (Role.SOLVER,),
     executes=False,
     demonstrated=True,
     versioned=True,
@@ -29,5 +29,5 @@ FORMULATION = Formulation(
     phrase=read_cot_answer,
     reasons=True,
     write_gold=write_reasoning,
-    prefixes=lambda agent: {"solver": solver_prefix(agent, True)},
+    prefixes=lambda agent: {Role.SOLVER: solver_prefix(agent, True)},
 )

@@ -22,7 +22,7 @@ from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.prompts.tool_agent import CALLS, POLICY, policy_prefixes
-from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.records import Ending, Outcome, Role, Task
 from lumos_queue.text_calls.decision_form import DecisionForm
 
 MAX_CALLS = 200  #: model calls of a search, as in ToolBench
@@ -79,7 +79,7 @@ def dfsdt(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]
 FORMULATION = Formulation(
     "dfsdt",
     dfsdt,
-    ("policy",),
+    (Role.POLICY,),
     functions=True,
     versioned=True,
     settings={

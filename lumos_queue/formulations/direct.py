@@ -8,24 +8,24 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.answer_reading import conclude
 from lumos_queue.prompts.gold_replies import write_answer
 from lumos_queue.prompts.solver_prompt import solver_prefix, solver_prompt
-from lumos_queue.records import Outcome, Task
+from lumos_queue.records import Outcome, Role, Task
 
 
 def direct(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Make one model call. For the reader `phrase`, the whole reply is the answer."""
-    reply = yield from Ask("solver", solver_prompt(task, agent, False, version))
+    reply = yield from Ask(Role.SOLVER, solver_prompt(task, agent, False, version))
     return conclude(reply, task, agent, version, str.strip)
 
 
 FORMULATION = Formulation(
     "direct",
     direct,
-    ("solver",),
+    (Role.SOLVER,),
     executes=False,
     demonstrated=True,
     versioned=True,
     instructed=True,
     phrase=str.strip,
     write_gold=write_answer,
-    prefixes=lambda agent: {"solver": solver_prefix(agent, False)},
+    prefixes=lambda agent: {Role.SOLVER: solver_prefix(agent, False)},
 )

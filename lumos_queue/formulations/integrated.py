@@ -11,7 +11,7 @@ from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.module_replies import ask_solution
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.gold_replies import write_together
-from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.records import Ending, Outcome, Role, Task
 
 
 def solve_integrated(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
@@ -42,7 +42,7 @@ def solve_integrated(task: Task, agent: Agent, version: int = VERSION) -> Comman
 FORMULATION = Formulation(
     "integrated",
     solve_integrated,
-    ("solver",),
+    (Role.SOLVER,),
     write_gold=write_together,
     limited=True,
     demonstrated=True,

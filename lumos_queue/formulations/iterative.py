@@ -8,7 +8,7 @@ from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.module_replies import ask_actions, ask_subgoal
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.gold_replies import write_stepwise
-from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.records import Ending, Outcome, Role, Task
 
 
 def iterative(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
@@ -40,7 +40,7 @@ def iterative(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outc
 FORMULATION = Formulation(
     "iterative",
     iterative,
-    ("planner", "grounder"),
+    (Role.PLANNER, Role.GROUNDER),
     starter=True,
     write_gold=write_stepwise,
     limited=True,

@@ -13,7 +13,7 @@ from lumos_queue.formulations.module_replies import INSTRUCT, ask_all_actions, a
 from lumos_queue.notation import strip_label
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.gold_replies import write_at_once
-from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.records import Ending, Outcome, Role, Task
 
 
 def one_pass(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
@@ -23,7 +23,7 @@ def one_pass(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outco
     """
     dialogue = agent.dialogue(task, whole_plans=True)
     subgoals, plan = yield from ask_plan(agent, dialogue, version)
-    if version >= INSTRUCT and agent.is_chat("planner") and not subgoals:
+    if version >= INSTRUCT and agent.is_chat(Role.PLANNER) and not subgoals:
         return Outcome(None, Ending.UNREADABLE, "the planner's reply is empty")
     for subgoal in subgoals:
         yield Note(subgoal)
@@ -48,7 +48,7 @@ def one_pass(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outco
 FORMULATION = Formulation(
     "one-pass",
     one_pass,
-    ("planner", "grounder"),
+    (Role.PLANNER, Role.GROUNDER),
     starter=True,
     write_gold=write_at_once,
     whole_plans=True,

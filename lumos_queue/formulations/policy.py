@@ -16,7 +16,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.prompts.tool_agent import call_style, first_prompt, list_functions
 from lumos_queue.prompts.transcript import History
-from lumos_queue.records import Action, Completion, FinishReason, Task
+from lumos_queue.records import Action, Completion, FinishReason, Role, Task
 from lumos_queue.text_calls.three_lines import read_reply
 
 
@@ -38,7 +38,7 @@ class Policy:
     def decide(self, node: Decision, extra_text: str = "") -> Commands[tuple[Completion, int]]:
         """Ask the model at a node. Return its reply and the reply's position. Only this prompt has `extra_text`."""
         prompt = self._prompt(node, extra_text)
-        completion = yield from Ask("policy", prompt, parent=node.position, functions=self._schemas)
+        completion = yield from Ask(Role.POLICY, prompt, parent=node.position, functions=self._schemas)
         self._unmade = count_unmade_calls(completion) if self._calls.native else 0
         self.calls += 1
         self.next += 1

@@ -20,7 +20,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.prompts.tool_agent import CALLS, NATIVE, POLICY, TEXT, policy_prefixes
 from lumos_queue.prompts.transcript import read_history
-from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.records import Ending, Outcome, Role, Task
 from lumos_queue.text_calls.decision_form import DecisionForm
 from lumos_queue.text_calls.three_lines import STOP
 
@@ -58,7 +58,7 @@ def react(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]
 FORMULATION = Formulation(
     "react",
     react,
-    ("policy",),
+    (Role.POLICY,),
     functions=True,
     versioned=True,
     settings={

@@ -18,7 +18,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.prompts.plans import PlannedCall, read_plan
 from lumos_queue.prompts.tool_agent import PLANNER, SOLVER, SYSTEM, first_prompt, list_functions, request
-from lumos_queue.records import Action, Ending, Execution, Outcome, Subgoal, Task
+from lumos_queue.records import Action, Ending, Execution, Outcome, Role, Subgoal, Task
 from lumos_queue.text_calls.decision_form import DecisionForm
 
 WRITING = Sampling(max_tokens=1024, stop=())
@@ -27,7 +27,7 @@ WRITING = Sampling(max_tokens=1024, stop=())
 def rewoo(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Ask the planner for a plan, run its calls, and ask the solver for the answer."""
     functions = list_functions(task, agent, version).without_finish()  # a plan ends by itself
-    plan = yield from Ask("planner", first_prompt(PLANNER, request(task, functions), agent))
+    plan = yield from Ask(Role.PLANNER, first_prompt(PLANNER, request(task, functions), agent))
     calls = read_plan(plan.text, version)
     if not calls:
         return Outcome(None, Ending.UNREADABLE, "the plan has no call that can be read")
@@ -41,7 +41,7 @@ def rewoo(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]
         for call, result in zip(ready, results, strict=True):
             assert isinstance(result, Execution)
             executions[call.variable] = result
-    answer = yield from Ask("solver", first_prompt(SOLVER, format_evidence(task, calls, executions), agent))
+    answer = yield from Ask(Role.SOLVER, first_prompt(SOLVER, format_evidence(task, calls, executions), agent))
     text = answer.text.strip()
     return Outcome(text, Ending.ANSWERED) if text else Outcome(None, Ending.NO_ANSWER, "the solver's reply is empty")
 
@@ -65,11 +65,11 @@ def format_evidence(task: Task, calls: Sequence[PlannedCall], executions: dict[s
 FORMULATION = Formulation(
     "rewoo",
     rewoo,
-    ("planner", "solver"),
+    (Role.PLANNER, Role.SOLVER),
     functions=True,
     versioned=True,
     answer_files=AnswerFiles(DecisionForm.PLAN, PLANNER, shows_finish=False),
     settings={DESCRIPTIONS: DESCRIBED},
-    samplings={"planner": WRITING, "solver": WRITING},
-    prefixes=lambda agent: {"planner": SYSTEM + PLANNER, "solver": SYSTEM + SOLVER},
+    samplings={Role.PLANNER: WRITING, Role.SOLVER: WRITING},
+    prefixes=lambda agent: {Role.PLANNER: SYSTEM + PLANNER, Role.SOLVER: SYSTEM + SOLVER},
 )

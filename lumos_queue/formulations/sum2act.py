@@ -38,7 +38,7 @@ from lumos_queue.prompts.tool_agent import (
     list_functions,
     request,
 )
-from lumos_queue.records import Action, Ending, Execution, FinishReason, Outcome, Task
+from lumos_queue.records import Action, Ending, Execution, FinishReason, Outcome, Role, Task
 from lumos_queue.text_calls.decision_form import DecisionForm
 from lumos_queue.text_calls.three_lines import Reply, read_reply, same_call
 
@@ -87,11 +87,11 @@ class _Run:
         problem = problem if execution.status in NOT_MADE else ""
         if self.settings["update"] == REWRITE:
             call_text = self._tell(decision, execution, f"\n\nState so far:\n{self._number_records()}\n\nNewest call")
-            reply = yield from Ask("state_manager", first_prompt(STATE_REWRITER, call_text, self.agent))
+            reply = yield from Ask(Role.STATE_MANAGER, first_prompt(STATE_REWRITER, call_text, self.agent))
             self.state = rewrite(self.state, reply.text, *call, problem)
         else:
             call_text = self._tell(decision, execution, "\n\nCall")
-            reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, call_text, self.agent))
+            reply = yield from Ask(Role.STATE_MANAGER, first_prompt(STATE_MANAGER, call_text, self.agent))
             self.add(read_record(reply.text, *call, problem))
 
     def _number_records(self) -> str:
@@ -111,7 +111,7 @@ class _Run:
 
     def _ask_router(self, suffix: str) -> Commands[tuple[Reply, str]]:
         """Ask the router. Return its decision, and its reply as text."""
-        reply = yield from Ask("router", self.prompt(suffix), functions=self._schemas)
+        reply = yield from Ask(Role.ROUTER, self.prompt(suffix), functions=self._schemas)
         decision = read_reply(reply.text, self._version, reply.finish_reason == FinishReason.LENGTH)
         self._unmade = count_unmade_calls(reply) if self.style.native and decision.action else 0
         return decision, reply.text
@@ -144,7 +144,7 @@ class _Run:
                 return
             if len(record.text) > SUMMARY and not record.summary:
                 prompt_text = _SUMMARISE.format(most=SUMMARY, text=record.text)
-                reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, prompt_text, self.agent))
+                reply = yield from Ask(Role.STATE_MANAGER, first_prompt(STATE_MANAGER, prompt_text, self.agent))
                 records = list(self.state.records)
                 records[index] = replace(record, summary=reply.text.strip()[:SUMMARY] or record.text[:SUMMARY])
                 self.state = TaskState(tuple(records))
@@ -163,7 +163,7 @@ def sum2act(
 
 def _steps(run: _Run) -> Commands[Outcome]:
     if run.settings["decompose"]:
-        parts = yield from Ask("state_manager", first_prompt(DECOMPOSER, run.listed, run.agent))
+        parts = yield from Ask(Role.STATE_MANAGER, first_prompt(DECOMPOSER, run.listed, run.agent))
         run.guidance = f"\n\nThe parts of the request, as a guide:\n{parts.text.strip()}"
     step = 1
     while run.agent.limits.allows_step(step):
@@ -211,7 +211,7 @@ def _manager(agent: Agent) -> str:
 FORMULATION = Formulation(
     "sum2act",
     sum2act,
-    ("router", "state_manager"),
+    (Role.ROUTER, Role.STATE_MANAGER),
     functions=True,
     versioned=True,
     settings={
@@ -230,7 +230,10 @@ FORMULATION = Formulation(
     answer_files=AnswerFiles(DecisionForm.CHAIN, ROUTER),
     state=StateKeeping(sum2act, is_recorded_alone),
     limits=Limits(steps=30),
-    samplings={"router": POLICY_SAMPLING, "state_manager": WRITING},
-    prefixes=lambda agent: {"router": SYSTEM + call_style(agent).router, "state_manager": SYSTEM + _manager(agent)},
-    callers=("router",),
+    samplings={Role.ROUTER: POLICY_SAMPLING, Role.STATE_MANAGER: WRITING},
+    prefixes=lambda agent: {
+        Role.ROUTER: SYSTEM + call_style(agent).router,
+        Role.STATE_MANAGER: SYSTEM + _manager(agent),
+    },
+    callers=(Role.ROUTER,),
 )

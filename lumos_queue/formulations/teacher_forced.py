@@ -13,7 +13,7 @@ from lumos_queue.errors import EpisodeError
 from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.module_replies import ask_actions, ask_subgoal
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import Action, Ending, Outcome, Subgoal, Task
+from lumos_queue.records import Action, Ending, Outcome, Role, Subgoal, Task
 
 
 def teacher_forced(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
@@ -47,4 +47,4 @@ def teacher_forced(task: Task, agent: Agent, version: int = VERSION) -> Commands
     return Outcome("; ".join(observations), Ending.ANSWERED)
 
 
-FORMULATION = Formulation("teacher-forced", teacher_forced, ("planner", "grounder"), versioned=True)
+FORMULATION = Formulation("teacher-forced", teacher_forced, (Role.PLANNER, Role.GROUNDER), versioned=True)

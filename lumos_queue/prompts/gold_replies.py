@@ -11,7 +11,7 @@ from lumos_queue.experts.graph import read_signature
 from lumos_queue.experts.runs import plan_of
 from lumos_queue.notation import STOP_PLANNING, write_actions, write_plan, write_subgoal
 from lumos_queue.prompts.single_model import write_cot, write_integrated
-from lumos_queue.records import Annotation
+from lumos_queue.records import Annotation, Role
 
 Replies = dict[str, list[str]]  #: role to its replies in order
 
@@ -33,8 +33,8 @@ def write_stepwise(solution: GoldSolution) -> Replies:
     """
     steps, calls = solution.annotation.steps, DOMAINS.load(solution.domain).calls
     return {
-        "planner": [*(write_subgoal(step.subgoal) for step in steps), STOP_PLANNING],
-        "grounder": [write_actions(step.actions, calls) for step in steps],
+        Role.PLANNER: [*(write_subgoal(step.subgoal) for step in steps), STOP_PLANNING],
+        Role.GROUNDER: [write_actions(step.actions, calls) for step in steps],
     }
 
 
@@ -42,8 +42,8 @@ def write_at_once(solution: GoldSolution) -> Replies:
     """Return a reply of the planner with all subgoals on one line, and a reply of the grounder with all actions."""
     steps, calls = solution.annotation.steps, DOMAINS.load(solution.domain).calls
     return {
-        "planner": [write_plan([step.subgoal for step in steps])],
-        "grounder": [write_actions((action for step in steps for action in step.actions), calls)],
+        Role.PLANNER: [write_plan([step.subgoal for step in steps])],
+        Role.GROUNDER: [write_actions((action for step in steps for action in step.actions), calls)],
     }
 
 
@@ -51,22 +51,22 @@ def write_together(solution: GoldSolution) -> Replies:
     """Return a reply of the solver for each subgoal, with its actions, and the stop phrase."""
     calls = DOMAINS.load(solution.domain).calls
     steps = [write_integrated(step.subgoal, step.actions, calls) for step in solution.annotation.steps]
-    return {"solver": [*steps, STOP_PLANNING]}
+    return {Role.SOLVER: [*steps, STOP_PLANNING]}
 
 
 def write_reasoning(solution: GoldSolution) -> Replies:
     """Return the solver's reply: the rationale, and the answer in the domain's last sentence."""
-    return {"solver": [write_cot(solution.domain, solution.rationale, solution.annotation.answer)]}
+    return {Role.SOLVER: [write_cot(solution.domain, solution.rationale, solution.annotation.answer)]}
 
 
 def write_answer(solution: GoldSolution) -> Replies:
     """Return the solver's reply: the answer alone."""
-    return {"solver": [solution.annotation.answer]}
+    return {Role.SOLVER: [solution.annotation.answer]}
 
 
 def write_expert_plan(solution: GoldSolution) -> Replies:
     """Return the planner's reply. Raises SpecError if the annotation is not a plan of experts for the inputs."""
     try:
-        return {"planner": [plan_of(solution.annotation, read_signature(solution.inputs)).write()]}
+        return {Role.PLANNER: [plan_of(solution.annotation, read_signature(solution.inputs)).write()]}
     except ValueError as error:
         raise SpecError(f"The annotation is not a plan of experts: {error}.") from None

@@ -16,6 +16,7 @@ from db.job_filters import is_any_model, jobs_of_model
 from db.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
 from db.tags import tags_of
 from lumos_queue.formulations.registry import is_of_episodes
+from lumos_queue.records import Origin
 from lumos_queue.reports.model_names import load_served_models, models_of, name_models
 from lumos_queue.reports.real_state import RealState, Standing, real_states
 from lumos_queue.reports.task_choice import is_by_outcome
@@ -189,6 +190,6 @@ def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | Non
     heavy = sums.w / sums.n
     worst = moments.add(0.0, heavy, missing_items).interval() or (0.0, 0.0, 1.0)
     best = moments.add(1.0, heavy, missing_items).interval() or (0.0, 0.0, 1.0)
-    is_clustered = request.get("samples", 1) > 1 or job.origin == "derived" or is_of_episodes(job.formulation)
+    is_clustered = request.get("samples", 1) > 1 or job.origin == Origin.DERIVED or is_of_episodes(job.formulation)
     score |= {"value": round(worst[0], 6), "ci95": None if is_clustered else [round(worst[1], 6), round(best[2], 6)]}
     return score | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing_items else {})

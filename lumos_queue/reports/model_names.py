@@ -14,6 +14,7 @@ from db.models import JobEndpoint
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.endpoints.urls import TRANSPORTS
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.records import Role
 
 #: Names of folders that do not identify a model: the name of the folder above is added.
 _GENERIC = frozenset(
@@ -48,7 +49,7 @@ def models_of(job: Any, served_models: Mapping[str, str] | None = None) -> dict[
     agent = request.get("agent")
     roles = agent.get("roles", {}) if isinstance(agent, Mapping) else {}
     if job.kind == JobKind.CONVERT:
-        roles = {"teacher": request.get("teacher") or BY_RULE}
+        roles = {Role.TEACHER: request.get("teacher") or BY_RULE}
     elif job.kind == JobKind.TRAIN:
         start = request.get("start") or request.get("base")
         roles = {"start": f"local:{start}" if start else FROM_SCRATCH}

@@ -19,6 +19,7 @@ from db.figures import (
     seconds_by_phase,
     totals,
 )
+from db.job_kinds import RUNS, JobKind
 from db.reading import endpoints_of, load_keyed_tasks, messages, outputs, values_by_metric
 from db.scorings import scorings_of
 from db.states import ItemState
@@ -31,6 +32,7 @@ from lumos_queue.formulations.base import version_of
 from lumos_queue.formulations.descriptions import shows_descriptions_in
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.function_list import DESCRIPTIONS, HIDDEN, SHOWN
+from lumos_queue.records import Ending
 from lumos_queue.reports.adopted_figures import apart_from_adopted
 from lumos_queue.reports.agent_requests import describe_requests
 from lumos_queue.reports.baselines import load_or_compute_baselines
@@ -93,12 +95,12 @@ def _make_report(connection: Connection, job: Any) -> Report:
     endings = count_endings(connection, job.id)
     report |= completeness(job, items, endings) | describe_choice(job)
     # Code for some kinds of jobs is imported only for them, because the imports take longer than the rest of a report.
-    if job.kind == "train":
+    if job.kind == JobKind.TRAIN:
         from lumos_queue.reports.training import collect_training_figures
 
         windows = [{"item": ordinal, **(output or {})} for ordinal, output in outputs(connection, job.id)]
         return report | {"windows": windows} | collect_training_figures(connection, job.id, windows)
-    if job.kind in ("infer", "evaluate"):
+    if job.kind in RUNS:
         infer = job.spec.get("infer", job.spec)
         report["formulation_version"] = version_of(job.spec)
         if requests := describe_requests(infer["agent"], job.formulation):
@@ -113,7 +115,7 @@ def _make_report(connection: Connection, job: Any) -> Report:
         from lumos_queue.reports.plan_feasibility import plan_feasibility
 
         report |= expert_runs(connection, job) | plan_feasibility(connection, job)
-    if job.kind in ("infer", "evaluate"):
+    if job.kind in RUNS:
         from lumos_queue.reports.expert_backends import expert_backends
 
         report |= expert_backends(connection, job)
@@ -125,11 +127,11 @@ def _make_report(connection: Connection, job: Any) -> Report:
 
         report["tool_calls"] = count_tool_calls(connection, job.id)
     formulation = FORMULATIONS.find(job.formulation)
-    if formulation and formulation.state and job.kind in ("infer", "evaluate"):
+    if formulation and formulation.state and job.kind in RUNS:
         from lumos_queue.reports.state_manager import state_figures
 
         report |= state_figures(connection, job, formulation, formulation.state)
-    if job.kind == "convert":
+    if job.kind == JobKind.CONVERT:
         from lumos_queue.reports.conversion import conversion_report
 
         values = values_by_metric(connection, job.id)
@@ -139,13 +141,13 @@ def _make_report(connection: Connection, job: Any) -> Report:
         )
         report |= conversion_report(connection, job)
         report |= _scorings(connection, job.id)
-    elif job.kind == "infer" and job.main_metric:
+    elif job.kind == JobKind.INFER and job.main_metric:
         metrics = list_added_metrics(connection, job.id)
         report |= job_scores(
             connection, job, (job.main_metric, *(metric for metric in metrics if metric != job.main_metric))
         )
         report |= _scorings(connection, job.id)
-    elif job.kind == "evaluate":
+    elif job.kind == JobKind.EVALUATE:
         benchmark, infer = benchmark_of(job), job.spec["infer"]
         # The job keeps its main metric, even if a new version of a plug-in puts another metric first.
         readings = [f"{job.main_metric}_{reader}" for reader in AnswerReader]
@@ -265,7 +267,7 @@ def _describe_bos(connection: Connection, job: str, agent: Report) -> Report:
 
 
 def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
-    formulation = FORMULATIONS.find(job.formulation) if job.kind in ("infer", "evaluate") else None
+    formulation = FORMULATIONS.find(job.formulation) if job.kind in RUNS else None
     if formulation is None or formulation.expected_calls is None:
         return None
     agent = job.spec.get("infer", job.spec).get("agent", {})
@@ -279,8 +281,8 @@ def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
     checked_shapes = [
         shape
         for shape in shapes
-        if shape["ending"] not in ("infra_error", "limit")
-        or (shape["ending"] == "limit" and formulation.limited and shape["subgoals"] == max_subgoals)
+        if shape["ending"] not in (Ending.INFRA_ERROR, Ending.LIMIT)
+        or (shape["ending"] == Ending.LIMIT and formulation.limited and shape["subgoals"] == max_subgoals)
     ]
     if not checked_shapes:
         return None

@@ -21,7 +21,7 @@ from lumos_queue.limits import MAX_STEPS
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.task_state import APPEND, REWRITE, UNREADABLE, StateRecord, TaskState, read_record, rewrite
-from lumos_queue.records import FinishReason
+from lumos_queue.records import FinishReason, Role
 from lumos_queue.scoring.statistics import compute_weighted_interval
 from lumos_queue.text_calls.three_lines import read_reply
 
@@ -69,7 +69,7 @@ def state_figures(connection: Connection, job: Any, formulation: Formulation, st
         counts.forced += int(settings.get("force_finish", False) and is_beyond)
     names = ("episodes", "decisions", "repairs", "repeated", "summaries", "forced")
     router = {name: getattr(counts, name) for name in names}
-    return {"router": router, "state_manager": _describe_verdicts(counts.verdicts)}
+    return {Role.ROUTER: router, Role.STATE_MANAGER: _describe_verdicts(counts.verdicts)}
 
 
 def _count_episode(
@@ -84,14 +84,14 @@ def _count_episode(
     earlier = counts.decisions
     before, may_repair = SerialStep(0, 0, -1, "nobody", "", ""), False
     for step in steps:
-        if step.who == "router":
-            if before.who == "router" and may_repair:
+        if step.who == Role.ROUTER:
+            if before.who == Role.ROUTER and may_repair:
                 counts.repairs, may_repair = counts.repairs + 1, False
             else:
                 counts.decisions += 1
                 is_cut = step.status == FinishReason.LENGTH
                 may_repair = repair and not read_reply(step.text, version, is_cut).action
-        elif step.who == "state_manager":
+        elif step.who == Role.STATE_MANAGER:
             if not before.who and not is_recorded_alone(before.status):
                 record = _read_verdict(step.text, counts.decisions - earlier, update)
                 unreadable = not record.success and record.text == UNREADABLE

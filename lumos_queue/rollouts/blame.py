@@ -26,7 +26,7 @@ from lumos_queue.execution.prefill import bare, same_subgoal, source_row
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import KEEP_PLANNING, read_actions, read_plan, says_stop, write_actions
 from lumos_queue.prompts.gold_replies import GoldSolution
-from lumos_queue.records import MODULES, Annotation, Completion, FinishReason
+from lumos_queue.records import MODULES, Annotation, Completion, FinishReason, Role
 from lumos_queue.rollouts.derivation import (
     Derivation,
     ExcludedEpisode,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from db.step_records import RecordedStep
     from db.trajectories import StoredEpisode
 
-FAULTS = ("planner", "grounder", "both", "neither", "not finished")
+FAULTS = (Role.PLANNER, Role.GROUNDER, "both", "neither", "not finished")
 
 
 def replacements(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
@@ -52,7 +52,7 @@ def replacements(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
     benchmark = open_benchmark_of_episode(episode)
     if is_right(benchmark, episode):
         raise ExcludedEpisode("its answer is right")
-    if not any(step.role == "planner" for step in episode.steps):
+    if not any(step.role == Role.PLANNER for step in episode.steps):
         raise ExcludedEpisode("it has no planner")
     gold, formulation = gold_of(benchmark, episode.task), FORMULATIONS.load(formulation_of(episode))
     if formulation.write_gold is None or not formulation.is_modular:
@@ -67,7 +67,7 @@ Parts = tuple[Mapping[str, Sequence[str]], int, Sequence[str] | None]
 
 
 def _stepwise(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
-    stages, own_plans = stages_of(episode.steps), replies_of(episode.steps, "planner")
+    stages, own_plans = stages_of(episode.steps), replies_of(episode.steps, Role.PLANNER)
     match_count = 0
     while match_count < min(len(stages), len(gold.steps)) and matches_gold_step(
         stages[match_count], gold.steps[match_count]
@@ -78,20 +78,23 @@ def _stepwise(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, li
     groundings = [stage.grounding for stage in stages]
     same = match_count < min(len(stages), len(gold.steps)) and _same_words(stages[match_count], gold, match_count)
     gold_plan_run = {
-        "planner": own_plans[:match_count] + replies["planner"][match_count:],
-        "grounder": groundings[: match_count + same],
+        Role.PLANNER: own_plans[:match_count] + replies[Role.PLANNER][match_count:],
+        Role.GROUNDER: groundings[: match_count + same],
     }
     planner: Parts = (gold_plan_run, match_count, None)
     if not same:
-        return {"planner": planner, "grounder": ({"planner": own_plans, "grounder": groundings}, match_count, None)}
+        return {
+            Role.PLANNER: planner,
+            Role.GROUNDER: ({Role.PLANNER: own_plans, Role.GROUNDER: groundings}, match_count, None),
+        }
     subgoals = [stage.subgoal.text for stage in stages[:match_count]] + [
         step.subgoal.text for step in gold.steps[match_count:]
     ]
     gold_action_run = {
-        "planner": own_plans[: match_count + 1],
-        "grounder": groundings[:match_count] + replies["grounder"][match_count:],
+        Role.PLANNER: own_plans[: match_count + 1],
+        Role.GROUNDER: groundings[:match_count] + replies[Role.GROUNDER][match_count:],
     }
-    return {"planner": planner, "grounder": (gold_action_run, match_count, subgoals)}
+    return {Role.PLANNER: planner, Role.GROUNDER: (gold_action_run, match_count, subgoals)}
 
 
 def _same_words(stage: Stage, gold: Annotation, index: int) -> bool:
@@ -99,14 +102,14 @@ def _same_words(stage: Stage, gold: Annotation, index: int) -> bool:
 
 
 def _at_once(episode: StoredEpisode, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
-    own_plans, own_groundings = replies_of(episode.steps, "planner"), replies_of(episode.steps, "grounder")
-    gold_plans, gold_groundings = replies["planner"], replies["grounder"]
-    same = _parse("planner", own_plans[0]) == _parse("planner", gold_plans[0])
+    own_plans, own_groundings = replies_of(episode.steps, Role.PLANNER), replies_of(episode.steps, Role.GROUNDER)
+    gold_plans, gold_groundings = replies[Role.PLANNER], replies[Role.GROUNDER]
+    same = _parse(Role.PLANNER, own_plans[0]) == _parse(Role.PLANNER, gold_plans[0])
     if same and list(map(_actions, own_groundings)) == list(map(_actions, gold_groundings)):
         raise ExcludedEpisode("its steps match the gold solution's, but it fails")
     return {
-        "planner": ({"planner": gold_plans, "grounder": own_groundings if same else []}, 0, None),
-        "grounder": ({"planner": own_plans, "grounder": gold_groundings if same else own_groundings}, 0, None),
+        Role.PLANNER: ({Role.PLANNER: gold_plans, Role.GROUNDER: own_groundings if same else []}, 0, None),
+        Role.GROUNDER: ({Role.PLANNER: own_plans, Role.GROUNDER: gold_groundings if same else own_groundings}, 0, None),
     }
 
 
@@ -116,7 +119,7 @@ def fault(gold_planner: bool | None, gold_grounder: bool | None) -> str:
         return "not finished"
     if gold_planner == gold_grounder:
         return "neither" if gold_planner else "both"
-    return "planner" if gold_planner else "grounder"
+    return Role.PLANNER if gold_planner else Role.GROUNDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +204,7 @@ def _completions_of(module: str, steps: Sequence[RecordedStep]) -> Iterator[Any]
 
 def _parse(module: str, reply: str) -> Any:
     """Return the content of a reply, by which replies are compared."""
-    if module == "grounder":
+    if module == Role.GROUNDER:
         return _actions(reply)
     return says_stop(reply) or [bare(subgoal.text) for subgoal in read_plan(reply.strip().removeprefix(KEEP_PLANNING))]
 

@@ -22,7 +22,7 @@ from lumos_queue.benchmarks.registry import open_benchmark_of_episode
 from lumos_queue.builds.stages import Stage, same_value, stages_of
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.records import Annotation, Task
+from lumos_queue.records import Annotation, Role, Task
 from lumos_queue.rollouts.derivation import Derivation, ExcludedEpisode, formulation_of, gold_of, require_ended
 
 if TYPE_CHECKING:
@@ -148,5 +148,5 @@ def _gold(benchmark: Benchmark, task: Task) -> Annotation | None:
 
 def _prefix(stages: Sequence[Stage], number: int) -> Derivation:
     prefix = stages[:number]
-    replies = {"planner": [stage.plan for stage in prefix], "grounder": [stage.grounding for stage in prefix]}
+    replies = {Role.PLANNER: [stage.plan for stage in prefix], Role.GROUNDER: [stage.grounding for stage in prefix]}
     return Derivation(str(number), replies, number)

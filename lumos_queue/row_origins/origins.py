@@ -12,12 +12,14 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.job_kinds import JobKind
 from db.row_origins import StoredOrigin, load_row_origins
 from lumos_queue.downloads.catalogue import GENERATED, has_split
 from lumos_queue.formulations.registry import is_of_episodes
+from lumos_queue.records import Origin
 from lumos_queue.row_origins.digests import ROW_DIGESTS
 
-KINDS = ("evaluate", "infer", "convert")  #: kinds of jobs that read rows
+KINDS = (JobKind.EVALUATE, JobKind.INFER, JobKind.CONVERT)  #: kinds of jobs that read rows
 STATED_REMARK = "rows stated to be the published ones"
 
 
@@ -92,7 +94,7 @@ def origin_of(job: Any, stored_origin: StoredOrigin | None) -> RowOrigin:
 
 def _state_of(job: Any, file_name: str, is_stated: bool) -> RowState:
     request: Mapping[str, Any] = job.spec.get("infer", job.spec)
-    if job.origin == "derived" or is_of_episodes(request.get("formulation", "")):
+    if job.origin == Origin.DERIVED or is_of_episodes(request.get("formulation", "")):
         return RowState.DERIVED
     if request.get("definition"):
         return RowState.OWN

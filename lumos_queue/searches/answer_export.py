@@ -28,6 +28,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import FunctionList
 from lumos_queue.prompts.tool_agent import call_style, list_functions
+from lumos_queue.records import Origin
 from lumos_queue.searches.answer_episodes import KEPT, collect_messages
 from lumos_queue.text_calls.decision_form import DecisionForm
 from lumos_queue.util.paths import require_folders
@@ -84,7 +85,7 @@ class EpisodeExporter:
     def make_file(self, episode: StoredEpisode) -> AnswerFile:
         """Return the answer file of an episode."""
         facts = self._facts
-        if (header := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
+        if (header := episode.task.inputs.get(KEPT)) and episode.origin == Origin.IMPORTED:
             decisions = decisions_of(facts.form, self._role, episode.steps, self._version)
             return with_decisions(header, episode.task.question, decisions)
         agent = Agent.from_json(self._spec.get("infer", self._spec)["agent"])

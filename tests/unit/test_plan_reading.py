@@ -10,7 +10,6 @@ from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.actions.experts.options import prepare_experts
 from lumos_queue.commands import Ask, Note
 from lumos_queue.endpoints.base import ModelCall
-from lumos_queue.endpoints.roles import PARSER
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.experts.catalogue import PLANNABLE
@@ -19,7 +18,7 @@ from lumos_queue.formulations.model_synthesis import FORMULATION
 from lumos_queue.formulations.plan_reading import MAX_STEPS, _read_name
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.step_parser import MAX_STEP
-from lumos_queue.records import Completion, Ending, FinishReason
+from lumos_queue.records import Completion, Ending, FinishReason, Role
 from tests.expert_tasks import ALL, make_task, references, run_task
 
 ACTIONS = ExpertActions(prepare_experts({"experts": "oracle"}))
@@ -61,11 +60,11 @@ def test_each_step_is_asked_about_and_the_plan_runs():
     done, journal = run(REPLY, parser, ALL[0])
     assert done.outcome.ending == Ending.ANSWERED and done.actions[-1][1].values[0]["items"] == references(ALL[0])
     assert len(parser.prompts) == 4 and all(prompt.count("<|user|>") == 1 for prompt in parser.prompts)
-    agent = Agent({"planner": "x", PARSER: "scripted:x"}, "experts", settings=SETTINGS)
-    prefix = FORMULATION.prompt_prefixes(agent)[PARSER]
+    agent = Agent({"planner": "x", Role.PARSER: "scripted:x"}, "experts", settings=SETTINGS)
+    prefix = FORMULATION.prompt_prefixes(agent)[Role.PARSER]
     assert all(prompt.startswith(prefix) for prompt in parser.prompts)
     assert all(f"- {name}\n" in prefix for name in PLANNABLE), "Fill Mask is not left out"
-    asks = [one for one in journal.steps if isinstance(one.command, Ask) and one.command.role == PARSER]
+    asks = [one for one in journal.steps if isinstance(one.command, Ask) and one.command.role == Role.PARSER]
     assert {one.position for one in asks} == {1} and [one.branch for one in asks] == [0, 1, 2, 3]
 
 
