@@ -47,7 +47,7 @@ NOTED = (
 )  #: verdicts that do not reject a row
 #: By the check level of a source: verdicts after which the results of actions are unknown, so that they are not judged
 #: and both rows are rejected. The level matters because stated results also answer actions that cannot be executed.
-UNCHECKABLE = {
+UNCHECKABLE: dict[str, tuple[str, ...]] = {
     Level.FORMAT: ("refused", "truncated", "unreadable"),
     Level.ORACLE_TOOL: ("refused", "truncated", "unreadable", "mismatched parenthesis"),
     Level.EXECUTED: (

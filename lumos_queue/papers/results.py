@@ -9,8 +9,8 @@ from lumos_queue.records import Role
 
 GPT35, GPT4 = "gpt-3.5-turbo", "gpt-4"
 LLAVA, LLAMA_CHAT = "llava-1.5-7b", "llama-2-13b-chat"
-_QA = {"qa": GPT35}
-_VISION = {Role.VQA: LLAVA, Role.QA: LLAMA_CHAT}
+_QA: dict[str, str] = {Role.QA: GPT35}
+_VISION: dict[str, str] = {Role.VQA: LLAVA, Role.QA: LLAMA_CHAT}
 
 
 def _quote(columns: tuple[str, ...], rows: Mapping[str, str], source: str = "[P]") -> tuple[PaperRow, ...]:
@@ -232,7 +232,7 @@ def _by_domain(name: str, formulation: str, source: str, **figures: str) -> tupl
     rows = []
     for domain, columns, how, tools in parts:
         if domain_figures := {key: figures[key] for key in columns if key in figures}:
-            solver = {"cot": {Role.SOLVER: f"{domain}_cot"}, "direct": {Role.SOLVER: f"{domain}_direct"}}.get(how, {})
+            solver: dict[str, str] = {Role.SOLVER: f"{domain}_{how}"} if how in ("cot", "direct") else {}
             row_tools = {} if how in ("cot", "direct") else tools
             rows.append(
                 PaperRow(

@@ -84,7 +84,7 @@ def _find_callers(trajectory: Trajectory) -> _Callers:
     """Return the callers of an episode. Raises SpecError for a stored job that cannot be read."""
     job = read_job(trajectory.job.kind, trajectory.job.spec)
     if isinstance(job, Convert):
-        roles = {Role.TEACHER: job.teacher} if job.teacher else {}
+        roles: dict[str, str] = {Role.TEACHER: job.teacher} if job.teacher else {}
         return _Callers(roles, Executor({}, None, job.sampling, job.seed, rules=job.rules))
     infer = job.infer if isinstance(job, Evaluate) else job
     if not isinstance(infer, Infer):

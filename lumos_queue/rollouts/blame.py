@@ -77,7 +77,7 @@ def _stepwise(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, li
         raise ExcludedEpisode("its steps match the gold solution's, but it fails")
     groundings = [stage.grounding for stage in stages]
     same = match_count < min(len(stages), len(gold.steps)) and _same_words(stages[match_count], gold, match_count)
-    gold_plan_run = {
+    gold_plan_run: Mapping[str, Sequence[str]] = {
         Role.PLANNER: own_plans[:match_count] + replies[Role.PLANNER][match_count:],
         Role.GROUNDER: groundings[: match_count + same],
     }
@@ -90,7 +90,7 @@ def _stepwise(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, li
     subgoals = [stage.subgoal.text for stage in stages[:match_count]] + [
         step.subgoal.text for step in gold.steps[match_count:]
     ]
-    gold_action_run = {
+    gold_action_run: Mapping[str, Sequence[str]] = {
         Role.PLANNER: own_plans[: match_count + 1],
         Role.GROUNDER: groundings[:match_count] + replies[Role.GROUNDER][match_count:],
     }

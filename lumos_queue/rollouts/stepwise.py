@@ -148,5 +148,8 @@ def _gold(benchmark: Benchmark, task: Task) -> Annotation | None:
 
 def _prefix(stages: Sequence[Stage], number: int) -> Derivation:
     prefix = stages[:number]
-    replies = {Role.PLANNER: [stage.plan for stage in prefix], Role.GROUNDER: [stage.grounding for stage in prefix]}
+    replies: dict[str, list[str]] = {
+        Role.PLANNER: [stage.plan for stage in prefix],
+        Role.GROUNDER: [stage.grounding for stage in prefix],
+    }
     return Derivation(str(number), replies, number)

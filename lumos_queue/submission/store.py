@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from db.artifacts import count_named, name_artifact, store_artifact
 from db.connection import Database
 from db.datasets import NewDataset
+from db.job_kinds import JobKind
 from db.jobs import get_job
 from db.new_jobs import create_job
 from db.tags import UNNAMED, NameAndTags
@@ -25,7 +26,7 @@ from lumos_queue.errors import BadRow, LumosError, SpecError, unknown
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
-from lumos_queue.records import Task
+from lumos_queue.records import Origin, Task
 from lumos_queue.reports.baselines import load_or_compute_baselines
 from lumos_queue.settings import Settings
 from lumos_queue.submission.task_file import IN_MEMORY, FirstTasks, TaskFile
@@ -240,11 +241,11 @@ def _store_lost_artifacts(database: Database, rows: Rows) -> None:
         _store_artifacts(database, rows)
 
 
-def _origin(job: Job, rows: Rows | None) -> str:
+def _origin(job: Job, rows: Rows | None) -> Origin:
     """Return the origin of the job's episodes: `derived` if the tasks contain replies (execution/prefill.py)."""
-    if job.kind == "convert":
-        return "converted"
-    return "derived" if rows and any("given" in task.inputs for task in rows.tasks[:1]) else "run"
+    if job.kind == JobKind.CONVERT:
+        return Origin.CONVERTED
+    return Origin.DERIVED if rows and any("given" in task.inputs for task in rows.tasks[:1]) else Origin.RUN
 
 
 def _prepare(task: Task) -> tuple[Task, str]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
+from db.job_kinds import JobKind
 from tests.campaign.site import Site
 from tests.campaign.streams import LOW, Stream
 from tests.campaign.up import GONE
@@ -54,14 +55,14 @@ class Feeder(threading.Thread):
             self.dry[stream.kind.name] += 1
         if pending < LOW:
             job, items = stream.submit_next(site.database, site.settings)
-            notify_workers(site.settings, "evaluate", job, items)
+            notify_workers(site.settings, JobKind.EVALUATE, job, items)
 
     def notify(self, stream: Stream) -> None:
         """Notify the workers again of each job that is not over."""
         query = text("SELECT id FROM job WHERE id = ANY(:jobs) AND state IN ('queued', 'running')")
         with self._site.database.engine.connect() as connection:
             for job in connection.execute(query, {"jobs": stream.jobs}).scalars().all():
-                notify_workers(self._site.settings, "evaluate", job, 1)
+                notify_workers(self._site.settings, JobKind.EVALUATE, job, 1)
 
     def stop(self) -> None:
         self._stop_event.set()

@@ -11,17 +11,20 @@ from lumos_queue.pages.wording import format_interval, format_metric, format_sec
 from lumos_queue.reports.completeness import remark
 from lumos_queue.reports.task_choice import remark_on_choice
 
+#: Of one job of each kind.
+_NAMES: dict[str, str] = {
+    JobKind.EVALUATE: "evaluation",
+    JobKind.INFER: "inference",
+    JobKind.CONVERT: "conversion",
+    JobKind.TRAIN: "training",
+}
+
 
 def title_of(material: Material) -> str:
     """Return the title of the page: `wordmath (familiar): 2 evaluations`."""
     titles = []
     for (kind, benchmark, split), jobs in list(material.groups())[:3]:
-        name = {
-            JobKind.EVALUATE: "evaluation",
-            JobKind.INFER: "inference",
-            JobKind.CONVERT: "conversion",
-            JobKind.TRAIN: "training",
-        }[kind]
+        name = _NAMES[kind]
         of = f"{benchmark} ({split}): " if split else f"{benchmark}: " if benchmark else ""
         titles.append(of + plural(len(jobs), name))
     excess = len(list(material.groups())) - 3
