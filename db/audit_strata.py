@@ -11,6 +11,7 @@ from sqlalchemy.orm import aliased
 from db.conditions import Condition
 from db.filter_sql import conditions, newest_score
 from db.filters import Filter, Term
+from db.job_kinds import RUNS
 from db.models import EpisodeRow, JobRow, SubgoalRow, VerdictRow
 from lumos_queue.records import Ending
 from lumos_queue.scoring.annotation_strata import DEFAULT_KEYS, StratumKey, name_rule
@@ -19,7 +20,6 @@ from lumos_queue.scoring.sampling import AuditKind, side_of, stratum_of, stratum
 #: An audit of annotations measures the acceptance check: it samples annotations that the check accepted for both
 #: modules. An annotation that is rejected for one module keeps the level that it reached for the other.
 ACCEPTED = Filter((Term("level", ">=", "format"), Term("verdict", "=", "accepted")))
-RUNS = ("evaluate", "infer")  #: kinds of jobs whose episodes are runs
 
 
 def strata_of(

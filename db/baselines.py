@@ -15,6 +15,7 @@ from db.bulk import insert_into
 from db.connection import now
 from db.models import BaselineRow, Item
 from lumos_queue.errors import SpecError
+from lumos_queue.records import Origin
 
 AT_ONCE = 10_000  #: keys of tasks read at once
 WAITS = 200  #: milliseconds to wait for SQLite's write lock; stored baselines only save time
@@ -26,7 +27,7 @@ def tasks_of(connection: Connection, job: Any) -> str:
     A job on the dataset's first rows needs no query. For a job that continues another job, that was submitted for
     selected tasks, or that an import made, the keys of the tasks are read.
     """
-    if job.parent is None and not job.chosen and job.origin in ("run", "derived"):
+    if job.parent is None and not job.chosen and job.origin in (Origin.RUN, Origin.DERIVED):
         return f"first {job.items // max(1, job.spec.get('infer', job.spec).get('samples', 1))}"
     keys, count = hashlib.sha256(), 0
     query = select(Item.task).where(Item.job == job.id, Item.sample == 0).order_by(Item.ordinal)

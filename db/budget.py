@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, update
 
 from db.connection import Database
+from db.job_kinds import JobKind
 from db.job_stops import JobStop, stop_job
 from db.jobs import finish_if_idle
 from db.models import CompletionRow, EpisodeRow, Item, JobRow
@@ -53,10 +54,10 @@ def set_budget(database: Database, job: str, usd: float) -> None:
     """
     with database.writer.begin() as connection:
         row = connection.execute(select(JobRow.kind, JobRow.spec).where(JobRow.id == job).with_for_update()).one()
-        if row.kind == "convert" and not row.spec.get("teacher"):
+        if row.kind == JobKind.CONVERT and not row.spec.get("teacher"):
             raise SpecError(f"Job {job} asks no teacher model, so it has no budget.")
         prices = find_prices(row.spec)
-        if row.kind != "convert" and not (prices.get("prompt_price") or prices.get("completion_price")):
+        if row.kind != JobKind.CONVERT and not (prices.get("prompt_price") or prices.get("completion_price")):
             raise SpecError(f"Job {job} has no prices, so it has no budget: submit it with --price-prompt USD.")
         settings = {**prices, "budget": usd}
         spec = {**row.spec, "infer": settings} if prices is not row.spec else settings

@@ -24,6 +24,7 @@ from sqlalchemy.orm import aliased
 
 from db.bulk import Writes, compile_sql
 from db.connection import numbers
+from db.job_kinds import JobKind
 from db.models import Attempt, Item, TaskRow
 from db.rows.episodes import NewEpisode
 from db.rows.steps import NewAttempt
@@ -109,7 +110,7 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
     if not rows:
         return []
     attempts: dict[int, tuple[int, str]] = {}
-    if holder.job.kind != "train":
+    if holder.job.kind != JobKind.TRAIN:
         _open_episodes(connection, holder, [row for row in rows if row.claim == 1])
         attempts = _newest_attempts(connection, [row.id for row in rows if row.claim > 1])
     steps = load_steps(connection, {item: number for item, (number, _) in attempts.items()}) if attempts else {}

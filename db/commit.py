@@ -15,6 +15,7 @@ from db.bulk import Writes, as_json
 from db.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
+from db.job_kinds import JobKind
 from db.job_stops import JobStop, stop_job
 from db.jobs import lock_job
 from db.models import Attempt, CompletionRow, Item
@@ -96,7 +97,7 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
     """
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
-        if holder.job.kind == "train":
+        if holder.job.kind == JobKind.TRAIN:
             lock_job(connection, holder.job.id)  # before its items
         held_items = _find_held_items(connection, Batch({item: claim}, given_back=[ReturnedItem(item)]))
         if item not in held_items:

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Column, Table
 
 from db.filters import parse_where
+from db.job_kinds import RUNS, JobKind
 from db.json_columns import UnreadableJson
 from db.models import JobRow
 from db.pools import POOLS
@@ -23,10 +24,10 @@ MAX_DEPTH = 60  #: of lists and objects in a request; those of this code have fe
 MAX_SECONDS = 253_402_300_799  #: since 1970, at the end of the year 9999
 _NAMES = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a whole number"}
 #: Fields that the request of each kind of job must have.
-_REQUIRED = {
-    "train": ("recipe",),
-    "infer": ("benchmark", "formulation", "agent"),
-    "evaluate": ("infer",),
+_REQUIRED: dict[str, tuple[str, ...]] = {
+    JobKind.TRAIN: ("recipe",),
+    JobKind.INFER: ("benchmark", "formulation", "agent"),
+    JobKind.EVALUATE: ("infer",),
 }
 _TEXTS = (
     *("at_limit", "benchmark", "dataset", "domain", "formulation", "module", "prompt", "source", "split"),
@@ -66,12 +67,12 @@ def find_spec_damage(spec: object) -> str:
 
 def find_gaps(kind: str, spec: Mapping[str, Any]) -> str:
     """Describe the first missing field of a readable stored request; '' if it is complete."""
-    infer = spec.get("infer", {}) if kind == "evaluate" else spec
+    infer = spec.get("infer", {}) if kind == JobKind.EVALUATE else spec
     agent = infer.get("agent", {})
     parts = [("spec", spec, _REQUIRED.get(kind, ()))]
-    if kind == "evaluate":
+    if kind == JobKind.EVALUATE:
         parts.append(("spec.infer", infer, _REQUIRED["infer"]))
-    if kind in ("evaluate", "infer"):
+    if kind in RUNS:
         parts.append(("spec agent", agent, ("domain", "roles", "sampling")))
     gaps = (f"its {path} has no '{name}'" for path, part, names in parts for name in names if name not in part)
     return next(gaps, "")

@@ -13,7 +13,7 @@ from db.connection import Database, numbers
 from db.models import EpisodeRow, Item, TaskRow
 from db.trajectories import StoredEpisode, load_episodes, reading
 from lumos_queue.errors import SpecError
-from lumos_queue.records import Task
+from lumos_queue.records import Ending, Task
 from lumos_queue.scoring.limit import at_limit_of
 
 CHUNK = 200  #: episodes that are read whole at once
@@ -38,7 +38,7 @@ class DerivedTry:
     @property
     def ended(self) -> bool:
         """Whether the try can be judged: it has ended, and not by an infrastructure failure or a cancellation."""
-        return self.ending not in ("", "infra_error", "cancelled")
+        return self.ending not in ("", Ending.INFRA_ERROR, Ending.CANCELLED)
 
 
 def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:

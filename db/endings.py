@@ -29,9 +29,10 @@ from db.connection import now, numbers
 from db.models import EndingHistory, EpisodeRow, Item, JobRow, ScoreRow, VerdictRow
 from db.states import ItemState
 from db.sums import add_counted
+from lumos_queue.records import Ending, Origin
 
-TAKEN_BACK = "infra_error"
-STORED = ("imported", "corrected")  #: origins of jobs whose episodes no worker runs: they are stored whole
+TAKEN_BACK = Ending.INFRA_ERROR
+STORED = (Origin.IMPORTED, Origin.CORRECTED)  #: origins of jobs whose episodes no worker runs: they are stored whole
 _KEPT: dict[Any, tuple[str, ...]] = {
     ScoreRow: ("metric", "version", "value", "trials", "detail"),
     VerdictRow: ("module", "name", "rejects", "detail"),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from db.failure_classes import FailureClass
+from db.job_kinds import JobKind
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import LEVELS, Ending
 from lumos_queue.util.sanitize import storable
@@ -66,7 +67,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "ending": tuple(Ending),
     "level": ("none", *LEVELS),
     "label": ("right", "wrong", "unsure"),
-    "kind": ("evaluate", "infer", "convert", "train", "import"),
+    "kind": tuple(JobKind),
     "failure": tuple(kind for kind in FailureClass if kind != FailureClass.DIED),  # quarantined items have not ended
 }
 

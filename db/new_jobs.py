@@ -23,9 +23,12 @@ from db.datasets import (
     store_windows,
     verify_rows,
 )
+from db.job_kinds import JobKind
 from db.models import JobRow, JobTag
+from db.pools import Pool
 from db.removal import remove_leftovers
 from db.states import HIDDEN, JobState
+from lumos_queue.records import Origin
 
 #: Letters and digits that are not mistaken for one another.
 _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -41,8 +44,8 @@ def new_id() -> str:
 class NewJob:
     """The request for a new job of any kind."""
 
-    kind: str
-    pool: str
+    kind: JobKind
+    pool: Pool
     digest: str
     spec: dict[str, Any]
     benchmark: str
@@ -57,7 +60,7 @@ class NewJob:
     code_version: str
     concurrency: int = 0  #: see lumos_queue/jobs/scheduling.py
     ordered: bool = False
-    origin: str = "run"  #: of its episodes: run, converted, derived, imported or corrected
+    origin: Origin = Origin.RUN  #: of its episodes
     name: str = ""  #: neither this nor the fields below are part of the digest
     tags: Mapping[str, str] = field(default_factory=dict)
     parent: str | None = None  #: the job that it reruns or extends

@@ -11,9 +11,10 @@ from sqlalchemy import Connection, Float, Integer, case, cast, distinct, func, l
 from db.episode_search import of_accepted_attempt
 from db.filter_sql import newest_score
 from db.models import EpisodeRow, ExecutionRow, Item, TaskRow, VerdictRow
+from lumos_queue.records import Ending
 
 HALF = 0.5  #: an episode with a lower score by the main metric has failed
-NO_FAILURES = ("", "infra_error", "cancelled")  #: endings that say nothing about the agent
+NO_FAILURES = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings that say nothing about the agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def find_failures(connection: Connection, job: str, metric: str) -> Iterator[Fai
         .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(NO_FAILURES))
         .subquery()
     )
-    conditions = [episodes.c.ending != "answered", episodes.c.score < HALF, episodes.c.verdict.is_not(None)]
+    conditions = [episodes.c.ending != Ending.ANSWERED, episodes.c.score < HALF, episodes.c.verdict.is_not(None)]
     conditions += [] if metric else [episodes.c.error.is_not(None)]
     query = select(episodes).where(or_(*conditions)).order_by(episodes.c.ordinal)
     for row in connection.execute(query.execution_options(yield_per=1000)):

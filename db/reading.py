@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select
 
 from db.current_scores import is_replaced
 from db.damage import sound_jobs
+from db.job_kinds import JobKind
 from db.labels import labels_of
 from db.models import (
     EndingHistory,
@@ -24,7 +25,7 @@ from db.models import (
 from db.states import HIDDEN, ItemState, JobState
 from db.step_records import RecordedStep, load_steps
 from lumos_queue.errors import SpecError
-from lumos_queue.records import Task
+from lumos_queue.records import Ending, Task
 
 
 def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[int, float, int]]]:
@@ -35,7 +36,7 @@ def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[i
     rows = connection.execute(
         select(ScoreRow.metric, EpisodeRow.task, ScoreRow.value, ScoreRow.trials)
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
-        .where(EpisodeRow.job == job, EpisodeRow.ending != "infra_error", ~is_replaced(connection.dialect.name))
+        .where(EpisodeRow.job == job, EpisodeRow.ending != Ending.INFRA_ERROR, ~is_replaced(connection.dialect.name))
         .order_by(ScoreRow.episode)
     )
     scores: dict[str, list[tuple[int, float, int]]] = {}
@@ -49,7 +50,7 @@ def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[st
     count = func.count().label("episodes")
     rows = connection.execute(
         select(EpisodeRow.ending, EpisodeRow.message, count)
-        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "answered")))
+        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.ANSWERED)))
         .group_by(EpisodeRow.ending, EpisodeRow.message)
         .order_by(count.desc(), EpisodeRow.message)
         .limit(limit)
@@ -137,7 +138,7 @@ class Trajectory:
 def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
     """Return the job's episode with that ordinal. Raises SpecError when it does not exist or has not begun."""
     item = connection.execute(select(Item.__table__).where(Item.job == job.id, Item.ordinal == ordinal)).first()
-    if job.kind == "train":
+    if job.kind == JobKind.TRAIN:
         raise SpecError(f"Job {job.id} trains a model: it has no episodes. See: lumos report {job.id}")
     if item is None or item.task is None:
         raise SpecError(f"Job {job.id} has no episode {ordinal}: its episodes are 0 to {job.items - 1}.")

@@ -11,8 +11,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, literal_column, select, union_all
 
+from db.job_kinds import JobKind
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, Item, JobRow, ScoreRow, TaskRow, ToolCallRow
-from lumos_queue.records import FinishReason
+from lumos_queue.records import Ending, FinishReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def origins(connection: Connection, benchmarks: Collection[str]) -> dict[str, Ru
         )
         .join(TaskRow, TaskRow.id == Item.task)
         .join(JobRow, JobRow.id == Item.job)
-        .where(JobRow.benchmark.in_(benchmarks), JobRow.kind == "evaluate", Item.ordinal == 0)
+        .where(JobRow.benchmark.in_(benchmarks), JobRow.kind == JobKind.EVALUATE, Item.ordinal == 0)
     )
     return {row.job: RunOrigin(row.retrieved or 0, _job_of(row.episode), _job_of(row.against)) for row in rows}
 
@@ -100,7 +101,7 @@ def list_scored_episodes(connection: Connection, job: str) -> list[tuple[str, in
         select(ScoreRow.metric, Item.ordinal, EpisodeRow.task, ScoreRow.value, ScoreRow.trials)
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
         .join(Item, Item.id == EpisodeRow.id)
-        .where(EpisodeRow.job == job, EpisodeRow.ending != "infra_error")
+        .where(EpisodeRow.job == job, EpisodeRow.ending != Ending.INFRA_ERROR)
         .order_by(ScoreRow.episode)
     )
     return [(metric, ordinal, task, value, trials) for metric, ordinal, task, value, trials in rows]
@@ -110,7 +111,9 @@ def list_answers(connection: Connection, job: str) -> list[tuple[int, str]]:
     """Return (task, answer) of each ended episode with an answer. An `infra_error` has no answer."""
     rows = connection.execute(
         select(EpisodeRow.task, EpisodeRow.answer)
-        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "infra_error")), EpisodeRow.answer.is_not(None))
+        .where(
+            EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.INFRA_ERROR)), EpisodeRow.answer.is_not(None)
+        )
         .order_by(EpisodeRow.id)
     )
     return [(task, answer) for task, answer in rows if answer is not None]
