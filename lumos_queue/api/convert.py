@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from db.job_kinds import JobKind
 from lumos_queue.api.arguments import pairs
 from lumos_queue.api.connect import translate_failures
 from lumos_queue.api.evaluate import Model, Values
@@ -63,7 +64,7 @@ def convert(
     request = replace(request, deterministic=not teacher)
     named_rows = {name: getattr(request, name) for name in ("data", "split", "scorer", "domain", "licence", "title")}
     named_rows |= {"benchmark": benchmark, "options": options, "fields": fields, **NO_JUDGE}
-    file, read_rows = name_rows("convert", named_rows, rows, deployment)
+    file, read_rows = name_rows(JobKind.CONVERT, named_rows, rows, deployment)
     name_and_tags = read_name_and_tags(name, pairs("tags", tags))
     with note_call(deployment):
         job, read = call_outside_loop(lambda: make_conversion_job(request, file, deployment, log.warning, read_rows))

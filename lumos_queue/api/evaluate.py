@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from db.job_kinds import JobKind
 from lumos_queue.api.request_arguments import takes_options
 from lumos_queue.records import Task
 from lumos_queue.submission.requests.inference import InferenceRequest
@@ -62,7 +63,7 @@ def evaluate(
     from lumos_queue.api.submit import submit_inference
 
     return submit_inference(
-        "evaluate", benchmark, rows, fields, options, name, tags, again, priority, concurrency, deployment
+        JobKind.EVALUATE, benchmark, rows, fields, options, name, tags, again, priority, concurrency, deployment
     )
 
 
@@ -90,5 +91,5 @@ def infer(
     from lumos_queue.api.submit import submit_inference
 
     return submit_inference(
-        "infer", benchmark, rows, fields, options, name, tags, again, priority, concurrency, deployment
+        JobKind.INFER, benchmark, rows, fields, options, name, tags, again, priority, concurrency, deployment
     )

@@ -10,6 +10,7 @@ from rich.table import Table
 from lumos_queue.builds import summary
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
+from lumos_queue.records import Role
 
 
 def print_build(manifest: dict[str, Any]) -> None:
@@ -47,7 +48,7 @@ def _print_episodes(console: Any, manifest: dict[str, Any]) -> None:
     level_counts = ", ".join(f"{level} {rows:,}" for level, rows in summary.levels(manifest))
     console.print(f"rows by check level: {level_counts}")
     if rejections := summary.rejections(manifest):
-        table = _table(f"filters that reject, of {episodes['read']:,} episodes", "planner", "grounder")
+        table = _table(f"filters that reject, of {episodes['read']:,} episodes", Role.PLANNER, Role.GROUNDER)
         for name, *counts in rejections:
             table.add_row(escape(name), *(f"{count:,}" if count else "" for count in counts))
         console.print(table)

@@ -12,9 +12,9 @@ import typer
 from db.states import ItemState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.records import Ending, Role
 
 PAGE = 1_000  #: episodes read at once
-CAPTIONER = "captioner"  #: the role that describes images
 
 
 def data_captions(
@@ -37,7 +37,7 @@ def data_captions(
     with database(read_settings()) as job_database, reading(job_database) as connection:
         row = get_job(connection, job)
         formulation = FORMULATIONS.find(row.formulation)
-        if formulation is None or CAPTIONER not in formulation.roles:
+        if formulation is None or Role.CAPTIONER not in formulation.roles:
             raise SpecError(
                 f"The job {row.id} has the formulation '{row.formulation}': captions come from a job made by: "
                 "lumos infer BENCHMARK --formulation caption --role captioner=URL"
@@ -48,7 +48,7 @@ def data_captions(
         raise SpecError(f"The job {row.id} has no captions yet. See: lumos job {row.id}")
     spec = row.spec.get("infer", row.spec)
     content = {
-        "model": spec["agent"]["roles"][CAPTIONER],
+        "model": spec["agent"]["roles"][Role.CAPTIONER],
         "job": row.id,
         "benchmark": row.benchmark,
         "split": row.split,
@@ -79,7 +79,7 @@ def captions_of(connection: Any, job: str) -> tuple[dict[str, str], int]:
     missing_count, cursor = 0, 0
     while page := find_episodes(connection, Filter((term("job", "=", job),)), cursor, PAGE):
         for episode in page:
-            if episode.ending == "answered" and episode.answer:
+            if episode.ending == Ending.ANSWERED and episode.answer:
                 captions.setdefault(episode.row, episode.answer)
             else:
                 missing_count += 1

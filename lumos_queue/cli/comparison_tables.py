@@ -15,6 +15,7 @@ from lumos_queue.cli.field_tables import print_differences
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.step_tables import print_step_pair
 from lumos_queue.cli.text_columns import truncate
+from lumos_queue.records import Ending
 from lumos_queue.reports.comparison import explain_no_difference
 from lumos_queue.reports.differences import describe_differences
 
@@ -93,7 +94,7 @@ _OF_JOB = (
     ("score, % [95 %]", _score),
     ("right of judged", _count_right),
     ("items judged", lambda job: f"{job['judged']:,} of {job['items']:,}" if job["judged"] != job["items"] else ""),
-    ("ended infra_error", lambda job: f"{job['infra_error']:,}" if job["infra_error"] else ""),
+    ("ended infra_error", lambda job: f"{job[Ending.INFRA_ERROR]:,}" if job[Ending.INFRA_ERROR] else ""),
     ("model calls", lambda job: f"{job['calls']:,}"),
     ("tokens in", lambda job: f"{job['tokens']['prompt']:,}"),
     ("tokens out", lambda job: f"{job['tokens']['completion']:,}"),

@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli.output import escape
+from lumos_queue.records import Role
 
 
 def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
@@ -31,7 +32,7 @@ def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
         table.add_row(
             escape(report["source"]),
             f"{report['rows_in']:,}",
-            *(f"{accepted_rows[name]:,}" for name in ("planner", "grounder", "both")),
+            *(f"{accepted_rows[name]:,}" for name in (Role.PLANNER, Role.GROUNDER, "both")),
             "" if turns is None else f"{turns:.2f}",
             "" if speed is None else f"{speed:,.{0 if speed >= 10 else 1}f}",
             *([format_cost(report["cost"]) if "cost" in report else ""] if costs else []),
@@ -69,11 +70,11 @@ def _print_outcomes(console: Any, report: dict[str, Any]) -> None:
 
 
 def _print_filters(console: Any, report: dict[str, Any]) -> None:
-    columns = ("filter", "planner", "grounder")
+    columns = ("filter", Role.PLANNER, Role.GROUNDER)
     table = _table(escape(f"filters of {report['source']} ({report['job']}), rows by module"), columns)
     for verdict in report["verdicts"]:
         name = escape(f"{verdict['name']}: {verdict['meaning']}" if verdict["meaning"] else verdict["name"])
-        cells = [f"{verdict[module]:,}" if verdict[module] else "" for module in ("planner", "grounder")]
+        cells = [f"{verdict[module]:,}" if verdict[module] else "" for module in (Role.PLANNER, Role.GROUNDER)]
         table.add_row(name, *cells, style=None if verdict["rejects"] else "dim")
     console.print(table)
 

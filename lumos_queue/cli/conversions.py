@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from db.job_kinds import JobKind
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.request_command import takes_request
@@ -54,7 +55,7 @@ def convert(
         raise SpecError("Name a source or a file, e.g. gsm8k, or give --recheck JOB or --waiting JOB.")
     file_options = read_file_fields(request)
     file = resolve_file(
-        request.source, request.data, request.split, file_options, request.options, output.say, kind="convert"
+        request.source, request.data, request.split, file_options, request.options, output.say, kind=JobKind.CONVERT
     )
     job, rows = with_data(settings, lambda: make_conversion_job(request, file, settings, output.say))
     submit_and_finish(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from db.states import ItemState
+from db.job_kinds import JobKind
+from db.states import ItemState, JobState
 from lumos_queue.cli.live_training import describe_training
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import JobFigures, measure_score
@@ -51,7 +52,7 @@ def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> A
     from rich.text import Text
 
     row = figures.row
-    if row.kind == "train":  # its items call no model
+    if row.kind == JobKind.TRAIN:  # its items call no model
         lines = describe_training(figures, pace.items_per_second)
     else:
         rates = (
@@ -92,7 +93,13 @@ def job_head(figures: JobFigures, pace: Pace) -> list[Any]:
     return [title, bar]
 
 
-_STYLES = {"running": "green", "done": "green", "failed": "red", "paused": "yellow", "cancelled": "yellow"}
+_STYLES: dict[str, str] = {
+    JobState.RUNNING: "green",
+    JobState.DONE: "green",
+    JobState.FAILED: "red",
+    JobState.PAUSED: "yellow",
+    JobState.CANCELLED: "yellow",
+}
 
 
 def describe(row: Any) -> str:

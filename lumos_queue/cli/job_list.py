@@ -10,6 +10,7 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
+from db.job_kinds import JobKind
 from lumos_queue.cli import output
 from lumos_queue.cli.text_columns import Column, fit_columns, pad, plain_column, truncate
 from lumos_queue.endpoints.traffic import Traffic
@@ -113,9 +114,9 @@ def _describe_rows(job: Mapping[str, Any]) -> str:
 def _describe_work(job: Mapping[str, Any]) -> str:
     """Return the job's work in a few words: `gsm8k iterative`, `convert gsm8k`, `train sft`."""
     words = {
-        "evaluate": (job["benchmark"], job["formulation"]),
-        "infer": ("infer", job["benchmark"], job["formulation"]),
-        "train": ("train", job["recipe"], job["benchmark"], job["formulation"]),
+        JobKind.EVALUATE: (job["benchmark"], job["formulation"]),
+        JobKind.INFER: ("infer", job["benchmark"], job["formulation"]),
+        JobKind.TRAIN: ("train", job["recipe"], job["benchmark"], job["formulation"]),
     }
     return " ".join(filter(None, words.get(job["kind"], (job["kind"], job["benchmark"]))))
 

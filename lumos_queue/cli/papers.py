@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from db.job_kinds import JobKind
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.records import Role
 from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ def papers(
 
     name_and_tags = read_name_and_tags(name, tag)
     _, row, column = find_row(selection)
-    endpoints = {"planner": planner, "grounder": grounder, "solver": solver}
+    endpoints = {Role.PLANNER: planner, Role.GROUNDER: grounder, Role.SOLVER: solver}
     roles = {role_name: url for role_name, url in endpoints.items() if url} | parse_pairs("--role", role)
     if not any_weights:
         _require_weights(row, column, roles, settings)
@@ -84,7 +86,9 @@ def papers(
         published=published,
     )
     basis = Basis(sampling=SAMPLING)
-    job, rows = with_data(settings, lambda: make_inference_job("evaluate", request, settings, output.say, basis=basis))
+    job, rows = with_data(
+        settings, lambda: make_inference_job(JobKind.EVALUATE, request, settings, output.say, basis=basis)
+    )
     assert rows is not None
     check_rows(row, rows, published)
     submit_and_finish(

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from db.damage import find_damage
 from db.figures import progress, totals
+from db.job_kinds import JobKind
 from db.jobs import find_job, get_job, work_of_people
 from db.states import ItemState
 from lumos_queue.cli import output
@@ -32,11 +33,11 @@ def describe_removal(connection: Connection, row: Any) -> str:
     if problem := find_damage(row):
         return f"job {row.id}, which is damaged: {problem}"
     items, sums = progress(connection, row.id), totals(connection, row.id)
-    recipe = row.spec.get("recipe", "") if row.kind == "train" else ""
+    recipe = row.spec.get("recipe", "") if row.kind == JobKind.TRAIN else ""
     request = " ".join(filter(None, (row.kind, recipe, row.benchmark, row.formulation)))
     completed, human_work = items.get(ItemState.DONE, 0), work_of_people(connection, row.id)
     parts = [
-        f"{completed:,} of {row.items:,} {'items' if row.kind == 'train' else 'episodes'}",
+        f"{completed:,} of {row.items:,} {'items' if row.kind == JobKind.TRAIN else 'episodes'}",
         f"{sums.totals.calls:,} model calls" if sums.totals.calls else "",
         *(f"{text} by people" for text in human_work),
         f"run from {_format_time(row.started_at)} to {_format_time(row.finished_at)} UTC" if row.started_at else "",

@@ -10,6 +10,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from db.job_kinds import JobKind
+from db.states import JobState
 from db.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.cli import output
 from lumos_queue.cli.again_tables import ADOPTED_ROWS, print_again
@@ -39,11 +41,11 @@ def print_reports(reports: list[dict[str, Any]]) -> None:
     for report in reports:
         groups.setdefault((report["kind"], report["benchmark"], report["split"], report["n"]), []).append(report)
     for (kind, *_), group in groups.items():
-        for report in group if kind == "train" else ():
+        for report in group if kind == JobKind.TRAIN else ():
             _print_training(console, report)
-        if kind != "train":
+        if kind != JobKind.TRAIN:
             _print_group(console, group)
-    if conversions := [report for report in reports if report["kind"] == "convert"]:
+    if conversions := [report for report in reports if report["kind"] == JobKind.CONVERT]:
         from lumos_queue.cli.conversion_tables import print_conversions
 
         print_conversions(console, conversions)
@@ -65,7 +67,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         cells = [format_cell(report) for report in reports]
         if any(cells):
             table.add_row(name, *cells)
-    agent_reports = [report for report in reports if report["kind"] != "convert"]
+    agent_reports = [report for report in reports if report["kind"] != JobKind.CONVERT]
     if any("cost" in report for report in agent_reports):
         table.add_row("USD", *(format_cost(report["cost"]) if "cost" in report else "" for report in reports))
     for name in sorted({name for report in agent_reports for name in report["phases"]}):
@@ -249,15 +251,15 @@ def _format_reply_endings(endings: dict[str, int] | None) -> str:
 
 
 _ROWS = (
-    ("state", lambda r: r.get("real_state", r["state"]) if r["state"] != "done" else ""),
+    ("state", lambda r: r.get("real_state", r["state"]) if r["state"] != JobState.DONE else ""),
     ("items finished", lambda r: f"{r['finished']:,} of {r['n']:,}"),
     ("rows", lambda r: r.get("row_origin", {}).get("text", "")),
     ("quarantined", lambda r: f"{r['items']['quarantined']:,}" if r["items"].get("quarantined") else ""),
     ("waiting for approval", lambda r: f"{r['items']['awaiting']:,}" if r["items"].get("awaiting") else ""),
     ("plans", _format_plans),
     ("rating, 1 to 10 [95 %]", _format_rating),
-    ("accepted for both", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] == "convert" else ""),
-    ("correct", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] != "convert" else ""),
+    ("accepted for both", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] == JobKind.CONVERT else ""),
+    ("correct", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] != JobKind.CONVERT else ""),
     ("tools", lambda r: _format_tools(r.get("tools", {}))),
     ("requests", lambda r: "\n".join(escape(f"{name}: {value}") for name, value in r.get("requests", {}).items())),
     ("answer at the limit", lambda r: r.get("scoring", {}).get("at_limit", "")),

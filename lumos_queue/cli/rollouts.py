@@ -11,6 +11,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.request_command import takes_request
 from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.records import Role
 from lumos_queue.submission.requests.continuation import (
     BlameRequest,
     ContinuationRequest,
@@ -218,7 +219,7 @@ def _print_faults(report: dict[str, Any]) -> None:
     output.show(f"{report['episodes']} failed episodes; at fault:")
     _print_shares(report["faults"], report["episodes"])
     pairs = report["pairs"]
-    counts = f"{pairs['planner']} of the planner, {pairs['grounder']} of the grounder"
+    counts = f"{pairs[Role.PLANNER]} of the planner, {pairs[Role.GROUNDER]} of the grounder"
     output.show(f"preference pairs: {counts}" + _format_missing(report))
 
 

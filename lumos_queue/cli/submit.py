@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from db.job_kinds import JobKind
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.jobs import show_reports
@@ -100,5 +101,5 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
     return command
 
 
-evaluate = _inference_command("evaluate", "Run an agent on a benchmark and score its answers.")
-infer = _inference_command("infer", "Run an agent on a benchmark, unscored.")
+evaluate = _inference_command(JobKind.EVALUATE, "Run an agent on a benchmark and score its answers.")
+infer = _inference_command(JobKind.INFER, "Run an agent on a benchmark, unscored.")

@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli.output import escape
+from lumos_queue.records import Role
 from lumos_queue.reports.tool_rules import label_metric
 
 
@@ -20,11 +21,11 @@ def _format_share(share: dict[str, Any]) -> str:
 
 
 def _of_router(name: str) -> Callable[[dict[str, Any]], str]:
-    return lambda report: f"{report['router'][name]:,}" if "router" in report else ""
+    return lambda report: f"{report[Role.ROUTER][name]:,}" if Role.ROUTER in report else ""
 
 
 def _of_verdicts(name: str) -> Callable[[dict[str, Any]], str]:
-    return lambda report: _format_share(report["state_manager"][name]) if "state_manager" in report else ""
+    return lambda report: _format_share(report[Role.STATE_MANAGER][name]) if Role.STATE_MANAGER in report else ""
 
 
 #: Rows of the table of reports for Sum2Act.
@@ -37,7 +38,7 @@ STATE_ROWS = (
     ("verdict ≠ status", _of_verdicts("disagreement")),
     ("  success, call failed", _of_verdicts("success_of_failed_calls")),
     ("  failure, call is ok", _of_verdicts("failure_of_ok_calls")),
-    ("  unreadable records", lambda r: f"{r['state_manager']['unreadable']:,}" if "state_manager" in r else ""),
+    ("  unreadable records", lambda r: f"{r[Role.STATE_MANAGER]['unreadable']:,}" if Role.STATE_MANAGER in r else ""),
 )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from db.states import OPEN, JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
@@ -55,7 +56,7 @@ def watch(
         output.say(_farewell(watched_jobs))
         raise typer.Exit(Exit.INTERRUPTED)
     raise typer.Exit(
-        Exit.INCOMPLETE if any("go_on" in summary or summary["state"] == "removed" for summary in results) else 0
+        Exit.INCOMPLETE if any("go_on" in summary or summary["state"] == JobState.REMOVED for summary in results) else 0
     )
 
 
@@ -122,7 +123,7 @@ class _Lines:
             return
         self._last_print = time.monotonic()
         for job in self._watched_jobs.jobs:
-            if (line := format_watched(job)) != self._last.get(job.id) or job.state in ("queued", "running"):
+            if (line := format_watched(job)) != self._last.get(job.id) or job.state in OPEN:
                 self._last[job.id] = line
                 output.show(line)
 

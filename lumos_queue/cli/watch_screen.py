@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
+from db.states import JobState
 from lumos_queue.cli.job_block import describe, format_remaining, format_score, job_block, job_head
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import measure_score
@@ -56,7 +57,9 @@ class Screen:
 
     def _jobs(self, console: Console, options: ConsoleOptions, room: int) -> list[RenderableType]:
         """Return all jobs in the longest form that fits; else as many jobs as fit, unfinished jobs first."""
-        jobs = sorted(self._watched_jobs.jobs, key=lambda job: job.state in ("done", "cancelled", "removed"))
+        jobs = sorted(
+            self._watched_jobs.jobs, key=lambda job: job.state in (JobState.DONE, JobState.CANCELLED, JobState.REMOVED)
+        )
         for form in (_whole, _short, _one_line):
             parts = [part for job in jobs for part in form(job)]
             if _height(console, options, parts) <= room or form is _one_line:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.records import Role
 
-JUDGE = Role.JUDGE
 _SHORT = Sampling(max_tokens=100, stop=())  #: as for the original's question answering tool and judge
 
 #: Roles of actions, judges and captions. They are greedy, because only the agent is evaluated.

@@ -8,7 +8,6 @@ from typing import NoReturn
 
 from db.row_origins import StoredOrigin
 from lumos_queue.downloads.catalogue import can_verify
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers import protocol
@@ -19,6 +18,7 @@ from lumos_queue.papers.openagi_results import PLANNER_TABLES
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.stored_evaluations import other_judge, weight_mismatches
 from lumos_queue.papers.tool_results import TOOL_TABLES
+from lumos_queue.records import Role
 from lumos_queue.row_origins.origins import find_published_rows
 from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.submission.requests.inference import InferenceRequest
@@ -103,9 +103,9 @@ def make_request(
         data=data,
         split=column.split,
         formulation=row.formulation,
-        planner=roles.get("planner", ""),
-        grounder=roles.get("grounder", ""),
-        solver=roles.get("solver", ""),
+        planner=roles.get(Role.PLANNER, ""),
+        grounder=roles.get(Role.GROUNDER, ""),
+        solver=roles.get(Role.SOLVER, ""),
         samples=protocol.SAMPLES,
         max_subgoals=column.max_subgoals,
         framing=protocol.FRAMING,
@@ -145,7 +145,7 @@ def check_weights(row: PaperRow, column: PaperColumn, models: Mapping[str, str])
 
     `models` maps each role to a model's name.
     """
-    if wrong := weight_mismatches(row, models) + (other_judge(column, models) if JUDGE in models else []):
+    if wrong := weight_mismatches(row, models) + (other_judge(column, models) if Role.JUDGE in models else []):
         raise SpecError(
             f"This would not be the row '{row.name}': {'; '.join(wrong)}. To run it nevertheless, give "
             "--any-weights: it is then shown as run with other weights."

@@ -12,13 +12,13 @@ from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.models.starter import AGENTS, starter_url
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
+from lumos_queue.records import Role
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.scoring.limit import AtLimit
@@ -27,7 +27,7 @@ from lumos_queue.submission.readiness import identify_when_ready
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.runs import is_run
 
-ROLE_OPTIONS = ("planner", "grounder", "solver")  #: roles with their own option; others are given with --role
+ROLE_OPTIONS = (Role.PLANNER, Role.GROUNDER, Role.SOLVER)  #: roles with their own option; others are given with --role
 
 
 def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, str]:
@@ -136,7 +136,7 @@ def other_roles(
     `tools` ('': no domain). Raises SpecError for a missing role of the actions, and for a role that is not possible.
     """
     tool_roles, addresses = DOMAINS.load(domain).roles(tools) if domain else (), parse_pairs("--role", pairs)
-    possible = (*(name for name in formulation_roles if name not in ROLE_OPTIONS), *tool_roles, JUDGE)
+    possible = (*(name for name in formulation_roles if name not in ROLE_OPTIONS), *tool_roles, Role.JUDGE)
     for name in addresses:
         if name not in possible:
             raise unknown("role that --role can set here", name, possible)
@@ -170,10 +170,10 @@ def resolve_roles(request: InferenceRequest, domain: str, tools: Mapping[str, st
         if request.agent not in AGENTS:
             raise unknown("agent", request.agent, AGENTS)
         return dict.fromkeys(formulation_roles, starter_url(request.formulation, request.agent)) | other_addresses
-    if "grounder" in formulation_roles and is_run(
-        addresses.get("planner", "")
+    if Role.GROUNDER in formulation_roles and is_run(
+        addresses.get(Role.PLANNER, "")
     ):  # one model for both, as most runs write
-        addresses.setdefault("grounder", addresses["planner"])
+        addresses.setdefault(Role.GROUNDER, addresses[Role.PLANNER])
     addresses |= other_addresses
     requirement = " and ".join(
         f"--{name} URL" if name in ROLE_OPTIONS else f"--role {name}=URL" for name in formulation_roles

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from db.adopt import MANY, Source, count_adoptable, find_twins, store_adopting
 from db.connection import Database
 from db.figures import code_versions, count_endings, totals
+from db.job_kinds import RUNS, JobKind
 from db.reading import endpoints_of
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
@@ -21,13 +22,14 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.records import Ending
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify
 from lumos_queue.submission.job_request import check_inference, make_job_on
 from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.rerun import Remark, Repeat, rows_of
-from lumos_queue.submission.stored_request import KINDS, change_request, check_kind, infer_of
+from lumos_queue.submission.stored_request import change_request, check_kind, infer_of
 from lumos_queue.util.version import code_version
 
 #: Fields of an endpoint's identity that identify the model; other fields, such as its release, may change.
@@ -62,13 +64,13 @@ def make_extension(
         tasks = min(infer.limit or rows, rows)
         adoptable = count_adoptable(connection, source, tasks, infer.samples)
         finished_count = sum(
-            count for name, count in count_endings(connection, job.id).items() if name != "infra_error"
+            count for name, count in count_endings(connection, job.id).items() if name != Ending.INFRA_ERROR
         )
         refusal = _describe_refusal(connection, job, finished_count, tasks, infer.samples) if not adoptable else ""
     if refusal:
         raise SpecError(refusal)
     items = tasks * infer.samples
-    request: Job = Evaluate(infer) if job.kind == "evaluate" else infer
+    request: Job = Evaluate(infer) if job.kind == JobKind.EVALUATE else infer
     if adoptable < items:
         request = _make_job(database, settings, job, infer, remark)
     if infer.limit > rows:
@@ -150,7 +152,7 @@ def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
 
     Return '' if no such job has finished episodes.
     """
-    if job.kind not in KINDS:
+    if job.kind not in RUNS:
         return ""
     new = make_new_job(job, settings)
     request = _without_size(new.spec)

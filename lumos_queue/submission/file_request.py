@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from db.job_kinds import JobKind
 from lumos_queue.benchmarks.from_file.benchmark import FORMAT
 from lumos_queue.benchmarks.from_file.definition import UNKNOWN_LICENCE, FieldNames, FileDefinition, make_title
 from lumos_queue.benchmarks.from_file.guesses import (
@@ -58,7 +59,7 @@ class FileRequest:
     roles: Sequence[str] = ()  #: NAME=URL of the judge
 
 
-def resolve_source(kind: str, request: InferenceRequest, rows: GivenRows | None, remark: Remark) -> FileRequest:
+def resolve_source(kind: JobKind, request: InferenceRequest, rows: GivenRows | None, remark: Remark) -> FileRequest:
     """Return the rows that a request names; `rows` are those of a program. Raises the errors of `resolve_file`."""
     options = read_request_options(request)
     if not request.benchmark:
@@ -82,7 +83,7 @@ def resolve_file(
     reader_options: Sequence[str],
     remark: Remark,
     *,
-    kind: str = "evaluate",
+    kind: JobKind = JobKind.EVALUATE,
 ) -> FileRequest:
     """Return the rows that the argument BENCHMARK|FILE names; `kind` is the kind of the command.
 
@@ -113,7 +114,7 @@ def resolve_rows(
     reader_options: Sequence[str],
     remark: Remark,
     *,
-    kind: str = "evaluate",
+    kind: JobKind = JobKind.EVALUATE,
 ) -> FileRequest:
     """Return the FileRequest of a program's rows that have no benchmark. Raises the errors of `define_rows`."""
     if data is not None:
@@ -144,7 +145,12 @@ def _looks_like_path(name: str) -> bool:
 
 
 def define_file(
-    path: Path, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, *, kind: str = "evaluate"
+    path: Path,
+    options: FileOptions,
+    reader_options: Mapping[str, str],
+    remark: Remark,
+    *,
+    kind: JobKind = JobKind.EVALUATE,
 ) -> FileDefinition:
     """Return the definition of a file's benchmark. Fields and scorer without an option are guessed from first rows.
 
@@ -159,7 +165,12 @@ def define_file(
 
 
 def define_rows(
-    rows: GivenRows, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, *, kind: str = "evaluate"
+    rows: GivenRows,
+    options: FileOptions,
+    reader_options: Mapping[str, str],
+    remark: Remark,
+    *,
+    kind: JobKind = JobKind.EVALUATE,
 ) -> FileDefinition:
     """Return the definition of the rows of a program. Raises SpecError for Tasks, and the errors of `define_file`."""
     if options.images:
@@ -197,7 +208,7 @@ def title_of(path: Path) -> str:
 
 
 def _define(
-    sample: Sample, title: str, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, kind: str
+    sample: Sample, title: str, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, kind: JobKind
 ) -> FileDefinition:
     stated_names = FieldNames(
         options.question, tuple(options.answer), options.id, options.choices, options.images, options.rationale
@@ -210,8 +221,12 @@ def _define(
     if options.scorer:
         open_scorer(options.scorer)  # raises SpecError before more of the file is read
     judge = options.judge.define(options.scorer, kind)
-    needs_answers = kind in ("evaluate", "convert") and not (options.scorer and not compares(options.scorer, judge))
-    field_names = guess_fields(sample, stated_names, needs_answers=needs_answers, needs_rationales=kind == "convert")
+    needs_answers = kind in (JobKind.EVALUATE, JobKind.CONVERT) and not (
+        options.scorer and not compares(options.scorer, judge)
+    )
+    field_names = guess_fields(
+        sample, stated_names, needs_answers=needs_answers, needs_rationales=kind == JobKind.CONVERT
+    )
     scoring = _choose_scoring(sample, field_names, options, reader_options, kind)
     domain = _choose_domain(options.domain, scoring.scorer, field_names)
     evidence = f" ({scoring.evidence})" if scoring.evidence else ""
@@ -229,7 +244,7 @@ def _define(
 
 
 def _choose_scoring(
-    sample: Sample, field_names: FieldNames, options: FileOptions, reader_options: Mapping[str, str], kind: str
+    sample: Sample, field_names: FieldNames, options: FileOptions, reader_options: Mapping[str, str], kind: JobKind
 ) -> Scoring:
     """Return the scorer of the options, or else a guess. Raises SpecError if a scorer is needed and none fits."""
     form = reader_options.get(OPTION, "")
@@ -247,17 +262,17 @@ def _choose_scoring(
         return find_form(sample, field_names)
     if options.scorer:
         return Scoring(options.scorer)
-    if kind != "evaluate" and not has_answers(sample, field_names):
+    if kind != JobKind.EVALUATE and not has_answers(sample, field_names):
         return Scoring("")
     try:
         scoring = guess_scoring(sample, field_names)
     except SpecError:
-        if kind != "infer":  # where answers are not compared
+        if kind != JobKind.INFER:  # where answers are not compared
             raise
         return Scoring("")
     if isinstance(scoring, Scoring):
         return scoring
-    if kind == "evaluate":
+    if kind == JobKind.EVALUATE:
         raise require_scorer(sample, scoring)
     return Scoring("")
 

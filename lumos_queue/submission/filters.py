@@ -14,9 +14,10 @@ from db.job_filters import job_condition
 from db.models import JobRow, JobTag, ScoreSum
 from db.task_fields import has_field, list_fields, unknown_field
 from lumos_queue.errors import unknown
+from lumos_queue.records import Origin
 from lumos_queue.reports.real_state import read_state
 
-_ORIGINS = ("run", "converted", "derived", "imported", "corrected")
+_ORIGINS = tuple(Origin)
 _NAMED = ("benchmark", "formulation", "origin")  #: fields whose values are names; `tag` and `metric` have them as keys
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 
+from db.job_kinds import JobKind
 from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition, JudgeDefinition
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.defaults import LONE_SOLVER, USUAL
@@ -23,6 +23,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.models.starter import STARTER, remark_on_starter
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
+from lumos_queue.records import Role
 from lumos_queue.scoring.sample_sets import sample_sets
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import AgentSettings, read_settings, split_settings
@@ -134,7 +135,7 @@ def make_inference_job(
         remark,
         program_rows,
     )
-    if kind == "evaluate" and benchmark.unjudged:
+    if kind == JobKind.EVALUATE and benchmark.unjudged:
         raise SpecError(benchmark.unjudged)
     for note in benchmark.notes:
         remark(note)
@@ -257,7 +258,7 @@ def make_job_on(
         definition=checked.basis.definition,
         **{name: getattr(request, name) for name in SAME_IN_JOB},
     )
-    return Evaluate(infer) if checked.kind == "evaluate" else infer
+    return Evaluate(infer) if checked.kind == JobKind.EVALUATE else infer
 
 
 def _check_demonstrations(agent: Agent, formulation: Formulation) -> None:
@@ -283,9 +284,9 @@ def _check(kind: str, request: InferenceRequest, benchmark: Benchmark, judge: Ju
         raise SpecError(f"--answer-by is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
     check_at_limit(request.at_limit, request.formulation, benchmark)
     check_reader(request.reader, FORMULATIONS.load(request.formulation))
-    if not benchmark.asks_judge and any(pair.startswith(f"{JUDGE}=") for pair in request.roles):
-        raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
-    if kind == "evaluate":
+    if not benchmark.asks_judge and any(pair.startswith(f"{Role.JUDGE}=") for pair in request.roles):
+        raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {Role.JUDGE}=….")
+    if kind == JobKind.EVALUATE:
         check_judge(judge, request.roles)
     formulation = FORMULATIONS.load(request.formulation)
     if not benchmark.accepts(formulation):
@@ -298,7 +299,7 @@ def _check(kind: str, request: InferenceRequest, benchmark: Benchmark, judge: Ju
     if not formulation.executes:
         if request.tools:
             raise SpecError(f"The formulation '{request.formulation}' runs no actions: leave out --tool.")
-        if kind == "evaluate" and not benchmark.by_answer:
+        if kind == JobKind.EVALUATE and not benchmark.by_answer:
             raise SpecError(
                 f"The benchmark '{benchmark.name}' is judged by the actions done, and the formulation "
                 f"'{request.formulation}' runs none. Choose one of: {', '.join(_list_formulations(benchmark))}."

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from db.job_kinds import JobKind
 from lumos_queue.benchmarks.from_file.definition import JudgeDefinition
 from lumos_queue.benchmarks.from_file.rubrics import make_judge
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Role
 from lumos_queue.submission.role_samplings import find_sampling
 from lumos_queue.util.regular_file import read_regular_text
 
@@ -41,15 +42,15 @@ class JudgeOptions:
     @property
     def roles(self) -> list[str]:
         """Return the judge's endpoint as options of a command, `["--role", "judge=URL"]`, or [] without an endpoint."""
-        return [f"{JUDGE}={self.url}"] if self.url else []
+        return [f"{Role.JUDGE}={self.url}"] if self.url else []
 
-    def define(self, scorer: str, kind: str = "evaluate") -> JudgeDefinition | None:
+    def define(self, scorer: str, kind: JobKind = JobKind.EVALUATE) -> JudgeDefinition | None:
         """Return the judge's definition if `scorer` is `judge`, else None. `kind` is the kind of the command.
 
         Raises SpecError for a rubric, grades or votes that cannot be used, and for options that have no effect.
         """
-        if self and (scorer != SCORER or kind != "evaluate"):
-            requirement = "lumos evaluate" if kind != "evaluate" else f"--scorer {SCORER}"
+        if self and (scorer != SCORER or kind != JobKind.EVALUATE):
+            requirement = "lumos evaluate" if kind != JobKind.EVALUATE else f"--scorer {SCORER}"
             raise SpecError(f"--{self.option_names[0]} is for {requirement}: leave it out, or use {requirement}.")
         if scorer != SCORER:
             return None
@@ -75,13 +76,13 @@ def judge_sampling(judge: JudgeDefinition) -> Sampling:
 
 def check_judge(judge: JudgeDefinition | None, roles: Sequence[str]) -> None:
     """Raises SpecError if a judge is defined and no pair NAME=URL in `roles` names its endpoint."""
-    if judge and not any(pair.startswith(f"{JUDGE}=") for pair in roles):
+    if judge and not any(pair.startswith(f"{Role.JUDGE}=") for pair in roles):
         raise SpecError(f"The scorer {SCORER} asks a model, and none is named: give --judge URL.")
 
 
 def check_votes(judge: JudgeDefinition | None, agent: Agent) -> None:
     """Raises SpecError for several votes of a judge that is sampled greedily."""
-    if judge and judge.votes > 1 and JUDGE in agent.roles and find_sampling(agent, JUDGE).temperature == 0:
+    if judge and judge.votes > 1 and Role.JUDGE in agent.roles and find_sampling(agent, Role.JUDGE).temperature == 0:
         raise SpecError(
-            f"Greedy votes are all equal: give --sampling {JUDGE}.temperature above 0, or leave out --votes."
+            f"Greedy votes are all equal: give --sampling {Role.JUDGE}.temperature above 0, or leave out --votes."
         )

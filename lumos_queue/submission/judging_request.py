@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from lumos_queue.benchmarks.from_file.definition import JudgeDefinition
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.defaults import ANSWER_GRADER
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
+from lumos_queue.records import Role
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import make_agent, parse_pairs
 from lumos_queue.submission.judge_options import JudgeOptions, check_votes, judge_sampling, read_rubric
@@ -28,16 +28,16 @@ def make_voting_agent(request: JudgingRequest, settings: Settings, remark: Calla
     check_request(request)
     roles = parse_pairs("--role", request.roles)
     for name in roles:
-        if name != JUDGE:
-            raise unknown("role that --role can set here", name, (JUDGE,))
+        if name != Role.JUDGE:
+            raise unknown("role that --role can set here", name, (Role.JUDGE,))
     if not roles:
-        raise SpecError(f"No endpoint for the role {JUDGE}: give --role {JUDGE}=URL.")
+        raise SpecError(f"No endpoint for the role {Role.JUDGE}: give --role {Role.JUDGE}=URL.")
     get_framing(request.framing)
     if request.votes > 1 and request.temperature == 0:
         raise SpecError("Greedy votes are all equal: give --temperature above 0, or --votes 1.")
     sampling = Sampling(request.temperature, request.top_p, request.max_tokens, stop=())
     agent = make_agent(roles, "tools", sampling, 0, request.framing, settings, remark)
-    return replace(agent, samplings={JUDGE: agent.sampling}, settings={"votes": str(request.votes)})
+    return replace(agent, samplings={Role.JUDGE: agent.sampling}, settings={"votes": str(request.votes)})
 
 
 def check_grading(request: GradingRequest) -> JudgeOptions:

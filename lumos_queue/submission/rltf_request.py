@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from db.job_kinds import JobKind
 from lumos_queue.benchmarks.registry import is_test, is_test_task, open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError, unknown
@@ -12,6 +13,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.rewards import metric_of
 from lumos_queue.jobs.train import Train
+from lumos_queue.records import Role
 from lumos_queue.settings import Settings
 from lumos_queue.submission.fit_device import choose_device
 from lumos_queue.submission.job_request import Basis, make_inference_job
@@ -82,7 +84,11 @@ def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[st
         samplings += [f"{trained_role}.max_tokens={sampling.max_tokens}"]
     model = f"local:{request.start}"
     model_option = (
-        {"planner": model} if trained_role == "planner" else {"solver": model} if trained_role == "solver" else {}
+        {Role.PLANNER: model}
+        if trained_role == Role.PLANNER
+        else {Role.SOLVER: model}
+        if trained_role == Role.SOLVER
+        else {}
     )
     rollouts = replace(
         evaluation,
@@ -91,7 +97,7 @@ def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[st
         settings=tuple(setting_pairs),
         samplings=tuple(samplings),
     )
-    job, rows = make_inference_job("evaluate", rollouts, settings, remark, basis=Basis(sampling=sampling))
+    job, rows = make_inference_job(JobKind.EVALUATE, rollouts, settings, remark, basis=Basis(sampling=sampling))
     assert isinstance(job, Evaluate)
     reward = request.reward or benchmark.reward or benchmark.metrics[0]
     metric = metric_of(benchmark, reward)

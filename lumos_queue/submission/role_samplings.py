@@ -8,11 +8,12 @@ from typing import Any
 
 from lumos_queue.endpoints.base import LINE_BREAK, Sampling
 from lumos_queue.endpoints.registry import default_stop, takes_fields
-from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES, choose_sampling
+from lumos_queue.endpoints.roles import TOOL_ROLES, choose_sampling
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Role
 from lumos_queue.submission.agent_settings import read_samplings
 
 COMMON = ("temperature", "top_p", "max_tokens")  #: options of all models that a formulation asks
@@ -64,7 +65,7 @@ def sample_roles(
             common = first
         else:
             samplings |= common_samplings
-    tools = TOOL_ROLES if choices.judge is None else {**TOOL_ROLES, JUDGE: choices.judge}
+    tools = TOOL_ROLES if choices.judge is None else {**TOOL_ROLES, Role.JUDGE: choices.judge}
     for role in agent.roles:
         if (
             role in tools

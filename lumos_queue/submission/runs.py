@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from db.job_kinds import JobKind
 from db.jobs import get_job
 from db.states import OPEN, JobState
 from db.training_steps import list_models
@@ -52,7 +53,7 @@ def _wait_for_run(identifier: str, settings: Settings, say: Callable[[str], None
     while True:
         with database(settings) as job_database, job_database.engine.connect() as connection:
             job = get_job(connection, identifier)
-        if job.kind != "train":
+        if job.kind != JobKind.TRAIN:
             raise SpecError(f"{SCHEME}{job.id}: this is a job of the kind {job.kind}, not a training job.")
         if job.state == JobState.DONE:
             return job

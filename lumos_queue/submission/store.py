@@ -197,7 +197,7 @@ def submit(
     )
     if rows:
         _store_lost_artifacts(database, rows)
-        if is_new and job.kind == "evaluate":
+        if is_new and job.kind == JobKind.EVALUATE:
             _keep_baselines(database, identifier, rows, infer_spec.get("limit", 0))
     return identifier, is_new
 

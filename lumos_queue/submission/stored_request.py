@@ -8,9 +8,9 @@ from typing import Any
 
 from db.damage import DamagedJob
 from db.endings import STORED
+from db.job_kinds import RUNS, JobKind
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -18,6 +18,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Role
 from lumos_queue.submission.agent_settings import SAMPLED, is_own, list_settings, split_settings
 from lumos_queue.submission.agents import ROLE_OPTIONS, parse_pairs, setting_roles
 from lumos_queue.submission.job_request import SAME_IN_JOB, Basis, read_texts
@@ -25,9 +26,8 @@ from lumos_queue.submission.request_options import replace_fields
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.role_samplings import COMMON, find_sampling, find_stored_stop, sample_roles
 
-KINDS = ("evaluate", "infer")
 #: Other kinds of jobs to their commands.
-_COMMANDS = {"convert": "lumos convert … --again", "train": "lumos train … --again"}
+_COMMANDS = {JobKind.CONVERT: "lumos convert … --again", JobKind.TRAIN: "lumos train … --again"}
 
 
 #: Fields of a request whose stored value is combined with a change. A change of any other field replaces its value.
@@ -42,7 +42,7 @@ def check_kind(job: Any, command: str) -> None:
         raise SpecError(
             f"The episodes of job {job.id} are {job.origin}: lumos {command} is only for jobs that were run."
         )
-    if job.kind not in KINDS:
+    if job.kind not in RUNS:
         if job.kind not in _COMMANDS:
             raise DamagedJob(job.id, f"its kind is '{job.kind[:40]}'")
         raise SpecError(
@@ -80,7 +80,7 @@ def change_request(infer: Infer, changes: InferenceRequest, names: Collection[st
         role: url for role, url in stored_addresses.items() if same or role in formulation.roles
     } | new_addresses
     tool_roles = domain.roles(tools) if formulation.executes else ()
-    possible = {*formulation.roles, *tool_roles, JUDGE}
+    possible = {*formulation.roles, *tool_roles, Role.JUDGE}
     # The changed settings and options name their models anew.
     named_roles = {*setting_roles(former, agent.settings), *domain.model_addresses(agent.tools)}
     other_addresses = {
@@ -109,9 +109,9 @@ def change_request(infer: Infer, changes: InferenceRequest, names: Collection[st
         stored,
         formulation=formulation.name,
         agent=changes.agent,
-        planner=addresses.get("planner", ""),
-        grounder=addresses.get("grounder", ""),
-        solver=addresses.get("solver", ""),
+        planner=addresses.get(Role.PLANNER, ""),
+        grounder=addresses.get(Role.GROUNDER, ""),
+        solver=addresses.get(Role.SOLVER, ""),
         max_subgoals=agent.max_subgoals,
         framing=agent.framing,
         roles=_pairs(other_addresses),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from db.job_kinds import JobKind
 from db.states import JobState
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.endpoints.base import Sampling
@@ -171,7 +172,9 @@ def evaluation_request(
 def _submit_evaluation(request: InferenceRequest, settings: Settings, say: Callable[[str], None]) -> Submission:
     """Return the evaluation of a request, whose limit of tokens is a default: a formulation's own limits stay."""
     basis = Basis(sampling=Sampling(max_tokens=request.max_tokens or MAX_TOKENS))
-    return Submission(*make_inference_job("evaluate", replace(request, max_tokens=None), settings, say, basis=basis))
+    return Submission(
+        *make_inference_job(JobKind.EVALUATE, replace(request, max_tokens=None), settings, say, basis=basis)
+    )
 
 
 def check_requests(plan: SweepPlan, data: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from lumos_queue.records import Role
 from lumos_queue.submission.requests import shared_options as shared
 from lumos_queue.submission.requests.option import Option
 
@@ -35,7 +36,7 @@ class RolloutsRequest:
     @property
     def models(self) -> dict[str, str]:
         """The endpoint of each role that the formulation asks; '' for none."""
-        return {"planner": self.planner, "grounder": self.grounder}
+        return {Role.PLANNER: self.planner, Role.GROUNDER: self.grounder}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class BlameRequest:
     @property
     def models(self) -> dict[str, str]:
         """The endpoint of each role that the formulation asks; '' for none."""
-        return {"planner": self.planner, "grounder": self.grounder}
+        return {Role.PLANNER: self.planner, Role.GROUNDER: self.grounder}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class RegroundRequest:
     @property
     def models(self) -> dict[str, str]:
         """The endpoint of each role that the formulation asks; '' for none."""
-        return {"grounder": self.grounder}
+        return {Role.GROUNDER: self.grounder}
 
 
 ContinuationRequest = RolloutsRequest | BlameRequest | RegroundRequest
