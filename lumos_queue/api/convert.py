@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from db.job_kinds import JobKind
+from lumos_queue.api.argument_types import Model, Values
 from lumos_queue.api.arguments import pairs
 from lumos_queue.api.connect import translate_failures
-from lumos_queue.api.evaluate import Model, Values
 from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of
@@ -25,6 +25,9 @@ from lumos_queue.submission.requests.conversion import ConversionRequest
 from lumos_queue.submission.requests.option import Entrance
 from lumos_queue.submission.requests.reading import make_request
 from lumos_queue.submission.tags import read_name_and_tags
+
+if TYPE_CHECKING:
+    from lumos_queue.api.keyword_arguments import ConversionArguments
 
 NO_JUDGE: Mapping[str, Any] = {"rubric": "", "grades": 0, "votes": 0}  #: no model judges the answers of a conversion
 
@@ -44,7 +47,7 @@ def convert(
     concurrency: int = 0,
     fields: Mapping[str, str | Sequence[str]] | None = None,
     deployment: Settings | None = None,
-    **values: Any,
+    **values: Unpack[ConversionArguments],
 ) -> JobHandle:
     """Turn gold rationales into annotated episodes: by the model `teacher`, or by rules without a teacher.
 
@@ -58,9 +61,9 @@ def convert(
     """
     scheduling = read_scheduling(priority, concurrency)
     deployment = deployment or read_settings()
-    values |= {"options": tuple(pairs("options", options))}
-    values |= {"teacher": address_of(teacher, deployment) if teacher else ""}
-    request = make_request(ConversionRequest, values, Entrance.PYTHON)
+    address = address_of(teacher, deployment) if teacher else ""
+    arguments = {**values, "options": tuple(pairs("options", options)), "teacher": address}
+    request = make_request(ConversionRequest, arguments, Entrance.PYTHON)
     request = replace(request, deterministic=not teacher)
     named_rows = {name: getattr(request, name) for name in ("data", "split", "scorer", "domain", "licence", "title")}
     named_rows |= {"benchmark": benchmark, "options": options, "fields": fields, **NO_JUDGE}

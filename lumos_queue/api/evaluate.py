@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from db.job_kinds import JobKind
+from lumos_queue.api.argument_types import Values
 from lumos_queue.api.request_arguments import takes_options
 from lumos_queue.records import Task
 from lumos_queue.submission.requests.inference import InferenceRequest
 
 if TYPE_CHECKING:  # importing `evaluate` is fast: the other modules are imported when it is called
     from lumos_queue.api.jobs import JobHandle
+    from lumos_queue.api.keyword_arguments import InferenceArguments
     from lumos_queue.benchmarks.base import Benchmark
     from lumos_queue.settings import Settings
-
-Model = str | Callable[[str], Any]  #: an address, or a function that gets a prompt and returns the reply
-Values = Mapping[str, Any]
 
 
 @takes_options(InferenceRequest)
@@ -32,7 +31,7 @@ def evaluate(
     priority: int = 0,
     concurrency: int = 0,
     deployment: Settings | None = None,
-    **options: Any,
+    **options: Unpack[InferenceArguments],
 ) -> JobHandle:
     """Run an agent on a benchmark and score its answers; return the job at once.
 
@@ -79,7 +78,7 @@ def infer(
     priority: int = 0,
     concurrency: int = 0,
     deployment: Settings | None = None,
-    **options: Any,
+    **options: Unpack[InferenceArguments],
 ) -> JobHandle:
     """Run an agent on a benchmark without scoring. Arguments, return value and errors are those of `evaluate`.
 

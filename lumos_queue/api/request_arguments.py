@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Any, TypeVar
+from typing import ParamSpec, TypeVar
 
 from lumos_queue.submission.requests.checks import spell_errors
 from lumos_queue.submission.requests.option import Entrance, list_options
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def takes_options(request_class: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
+def takes_options(request_class: type) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator of a function with `**values`, which become the options that the request offers to programs.
 
     `help` and editors show them as keyword arguments. An unknown argument is a TypeError, as in any function.
     """
 
-    def decorate(function: Callable[..., R]) -> Callable[..., R]:
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
         own = signature(function)
         parameters = [value for value in own.parameters.values() if value.kind is not Parameter.VAR_KEYWORD]
         names = {parameter.name for parameter in parameters}
@@ -37,7 +38,7 @@ def takes_options(request_class: type) -> Callable[[Callable[..., R]], Callable[
         whole = Signature([*first, *options, *parameters[len(first) :]], return_annotation=own.return_annotation)
 
         @wraps(function)
-        def call(*arguments: Any, **values: Any) -> R:
+        def call(*arguments: P.args, **values: P.kwargs) -> R:
             whole.bind(*arguments, **values)
             with spell_errors(request_class, Entrance.PYTHON):
                 return function(*arguments, **values)

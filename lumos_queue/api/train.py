@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from lumos_queue.api.argument_types import Values
 from lumos_queue.api.arguments import pairs
 from lumos_queue.api.connect import translate_failures
-from lumos_queue.api.evaluate import Values
 from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.start import log, store_job
