@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
+from db.job_kinds import JobKind
 from db.models import EpisodeRow, Item, JobRow
 
 MAX_LOOKED_AT = 1_000  #: corrections of one episode
@@ -18,7 +19,7 @@ def find_correction(connection: Connection, parent: int, person: str, text: str)
         .join(JobRow, JobRow.id == EpisodeRow.job)
         # The task has an index, the parent has none.
         .where(EpisodeRow.task == task, EpisodeRow.parent == parent, JobRow.submitted_by == person)
-        .where(JobRow.kind == "correct")
+        .where(JobRow.kind == JobKind.CORRECT)
         .order_by(EpisodeRow.id.desc())
         .limit(MAX_LOOKED_AT)
     )

@@ -67,7 +67,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "ending": tuple(Ending),
     "level": ("none", *LEVELS),
     "label": ("right", "wrong", "unsure"),
-    "kind": tuple(JobKind),
+    "kind": tuple(kind for kind in JobKind if kind != JobKind.CORRECT),
     "failure": tuple(kind for kind in FailureClass if kind != FailureClass.DIED),  # quarantined items have not ended
 }
 

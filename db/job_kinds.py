@@ -12,6 +12,7 @@ class JobKind(TextEnum):
     INFER = "infer"  #: runs an agent on a benchmark
     CONVERT = "convert"  #: turns gold solutions into annotations
     TRAIN = "train"  #: fits a model
+    CORRECT = "correct"  #: stores an episode with a person's changes; no worker runs it
     IMPORT = "import"  #: stores episodes that were made elsewhere; no worker runs it
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from db.job_kinds import JobKind
 from lumos_queue.api.arguments import check_mapping, pairs, read_arguments
 from lumos_queue.api.connect import translate_failures
 from lumos_queue.api.forks import note_call
@@ -30,7 +31,7 @@ from lumos_queue.submission.tags import read_name_and_tags
 
 @translate_failures()
 def submit_inference(
-    kind: str,
+    kind: JobKind,
     benchmark: str | Path | Benchmark,
     rows: GivenRows | None,
     fields: Mapping[str, str | Sequence[str]] | None,
@@ -91,7 +92,7 @@ def _name_source(benchmark: str | Path | Benchmark, rows: GivenRows | None, depl
 
 
 def name_rows(
-    kind: str, arguments: dict[str, Any], rows: GivenRows | None, deployment: Settings
+    kind: JobKind, arguments: dict[str, Any], rows: GivenRows | None, deployment: Settings
 ) -> tuple[FileRequest, GivenRows | None]:
     """Remove the arguments about the rows from `arguments`. Return the request for a file, and the rows as a list."""
     benchmark, data, split = arguments.pop("benchmark"), arguments.pop("data"), arguments.pop("split")

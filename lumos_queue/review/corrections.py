@@ -15,6 +15,7 @@ from typing import Any
 from db.connection import Database
 from db.episode_names import load_finished_trajectory
 from db.imports import ImportedEpisode, store_episodes
+from db.job_kinds import JobKind
 from db.new_jobs import NewJob
 from db.pools import Pool
 from db.reading import Trajectory
@@ -135,7 +136,7 @@ def correct(
     check = check_correction(database, name, changes, limits)
     parent, episode, parent_name = check.parent, check.episode, check.parent_name
     new = NewJob(
-        kind="correct",
+        kind=JobKind.CORRECT,
         pool=Pool.CPU,
         digest=secrets.token_hex(32),  # every correction is a new job
         spec={"episode": parent_name, **_source_as_json(parent), **_changes_as_json(changes)},

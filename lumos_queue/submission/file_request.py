@@ -59,7 +59,7 @@ class FileRequest:
     roles: Sequence[str] = ()  #: NAME=URL of the judge
 
 
-def resolve_source(kind: JobKind, request: InferenceRequest, rows: GivenRows | None, remark: Remark) -> FileRequest:
+def resolve_source(kind: str, request: InferenceRequest, rows: GivenRows | None, remark: Remark) -> FileRequest:
     """Return the rows that a request names; `rows` are those of a program. Raises the errors of `resolve_file`."""
     options = read_request_options(request)
     if not request.benchmark:
@@ -83,7 +83,7 @@ def resolve_file(
     reader_options: Sequence[str],
     remark: Remark,
     *,
-    kind: JobKind = JobKind.EVALUATE,
+    kind: str = JobKind.EVALUATE,
 ) -> FileRequest:
     """Return the rows that the argument BENCHMARK|FILE names; `kind` is the kind of the command.
 
@@ -114,7 +114,7 @@ def resolve_rows(
     reader_options: Sequence[str],
     remark: Remark,
     *,
-    kind: JobKind = JobKind.EVALUATE,
+    kind: str = JobKind.EVALUATE,
 ) -> FileRequest:
     """Return the FileRequest of a program's rows that have no benchmark. Raises the errors of `define_rows`."""
     if data is not None:
@@ -150,7 +150,7 @@ def define_file(
     reader_options: Mapping[str, str],
     remark: Remark,
     *,
-    kind: JobKind = JobKind.EVALUATE,
+    kind: str = JobKind.EVALUATE,
 ) -> FileDefinition:
     """Return the definition of a file's benchmark. Fields and scorer without an option are guessed from first rows.
 
@@ -170,7 +170,7 @@ def define_rows(
     reader_options: Mapping[str, str],
     remark: Remark,
     *,
-    kind: JobKind = JobKind.EVALUATE,
+    kind: str = JobKind.EVALUATE,
 ) -> FileDefinition:
     """Return the definition of the rows of a program. Raises SpecError for Tasks, and the errors of `define_file`."""
     if options.images:
@@ -208,7 +208,7 @@ def title_of(path: Path) -> str:
 
 
 def _define(
-    sample: Sample, title: str, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, kind: JobKind
+    sample: Sample, title: str, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, kind: str
 ) -> FileDefinition:
     stated_names = FieldNames(
         options.question, tuple(options.answer), options.id, options.choices, options.images, options.rationale
@@ -244,7 +244,7 @@ def _define(
 
 
 def _choose_scoring(
-    sample: Sample, field_names: FieldNames, options: FileOptions, reader_options: Mapping[str, str], kind: JobKind
+    sample: Sample, field_names: FieldNames, options: FileOptions, reader_options: Mapping[str, str], kind: str
 ) -> Scoring:
     """Return the scorer of the options, or else a guess. Raises SpecError if a scorer is needed and none fits."""
     form = reader_options.get(OPTION, "")

@@ -81,7 +81,7 @@ NO_BASIS = Basis()
 class CheckedInference:
     """A request that was checked before any row is read, with the objects and values that it names."""
 
-    kind: str  #: of the job: 'evaluate' or 'infer'
+    kind: JobKind  #: of the job: one of RUNS
     request: InferenceRequest  #: with its defaults
     basis: Basis
     benchmark: Benchmark
@@ -97,7 +97,7 @@ class CheckedInference:
 
 
 def make_inference_job(
-    kind: str,
+    kind: JobKind,
     request: InferenceRequest,
     settings: Settings,
     remark: Callable[[str], None],
@@ -170,7 +170,7 @@ def trust_named(request: InferenceRequest, benchmark: str) -> None:
 
 
 def check_inference(
-    kind: str, request: InferenceRequest, basis: Basis, remark: Callable[[str], None]
+    kind: JobKind, request: InferenceRequest, basis: Basis, remark: Callable[[str], None]
 ) -> CheckedInference:
     """Return the checked request, whose benchmark, split and formulation are named. No endpoint is called.
 
@@ -268,7 +268,7 @@ def _check_demonstrations(agent: Agent, formulation: Formulation) -> None:
     formulation.prompt_prefixes(agent)
 
 
-def _check(kind: str, request: InferenceRequest, benchmark: Benchmark, judge: JudgeDefinition | None) -> None:
+def _check(kind: JobKind, request: InferenceRequest, benchmark: Benchmark, judge: JudgeDefinition | None) -> None:
     """Raises SpecError for options that contradict each other, or have no effect here."""
     if request.live and request.replay:
         raise SpecError("Give either --live or --replay JOB, not both.")

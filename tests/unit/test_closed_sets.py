@@ -29,7 +29,7 @@ STORED = {
     ),
     FinishReason: ("stop", "length", "empty", "refused", "given"),
     Level: ("format", "oracle_tool", "executed", "perturbed"),
-    JobKind: ("evaluate", "infer", "convert", "train", "import"),
+    JobKind: ("evaluate", "infer", "convert", "train", "correct", "import"),
     Pool: ("cpu", "llm", "gpu"),
     Origin: ("run", "converted", "derived", "imported", "corrected"),
     Role: (
