@@ -63,7 +63,7 @@ def finish(settings: Settings, identifier: str, code: int, follow: bool) -> None
     raise typer.Exit(code)
 
 
-def _inference_command(kind: str, help: str) -> Callable[..., None]:
+def _inference_command(kind: JobKind, help: str) -> Callable[..., None]:
     """Return the command for jobs of a kind, 'evaluate' or 'infer'. The two commands have the same options."""
 
     @takes_request(InferenceRequest)

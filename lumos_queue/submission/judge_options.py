@@ -44,7 +44,7 @@ class JudgeOptions:
         """Return the judge's endpoint as options of a command, `["--role", "judge=URL"]`, or [] without an endpoint."""
         return [f"{Role.JUDGE}={self.url}"] if self.url else []
 
-    def define(self, scorer: str, kind: JobKind = JobKind.EVALUATE) -> JudgeDefinition | None:
+    def define(self, scorer: str, kind: str = JobKind.EVALUATE) -> JudgeDefinition | None:
         """Return the judge's definition if `scorer` is `judge`, else None. `kind` is the kind of the command.
 
         Raises SpecError for a rubric, grades or votes that cannot be used, and for options that have no effect.
