@@ -20,7 +20,19 @@ def record(cls: C) -> C:
     return dataclass(slots=True, unsafe_hash=True)(cls)
 
 
-class Ending(StrEnum):
+class TextEnum(StrEnum):
+    """A closed set whose members print as their text, too: dictionaries with members as keys are shown to users.
+
+    >>> class Colour(TextEnum):
+    ...     RED = "red"
+    >>> {Colour.RED: 1}
+    {'red': 1}
+    """
+
+    __repr__ = str.__repr__
+
+
+class Ending(TextEnum):
     """How an episode ended. An ending is not a score: an answer may be wrong. The values are stored.
 
     >>> import lumos_queue as lq
@@ -39,7 +51,7 @@ class Ending(StrEnum):
     INFRA_ERROR = "infra_error"  #: something other than models and task failed: the item does not count as finished
 
 
-class FinishReason(StrEnum):
+class FinishReason(TextEnum):
     """The reason why a completion ended. The values are stored."""
 
     STOP = "stop"  #: the model stopped, or wrote a stop string
@@ -49,7 +61,7 @@ class FinishReason(StrEnum):
     GIVEN = "given"  #: the reply is from the task: no model was called
 
 
-class Level(StrEnum):
+class Level(TextEnum):
     """How an annotation was checked, from the weakest to the strongest level. Each level includes the previous levels.
 
     The values are stored; '' in a row means that there is no accepted annotation.
@@ -59,18 +71,6 @@ class Level(StrEnum):
     ORACLE_TOOL = "oracle_tool"  #: its steps ran with tools that answer from the annotation itself
     EXECUTED = "executed"  #: its steps ran, and gave the stated results and the gold answer
     PERTURBED = "perturbed"  #: the same with other numbers
-
-
-class TextEnum(StrEnum):
-    """A closed set whose members print as their text, too: dictionaries with members as keys are shown to users.
-
-    >>> class Colour(TextEnum):
-    ...     RED = "red"
-    >>> {Colour.RED: 1}
-    {'red': 1}
-    """
-
-    __repr__ = str.__repr__
 
 
 class Role(TextEnum):
