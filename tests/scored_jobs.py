@@ -11,9 +11,9 @@ from db.commit import commit
 from db.connection import Database
 from db.datasets import NewDataset
 from db.jobs import finish_if_idle
-from db.models import Attempt
 from db.models.totals import EpisodeTotals
 from db.new_jobs import NewJob, create_job
+from db.rows.steps import NewAttempt
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -76,9 +76,11 @@ def create_scored_job(
     while done_count > 0 and (items := claim(database, who, min(done_count, 500))):
         done_count -= len(items)
         finished_items = [_finish(item, by_row, version, metric, of, kind) for item in items]
-        attempts = [(item.id, 1, "1") for item in items]
+        attempts = [NewAttempt(item.id, 1, "1") for item in items]
         commit(
-            database, who, Batch({item.id: item.claim for item in items}, {Attempt: attempts}, finished=finished_items)
+            database,
+            who,
+            Batch({item.id: item.claim for item in items}, {NewAttempt: attempts}, finished=finished_items),
         )
     finish_if_idle(database, identifier)
     return identifier

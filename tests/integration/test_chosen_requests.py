@@ -173,7 +173,10 @@ def test_a_server_that_refuses_a_field_is_asked_without_it_also_by_controls(lumo
         (("--solver", "chat://h:1?model=m", "--stop", "", "--stop", "a"), "--stop '' means no stop strings"),
         (("--solver", "chat://h:1?model=m", "--prompt", "/dev/zero"), "is a device"),
         (("--solver", "chat://h:1?model=m", "--system", "@/no/such"), "--system: '/no/such' cannot be read"),
-        (("--solver", "chat://h:1?model=m", "--temperature", "nan"), "--temperature is nan: expected a number of at least 0."),
+        (
+            ("--solver", "chat://h:1?model=m", "--temperature", "nan"),
+            "--temperature is nan: expected a number of at least 0.",
+        ),
     ],
 )
 def test_what_cannot_be_sent_is_refused_before_a_job_is_stored(lumos, options, message):

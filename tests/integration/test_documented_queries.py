@@ -58,16 +58,16 @@ def errors(episodes: Episodes) -> list[tuple]:
 
 
 def longest(episodes: Episodes) -> list[tuple]:
-    first = sorted(episodes, key=lambda e: (-e.calls, -(e.prompt_tokens + e.completion_tokens), e.id))
+    first = sorted(episodes, key=lambda e: (-e.totals.calls, -e.totals.tokens, e.id))
     # How long an episode took is no part of a stream; the store has 0.8 seconds for each call.
     return [
         (
             e.name,
             e.task.benchmark,
             e.formulation,
-            e.calls,
-            e.prompt_tokens + e.completion_tokens,
-            0.8 * e.calls,
+            e.totals.calls,
+            e.totals.tokens,
+            0.8 * e.totals.calls,
             e.ending,
         )
         for e in first
@@ -120,7 +120,7 @@ def subgoals(episode: StoredEpisode) -> int:
 
 def shortest(episodes: Episodes) -> list[tuple]:
     best: dict[tuple, StoredEpisode] = {}
-    for e in sorted(episodes, key=lambda e: (subgoals(e), e.calls, e.id)):
+    for e in sorted(episodes, key=lambda e: (subgoals(e), e.totals.calls, e.id)):
         if e.ending == "answered" and any(e.scores.get(metric) == 1 for metric in JUDGED):
             best.setdefault((e.task.dataset, e.task.row), e)
     return [

@@ -13,6 +13,7 @@ from db.fence import Fenced, beat, end_session, reap
 from db.jobs import cancel, finish_if_idle, get_job, pause
 from db.models import Attempt, CompletionRow, EpisodeRow, Heartbeat, Item, JobRow, WorkerSessionRow
 from db.quarantine import AT_ONCE, DEATHS
+from db.rows.steps import NewAttempt
 from db.schedule import begin_work, runnable_jobs
 from db.silence import SilenceWatch
 from lumos_queue.commands import Ask, Step
@@ -165,7 +166,7 @@ def test_an_item_whose_rows_are_refused_ends_with_the_counts_of_its_newest_attem
     new, _ = record(item, *steps, attempt=2)
     for rows, texts in (old, new):
         commit(database, who, Batch({item.id: item.claim}, rows, texts))
-    attempt = {Attempt: [(item.id, 2, "2")]}
+    attempt = {NewAttempt: [NewAttempt(item.id, 2, "2")]}
     commit(database, who, Batch({item.id: item.claim}, attempt))
     end_refused(database, who, other.id, other.claim + 1, "not mine")
     end_refused(database, who, item.id, item.claim, "no such letter")
@@ -184,7 +185,7 @@ def test_what_others_hold_by_now_gets_no_attempt(database):
     (item,) = claim(database, who)
     commit(database, who, Batch({item.id: item.claim}, given_back=[ReturnedItem(item.id)]))
     claim(database, other)
-    commit(database, who, Batch({item.id: item.claim}, {Attempt: [(item.id, 2, "2")]}))
+    commit(database, who, Batch({item.id: item.claim}, {NewAttempt: [NewAttempt(item.id, 2, "2")]}))
     with database.engine.connect() as connection:
         assert connection.execute(select(Attempt.number)).scalars().all() == [1]
 

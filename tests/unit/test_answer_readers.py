@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.papers.evaluation_options import find_row, options_of
+from lumos_queue.papers.evaluation_options import find_row, make_request
 from lumos_queue.papers.protocol import departures
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.answer_reading import conclude, find_stored_reader, read_answer, reader_of
@@ -296,7 +296,7 @@ def test_a_whole_number_survives_its_mark_up(number, form):
 def test_rows_of_the_papers_read_phrases_and_another_reader_departs_from_them():
     _, row, column = find_row("3/CoT-maths/gsm8k")
     shared = {"data": None, "tools": (), "options": (), "live": False, "replay": "", "skip_bad_rows": False}
-    assert options_of(row, column, roles={"solver": "chat://one:1?model=m"}, **shared).reader == "phrase"
+    assert make_request(row, column, roles={"solver": "chat://one:1?model=m"}, **shared).reader == "phrase"
     agent = Agent({"solver": "chat://one:1?model=m"}, "maths")
     infer = {"agent": agent.as_json(), "formulation_version": 3}
     assert "reader is flexible, not phrase" in departures(column, row.formulation, infer)

@@ -61,7 +61,10 @@ def result(ran) -> dict:
         (["evaluate", "wordmath", "--planner", "tgi://h:1"], "needs --planner URL and --grounder URL"),
         (["evaluate", "wordmath", "--planner", "tgi://127.0.0.1:9", "--grounder", "tgi://h"], "nothing answers"),
         (["evaluate", "gsm8k", "--planner", "tgi://h:1", "--grounder", "tgi://h:1"], "get gsm8k/test.jsonl; or"),
-        (["evaluate", "wordmath", "--limit", "many"], "--limit is 'many': expected a whole number from 0 to 2,147,483,647."),
+        (
+            ["evaluate", "wordmath", "--limit", "many"],
+            "--limit is 'many': expected a whole number from 0 to 2,147,483,647.",
+        ),
         (["evaluate", "wordmath", "--nope"], "No such option: --nope"),
         (["evaluate"], "Missing argument 'BENCHMARK|FILE'"),
         (["nope"], "No such command: nope"),

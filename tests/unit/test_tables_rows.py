@@ -11,7 +11,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import _status as told
-from lumos_queue.papers.evaluation_options import check_weights, find_row, options_of
+from lumos_queue.papers.evaluation_options import check_weights, find_row, make_request
 from lumos_queue.papers.figures import TABLE_4, TABLE_6
 from lumos_queue.papers.model import PaperRow, number
 from lumos_queue.papers.protocol import departures
@@ -46,7 +46,7 @@ def test_every_own_row_is_a_configuration(key, row):
         benchmark = COLUMNS[one].benchmark
         _, found, column = find_row(f"{key}/{row.handle}/{benchmark}")
         assert found == row and column.benchmark == benchmark
-        options = options_of(
+        options = make_request(
             row,
             column,
             data=None,
@@ -58,9 +58,9 @@ def test_every_own_row_is_a_configuration(key, row):
             skip_bad_rows=False,
         )
         assert (options.benchmark, options.formulation, options.planner) == (benchmark, row.formulation, "tgi://h:1")
-        assert (options.draw, options.sets) == (column.draw, column.sets) and options.roles == ["qa=chat://h:2"]
+        assert (options.draw, options.sets) == (column.draw, column.sets) and options.roles == ("qa=chat://h:2",)
         by_original = benchmark in ("strategyqa", "hotpotqa") and FORMULATIONS.load(row.formulation).executes
-        assert options.tools == (["corpus=x", "protocol=lumos"] if by_original else ["corpus=x"])
+        assert options.tools == (("corpus=x", "protocol=lumos") if by_original else ("corpus=x",))
 
 
 def test_names_on_the_command_line_are_unique_in_a_table_and_figures_have_columns():
