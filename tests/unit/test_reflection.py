@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
 from db.tool_figures import SerialStep
+from lumos_queue.formulations.sum2act import is_recorded_alone
 from lumos_queue.records import Ending, Task
 from lumos_queue.reports.state_manager import StepCounts, _count_episode
 from tests.tool_apis import entry, parameter, record
@@ -136,6 +138,6 @@ def test_verdicts_on_these_calls_are_counted_from_version_4_on(status, update):
     found = {}
     for version in (3, 4):
         counts = StepCounts()
-        _count_episode(counts, steps, True, update, version)
+        _count_episode(counts, steps, True, update, version, partial(is_recorded_alone, version=version))
         found[version] = [(one.success, one.ok) for one in counts.verdicts], counts.summaries
     assert found == {3: ([], 1), 4: ([(True, False)], 0)}
