@@ -90,7 +90,7 @@ def _in_context(tree: ast.Module, closed_set: ClosedSet, signatures: Signatures)
             case ast.Compare(left=left, comparators=comparators):
                 sides = [left, *comparators]
                 for side, other in [*pairwise(sides), *pairwise(sides[::-1])]:
-                    yield from _compared(side, other, names)
+                    yield from _find_compared(side, other, names)
             case ast.Match(subject=subject, cases=cases):
                 for case in cases:
                     yield from _matched(subject, case.pattern, names)
@@ -105,7 +105,7 @@ def _in_context(tree: ast.Module, closed_set: ClosedSet, signatures: Signatures)
                     yield from _texts(leaf for value in arguments for leaf in _leaves(value))
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
-                    yield from _compared(target, value, names)
+                    yield from _find_compared(target, value, names)
             case ast.AnnAssign(target=target, annotation=annotation, value=ast.expr() as value):
                 if _name_of(target) in names or _mentions(annotation, enum_name):
                     yield from _texts(_leaves(value))
@@ -134,11 +134,11 @@ def _in_function(
                 yield from _leaves(node.value)
 
 
-def _compared(side: ast.expr, other: ast.expr, names: frozenset[str]) -> Iterator[ast.Constant]:
+def _find_compared(side: ast.expr, other: ast.expr, names: frozenset[str]) -> Iterator[ast.Constant]:
     """Yield the constants of `other`, which is compared with or stored in `side`; tuples are compared by element."""
     if isinstance(side, ast.Tuple) and isinstance(other, ast.Tuple) and len(side.elts) == len(other.elts):
         for element, other_element in zip(side.elts, other.elts, strict=True):
-            yield from _compared(element, other_element, names)
+            yield from _find_compared(element, other_element, names)
     elif _name_of(side) in names:
         yield from _texts(_leaves(other))
 

@@ -40,7 +40,7 @@ SUMMED = tuple(name for name in EpisodeTotals._fields if name != "calls")  #: fi
 
 
 class TotalColumns(Base):
-    """The columns of EpisodeTotals, in the tables that have one: episodes and sums over items."""
+    """The columns of EpisodeTotals, in the tables of episodes and of sums over items."""
 
     calls: Mapped[int] = Field(default=0, sa_type=Key)
     prompt_tokens: Mapped[int] = Field(default=0, sa_type=Key)

@@ -1,11 +1,11 @@
 """Models trained for each formulation, on ToolWorld: rollouts, rows, fits and evaluations, as a sweep file names them.
 
 python -m experiments.toolworld.sweep list FILE                              what it would do
-python -m experiments.toolworld.sweep run FILE --folder FOLDER [--only react]    all of it; goes on where it was
+python -m experiments.toolworld.sweep run FILE --folder FOLDER [--only react]    all of it; continues where it stopped
 python -m experiments.toolworld.sweep show FILE --folder FOLDER              the tables of what is done
 
 Rollouts, fits and evaluations are jobs of the commands that a person would type, in a database of the folder's own: one
-that was killed goes on where it was.
+that was killed continues where it stopped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One contender in a process of its own: `python -P -m experiments.training.contenders NAME FOLDER STEPS`.
+"""One contender in its own process: `python -P -m experiments.training.contenders NAME FOLDER STEPS`.
 
 Each trains the same small Llama on the same conversations, in bfloat16 products on one thread, and prints its tokens
 per CPU second. FOLDER has `conversations.jsonl`, `data/train.safetensors` and `tokenizer`.

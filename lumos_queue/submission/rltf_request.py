@@ -80,7 +80,7 @@ def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[st
             "task would be the same."
         )
     sampling = Sampling(max_tokens=request.max_tokens)
-    if sampling != Sampling():  # where the formulation has a limit of its own, too
+    if sampling != Sampling():  # also where the formulation has its own limit
         samplings += [f"{trained_role}.max_tokens={sampling.max_tokens}"]
     model = f"local:{request.start}"
     model_option = (

@@ -28,7 +28,7 @@ _SHORT, _LONG = 200, 4_000  #: characters of a text
 _LONG_TEXTS = ("where", "mix", "against")
 _TESTS = ("dev", "test")  #: splits that the form offers for comparison
 OPTIONS = {option.field: option for option in list_options(BuildRequest, Entrance.FORM)}
-#: The fields that the form has in places of their own. All others are under "More options".
+#: Fields that the page shows at a fixed position. All others are under "More options".
 PLACED = ("name", "where", "format", "formulations", "rows", "per_task", "select", "level", "against")
 TICKED_SPLITS = ("allow_contaminated", "allow_test")
 
