@@ -14,9 +14,9 @@ from math import inf, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 
-from db.connection import Database
-from db.filters import parse_where
-from db.trajectories import StoredEpisode, stream_episodes
+from db.engine.connection import Database
+from db.queries.filters import parse_where
+from db.queries.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.cli.run import database
 from lumos_queue.conversion.perturbation import perturbation

@@ -1,4 +1,4 @@
-"""The script that Alembic runs for every command. The connection is from db/migrate.py or LUMOS_DATABASE_URL."""
+"""The script that Alembic runs for every command. The connection is from db/engine/migrate.py or LUMOS_DATABASE_URL."""
 
 from alembic import context
 
@@ -19,7 +19,7 @@ def run(connection) -> None:
 if connection is not None:
     run(connection)
 else:
-    from db.connection import open_database
+    from db.engine.connection import open_database
     from lumos_queue.settings import read_settings
 
     with open_database(read_settings().database).writer.begin() as own_connection:

@@ -20,8 +20,8 @@ from statistics import median
 import psycopg
 from sqlalchemy import event
 
-from db.commit import commit
-from db.connection import Database
+from db.engine.connection import Database
+from db.queue.commit import commit
 from performance.full_database import Stock
 from performance.processes import tree_cpu
 from performance.servers import Servers, start_servers

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
-from db.connection import Database, open_database
-from db.jobs import get_job
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
+from db.queue.jobs import get_job
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
 from performance.contender import Measurement, Meter, Spec, main

@@ -32,7 +32,7 @@ from statistics import mean, median
 import httpx2
 from sqlalchemy import text
 
-from db.connection import Database, open_database
+from db.engine.connection import Database, open_database
 from performance.stored_jobs import Shape, make_stored_jobs
 
 LUMOS = (sys.executable, "-m", "lumos_queue.cli.main")

@@ -11,8 +11,8 @@ import time
 from statistics import quantiles
 
 import workers.dispatcher  # noqa: F401 - brings the module that commits
-from db.commit import commit
-from db.journal import Buffer
+from db.journal.journal import Buffer
+from db.queue.commit import commit
 from performance.contender import Measurement, Spec, main
 from performance.embedded_run import run
 
@@ -44,7 +44,7 @@ def watch() -> None:
     Buffer.add, Buffer.take = noted_add, noted_take  # pyright: ignore[reportAttributeAccessIssue]
     users = [m for name, m in sys.modules.items() if name.startswith("workers.") and vars(m).get("commit") is commit]
     if not users:
-        raise RuntimeError("no module of workers uses db.commit.commit: look here again")
+        raise RuntimeError("no module of workers uses db.queue.commit.commit: look here again")
     for module in users:
         module.commit = noted_commit  # pyright: ignore[reportAttributeAccessIssue]
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from sqlalchemy import and_, text
 
-from db.batch import Batch, FinishedItem
-from db.claims import ClaimedItem, ClaimRequest, LeaseHolder
-from db.commit import commit
-from db.connection import Database, open_database
-from db.fence import start_session
-from db.jobs import get_job
-from db.journal import Buffer, EpisodeJournal
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
+from db.journal.journal import Buffer, EpisodeJournal
 from db.models import EpisodeRow, Item
-from db.sums import add_counted
+from db.queue.batch import Batch, FinishedItem
+from db.queue.claims import ClaimedItem, ClaimRequest, LeaseHolder
+from db.queue.commit import commit
+from db.queue.fence import start_session
+from db.queue.jobs import get_job
+from db.queue.sums import add_counted
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import run_episode
 from lumos_queue.formulations.iterative import iterative

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import func, select
 
-from db.connection import Database
+from db.engine.connection import Database
 from db.models import EpisodeRow, Item, ScoreRow
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import func, select
 
-from db.connection import open_database
-from db.jobs import get_job
+from db.engine.connection import open_database
 from db.models import Attempt, EpisodeRow
+from db.queue.jobs import get_job
 from lumos_queue.submission.store import submit
 from performance.contender import Spec
 from performance.deployed_run import run_job, settings_of, workers

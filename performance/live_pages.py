@@ -22,8 +22,8 @@ from pathlib import Path
 import httpx2
 from sqlalchemy import select
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from db.models import JobRow
 from lumos_queue.settings import Settings
 from performance.explorer import start_explorer

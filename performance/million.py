@@ -11,12 +11,12 @@ from random import Random
 
 from sqlalchemy import Connection, text
 
-from db.connection import Database
-from db.migrate import upgrade
+from db.engine.connection import Database
+from db.engine.migrate import upgrade
+from db.journal.text_blocks import insert_texts
 from db.models import Item
-from db.states import ItemState
-from db.sums import add_counted
-from db.text_blocks import insert_texts
+from db.models.states import ItemState
+from db.queue.sums import add_counted
 from performance.million_sql import PEOPLE, THINGS, digest, insert, pick, question, subgoal
 
 PER_JOB = 12_500  #: episodes

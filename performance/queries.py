@@ -17,9 +17,9 @@ from statistics import median
 import psutil
 from sqlalchemy import text
 
-from db.connection import Database, open_database
-from db.filters import parse_where
-from db.trajectories import find_episodes, reading, stream_episodes
+from db.engine.connection import Database, open_database
+from db.queries.filters import parse_where
+from db.queries.trajectories import find_episodes, reading, stream_episodes
 from lumos_queue.api.episodes import episodes
 from lumos_queue.settings import Settings
 from performance.million import PER_JOB, make_store

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-from db.connection import Database, open_database
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
+from db.journal.text_blocks import insert_texts
 from db.models import Item
-from db.sums import add_counted
-from db.text_blocks import insert_texts
+from db.queue.sums import add_counted
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent

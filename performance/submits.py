@@ -10,8 +10,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
 from performance.jobs import evaluation, rows_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from db.connection import Database
+from db.engine.connection import Database
 from lumos_queue.cli import output
 from lumos_queue.cli.main import app
 

@@ -14,7 +14,7 @@ from typing import Any
 from kombu import Connection
 from sqlalchemy import select
 
-from db.connection import Database
+from db.engine.connection import Database
 from db.models import RefusedMessage
 
 NOTHING = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from db.connection import Database
+from db.engine.connection import Database
 
 _TABLE = "CREATE TABLE claim_log (job TEXT NOT NULL, session BIGINT NOT NULL)"
 _SQLITE = """

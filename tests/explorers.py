@@ -16,7 +16,7 @@ from typing import Any, cast
 import httpx2
 from fastapi import FastAPI
 
-from db.connection import Database
+from db.engine.connection import Database
 from lumos_queue.settings import Settings
 from lumos_queue.web.access.login_methods import LoginMethod, TokenLogin
 from lumos_queue.web.access.users import Person, Role

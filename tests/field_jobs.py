@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from db.connection import Database
+from db.engine.connection import Database
 from lumos_queue.records import Task
 from tests.scored_jobs import create_scored_job
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from db.approvals import WaitingPlan, find_waiting
-from db.connection import Database
-from db.jobs import get_job
+from db.engine.connection import Database
 from db.models import Approval, EpisodeRow, Item
+from db.queue.jobs import get_job
+from db.review.approvals import WaitingPlan, find_waiting
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from sqlalchemy import update
 
-from db.batch import Batch, FinishedItem
-from db.commit import commit
-from db.connection import Database
-from db.jobs import finish_if_idle
-from db.journal import Buffer, EpisodeJournal
+from db.engine.connection import Database
+from db.journal.journal import Buffer, EpisodeJournal
 from db.models import JobEndpoint, JobRow, JobTag
 from db.models.totals import EpisodeTotals
+from db.queue.batch import Batch, FinishedItem
+from db.queue.commit import commit
+from db.queue.jobs import finish_if_idle
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

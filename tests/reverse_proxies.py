@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx2
 import psutil
 
-from db.connection import Database
+from db.engine.connection import Database
 from tests.certificates import Authority
 from tests.conftest import ROOT
 from tests.explorers import Client

@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
-from db.batch import Batch, FinishedItem
-from db.commit import commit
-from db.connection import Database, open_database
-from db.fence import end_session
-from db.jobs import get_job
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
 from db.models import Item, JobRow
+from db.queue.batch import Batch, FinishedItem
+from db.queue.commit import commit
+from db.queue.fence import end_session
+from db.queue.jobs import get_job
 from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.settings import Settings
 from lumos_queue.submission.requests.training import RltfRequest

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from db.batch import Batch, FinishedItem
-from db.claims import ClaimedItem
-from db.commit import commit
-from db.connection import Database
-from db.datasets import NewDataset
-from db.jobs import finish_if_idle
+from db.engine.connection import Database
+from db.engine.rows.steps import NewAttempt
 from db.models.totals import EpisodeTotals
-from db.new_jobs import NewJob, create_job
-from db.rows.steps import NewAttempt
+from db.queue.batch import Batch, FinishedItem
+from db.queue.claims import ClaimedItem
+from db.queue.commit import commit
+from db.queue.datasets import NewDataset
+from db.queue.jobs import finish_if_idle
+from db.queue.new_jobs import NewJob, create_job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent

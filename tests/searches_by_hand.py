@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.records import Completion, Execution
 from tests import tool_apis
 

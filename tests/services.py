@@ -245,8 +245,8 @@ class Postgres:
 
     def prepare(self) -> None:
         """Set the server up for tests, and make the database `migrated`."""
-        from db.connection import open_database
-        from db.migrate import upgrade
+        from db.engine.connection import open_database
+        from db.engine.migrate import upgrade
 
         self.execute(
             # A test need not survive a power failure, and with fsync a stop waits for the disk.

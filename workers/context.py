@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from db.connection import Database, open_database
-from db.migrate import require_current
-from db.pools import POOLS, Pool
+from db.engine.connection import Database, open_database
+from db.engine.migrate import require_current
+from db.models.pools import POOLS, Pool
 from lumos_queue.errors import EndpointDown
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.launch_folder import empty_folder

@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
-from db.jobs import finish_if_idle, get_job
 from db.models import JobRow
-from db.pools import Pool, can_run
-from db.schedule import find_idle_jobs, list_awaited_jobs, runnable_jobs
-from db.sessions import live_sessions
-from db.states import OPEN, STOPPED, JobState
+from db.models.pools import Pool, can_run
+from db.models.states import OPEN, STOPPED, JobState
+from db.queue.jobs import finish_if_idle, get_job
+from db.queue.schedule import find_idle_jobs, list_awaited_jobs, runnable_jobs
+from db.queue.sessions import live_sessions
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext

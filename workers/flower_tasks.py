@@ -8,8 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
-from db.connection import Database, open_database
-from db.jobs import find_job
+from db.engine.connection import Database, open_database
+from db.queue.jobs import find_job
 from lumos_queue.settings import Settings
 from workers.describe import describe_job, shorten
 from workers.slice_failed import SliceFailed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from db.connection import Database
+from db.engine.connection import Database
 from lumos_queue.reports.retry_reasons import describe_retry_reason, read_retry_reason
 
 NOTHING_DUE = "nothing was due"

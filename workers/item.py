@@ -6,12 +6,12 @@ import logging
 import time
 from typing import Any
 
-from db.batch import FinishedItem
-from db.claims import ClaimedItem
-from db.job_stops import JobStop
-from db.journal import Buffer, EpisodeJournal
-from db.rows.steps import NewAttempt
-from db.states import JobState
+from db.engine.rows.steps import NewAttempt
+from db.journal.journal import Buffer, EpisodeJournal
+from db.models.states import JobState
+from db.queue.batch import FinishedItem
+from db.queue.claims import ClaimedItem
+from db.queue.job_stops import JobStop
 from lumos_queue.episode import Diverged
 from lumos_queue.errors import InfrastructureError, NeedsAttention, PluginFault, RowFailed, SpecError
 from lumos_queue.jobs.base import ItemResult, Job, Work

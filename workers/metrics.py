@@ -15,10 +15,10 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.connection import Database, open_database
-from db.errors import reason
-from db.migrate import require_current
-from db.monitoring import DeploymentFigures, read_deployment
+from db.engine.connection import Database, open_database
+from db.engine.errors import reason
+from db.engine.migrate import require_current
+from db.queries.monitoring import DeploymentFigures, read_deployment
 from lumos_queue.errors import LumosError
 from lumos_queue.settings import Settings
 from workers.describe import shorten

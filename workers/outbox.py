@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from db.batch import Batch, FinishedItem, ReturnedItem
-from db.claims import ClaimedItem
-from db.job_stops import JobStop
-from db.journal import Buffer, Contents
+from db.journal.journal import Buffer, Contents
+from db.queue.batch import Batch, FinishedItem, ReturnedItem
+from db.queue.claims import ClaimedItem
+from db.queue.job_stops import JobStop
 from lumos_queue.util.sanitize import storable
 
 

@@ -7,7 +7,7 @@ import threading
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.errors import reason
+from db.engine.errors import reason
 from lumos_queue.errors import LumosError
 from workers.context import WorkerContext
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 
-from db.connection import open_database
-from db.rejection_counts import add_rejected
+from db.engine.connection import open_database
+from db.queue.rejection_counts import add_rejected
 from lumos_queue.settings import Settings, read_settings
 from workers.per_process import PerProcess
 

@@ -10,14 +10,14 @@ from socket import gethostname
 
 from sqlalchemy.exc import DBAPIError
 
-from db.connection import Database
-from db.damage import DamagedJob, find_damage
-from db.errors import reason, retryable
-from db.fence import Fenced
-from db.jobs import find_job, finish_if_idle
-from db.pools import Pool
-from db.schedule import await_job, back_off, begin_work, jobs_awaiting, reset_backoff
-from db.states import OPEN, JobState
+from db.engine.connection import Database
+from db.engine.errors import reason, retryable
+from db.models.pools import Pool
+from db.models.states import OPEN, JobState
+from db.queries.damage import DamagedJob, find_damage
+from db.queue.fence import Fenced
+from db.queue.jobs import find_job, finish_if_idle
+from db.queue.schedule import await_job, back_off, begin_work, jobs_awaiting, reset_backoff
 from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.registry import read_job

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.connection import Database
-from db.endpoint_paces import read_paces
-from db.errors import reason
-from db.fence import Fenced, beat, end_session, reap, record_gpus, start_session
-from db.pools import POOLS
-from db.silence import SilenceWatch
+from db.engine.connection import Database
+from db.engine.errors import reason
+from db.models.pools import POOLS
+from db.queue.endpoint_paces import read_paces
+from db.queue.fence import Fenced, beat, end_session, reap, record_gpus, start_session
+from db.queue.silence import SilenceWatch
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.pace import Pace
 from lumos_queue.settings import Settings

@@ -14,11 +14,11 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from db.claims import NO_CLAIM, ClaimedItem, ClaimRequest
-from db.fence import Fenced
-from db.job_kinds import JobKind
-from db.journal import Contents
-from db.states import STOPPED, JobState
+from db.journal.journal import Contents
+from db.models.job_kinds import JobKind
+from db.models.states import STOPPED, JobState
+from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest
+from db.queue.fence import Fenced
 from lumos_queue.endpoints.statuses import is_transient
 from lumos_queue.errors import (
     ApprovalPending,

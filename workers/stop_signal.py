@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from sqlalchemy.exc import DBAPIError
 
-from db.schedule import runnable_jobs
+from db.queue.schedule import runnable_jobs
 from workers.context import WorkerContext
 
 log = logging.getLogger(__name__)

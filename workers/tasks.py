@@ -12,11 +12,11 @@ from celery.signals import worker_process_init, worker_process_shutdown
 from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
-from db.connection import Database
-from db.job_kinds import JobKind
+from db.engine.connection import Database
 from db.models import JobRow
-from db.schedule import runnable_jobs
-from db.states import OPEN, JobState
+from db.models.job_kinds import JobKind
+from db.models.states import OPEN, JobState
+from db.queue.schedule import runnable_jobs
 from lumos_queue.errors import InfrastructureError, SpecError
 from workers.app import app, draining
 from workers.context import current_context

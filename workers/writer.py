@@ -12,11 +12,11 @@ from typing import Any
 from sqlalchemy import Row
 from sqlalchemy.exc import DBAPIError
 
-from db.batch import Batch
-from db.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder
-from db.commit import commit, end_refused, release_strays
-from db.errors import blames_rows, reason, retryable
-from db.fence import Fenced
+from db.engine.errors import blames_rows, reason, retryable
+from db.queue.batch import Batch
+from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder
+from db.queue.commit import commit, end_refused, release_strays
+from db.queue.fence import Fenced
 from lumos_queue.errors import LumosError
 from workers.session import WorkerSession
 

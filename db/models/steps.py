@@ -147,7 +147,7 @@ class DatasetArtifact(Base, table=True):
 
 
 class TextBlock(Base, table=True):
-    """A long text, or a text that many prompts begin with, stored once and compressed (db/text_blocks.py)."""
+    """A long text, or a text that many prompts begin with, stored once and compressed (db/journal/text_blocks.py)."""
 
     __tablename__ = "text_block"
     digest: Mapped[str] = Field(primary_key=True)

@@ -1,4 +1,4 @@
-"""The tables of sums over a job's ended items, kept in the transaction that ends an item (db/sums.py).
+"""The tables of sums over a job's ended items, kept in the transaction that ends an item (db/queue/sums.py).
 
 Each row belongs to one worker session, so that two processes never wait for the same row. Session 0 has the changes of
 people and the dispatcher, such as cancelled items. A figure of a job is the sum over all sessions. A row may be
@@ -88,7 +88,7 @@ class BaselineRow(Base, table=True):
     dataset: Mapped[str] = Field(
         sa_column=Column(Text, ForeignKey("dataset.digest", ondelete="CASCADE"), primary_key=True, nullable=False)
     )
-    tasks: Mapped[str] = Field(primary_key=True)  # a description of the tasks (db/baselines.py)
+    tasks: Mapped[str] = Field(primary_key=True)  # a description of the tasks (db/queries/baselines.py)
     code_version: Mapped[str] = Field(primary_key=True)
     found: Mapped[Any] = json()
     computed_at: Mapped[float] = instant(nullable=False)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from db.connection import open_database
-from db.filters import parse_where
-from db.trajectories import stream_episodes
+from db.engine.connection import open_database
+from db.queries.filters import parse_where
+from db.queries.trajectories import stream_episodes
 from lumos_queue.benchmarks.openagi.scores import proxy_of
 
 DRAWS = 10_000

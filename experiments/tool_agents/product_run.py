@@ -12,10 +12,10 @@ from pathlib import Path
 import orjson
 from sqlalchemy import func, select
 
-from db.connection import open_database
-from db.jobs import get_job
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow
+from db.queue.jobs import get_job
 from experiments.tool_agents.contest import Contest, journal_of
 from experiments.tool_agents.faults import Setting
 from experiments.tool_agents.questions import Question, make_questions

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection
 
-from db.connection import open_database
-from db.filters import parse_where
-from db.jobs import get_job
-from db.trajectories import StoredEpisode, stream_episodes
+from db.engine.connection import open_database
+from db.queries.filters import parse_where
+from db.queries.trajectories import StoredEpisode, stream_episodes
+from db.queue.jobs import get_job
 from experiments.toolworld.memory_run import count_repeated
 from experiments.toolworld.plan import ToolWorldSweep
 from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE, UNSOLVABLE

@@ -21,10 +21,10 @@ from typing import Annotated
 
 import typer
 
-from db.filters import parse_where
-from db.jobs import get_job
-from db.states import JobState
-from db.trajectories import StoredEpisode, stream_episodes
+from db.models.states import JobState
+from db.queries.filters import parse_where
+from db.queries.trajectories import StoredEpisode, stream_episodes
+from db.queue.jobs import get_job
 from experiments.toolworld.policies import teach
 from lumos_queue.benchmarks.registry import is_test_task
 from lumos_queue.commands import WITHIN

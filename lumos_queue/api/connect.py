@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError
 
-from db.connection import Database
-from db.errors import describe_failure
+from db.engine.connection import Database
+from db.engine.errors import describe_failure
 from lumos_queue.api.forks import note_call
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from db.episode_columns import FIELD, METRIC, NUMBERS, TEXTS, WHOLE, Columns, count_episodes, kind_of, read_columns
-from db.filters import Filter, parse_where
-from db.trajectories import StoredEpisode, stream_episodes
+from db.queries.episode_columns import (
+    FIELD,
+    METRIC,
+    NUMBERS,
+    TEXTS,
+    WHOLE,
+    Columns,
+    count_episodes,
+    kind_of,
+    read_columns,
+)
+from db.queries.filters import Filter, parse_where
+from db.queries.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.api.connect import open_deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings, read_settings

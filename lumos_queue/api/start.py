@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from db.jobs import get_job
-from db.states import JobState
-from db.tags import UNNAMED, NameAndTags
+from db.models.states import JobState
+from db.queue.jobs import get_job
+from db.queue.tags import UNNAMED, NameAndTags
 from lumos_queue.api.forks import refuse_sqlite
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import check_plugins

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from db.step_records import RecordedStep, select_annotated_steps
+from db.journal.step_records import RecordedStep, select_annotated_steps
 from lumos_queue.commands import Result
 from lumos_queue.experts.runs import annotate_runs
 from lumos_queue.formulations.answer import CONCLUSION

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from db.filters import parse_where
+from db.queries.filters import parse_where
 from lumos_queue.builds.calls import call_rows, is_tool_agent
 from lumos_queue.builds.candidates import BuildCandidate, Rules, examine
 from lumos_queue.builds.card import card
@@ -37,7 +37,7 @@ from lumos_queue.records import Role
 from lumos_queue.util.version import code_version
 
 if TYPE_CHECKING:
-    from db.trajectories import StoredEpisode
+    from db.queries.trajectories import StoredEpisode
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.commands import ROOT, WITHIN
 from lumos_queue.formulations.descriptions import shows_descriptions_in
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -18,7 +18,7 @@ from lumos_queue.prompts.tool_agent import as_text_calls
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Completion, Ending, Execution, Subgoal
 
 if TYPE_CHECKING:
-    from db.trajectories import StoredEpisode
+    from db.queries.trajectories import StoredEpisode
 
 FORMAT = "trl-sft"  #: the only format whose rows are a prompt as it is sent, and a reply
 

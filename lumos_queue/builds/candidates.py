@@ -32,7 +32,7 @@ from lumos_queue.scoring.annotation_strata import name_rule
 from lumos_queue.scoring.limit import is_judged
 
 if TYPE_CHECKING:
-    from db.trajectories import StoredEpisode
+    from db.queries.trajectories import StoredEpisode
 
 _NO_SUBGOAL_OF_ACTIONS = "its steps do not say which action belongs to which subgoal"
 _NO_RESULTS = "its steps do not say what their actions gave"

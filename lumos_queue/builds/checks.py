@@ -13,7 +13,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.records import LEVELS, Annotation
 
 if TYPE_CHECKING:
-    from db.trajectories import StoredEpisode
+    from db.queries.trajectories import StoredEpisode
 
 
 class ActionChecks:

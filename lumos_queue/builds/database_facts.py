@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import Connection, and_, exists, false, not_, or_, select
 from sqlalchemy.orm import aliased
 
-from db.connection import Database
-from db.labels import VALUES
+from db.engine.connection import Database
 from db.models import Dataset, EpisodeRow, JobRow, Label, TaskRow
-from db.trajectories import reading
+from db.queries.trajectories import reading
+from db.review.labels import VALUES
 from lumos_queue.benchmarks.registry import is_test
 from lumos_queue.builds.audited_strata import AuditedStrata
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key

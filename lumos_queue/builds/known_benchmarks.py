@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from db.connection import Database
-from db.damage import sound_jobs
-from db.job_kinds import JobKind
+from db.engine.connection import Database
 from db.models import JobRow
+from db.models.job_kinds import JobKind
+from db.queries.damage import sound_jobs
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import is_file_benchmark
 from lumos_queue.benchmarks.registry import (
@@ -27,7 +27,7 @@ from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.formulations.registry import FORMULATIONS
 
 if TYPE_CHECKING:
-    from db.trajectories import StoredEpisode
+    from db.queries.trajectories import StoredEpisode
 
 
 def user_modules(database: Database) -> list[str]:

@@ -20,7 +20,7 @@ SELECTIONS = ("all", "best", "shortest", "newest")
 class BuildOptions:
     """All options that affect the rows of a build. Their JSON form is part of the digest."""
 
-    where: str = ""  #: filter of the episodes: see db/filters.py
+    where: str = ""  #: filter of the episodes: see db/queries/filters.py
     format: str = "lumos"
     formulations: tuple[str, ...] = (USUAL,)
     select: str = "all"  #: order of the episodes of a task, one of SELECTIONS

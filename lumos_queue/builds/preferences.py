@@ -14,7 +14,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import MODULES, Annotation, Completion, Ending, Level
 
 if TYPE_CHECKING:
-    from db.trajectories import StoredEpisode
+    from db.queries.trajectories import StoredEpisode
 
 #: endings that the models caused
 FAILED = (

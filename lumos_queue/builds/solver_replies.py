@@ -11,7 +11,7 @@ from lumos_queue.prompts.single_model import write_cot
 from lumos_queue.records import Completion
 
 if TYPE_CHECKING:
-    from db.trajectories import StoredEpisode
+    from db.queries.trajectories import StoredEpisode
 
 
 def read_reply(episode: StoredEpisode, domain: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from db.step_records import RecordedStep, select_annotated_steps
+from db.journal.step_records import RecordedStep, select_annotated_steps
 from lumos_queue.formulations.answer import CONCLUSION
 from lumos_queue.notation import (
     STOP_PLANNING,

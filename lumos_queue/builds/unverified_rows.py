@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.damage import sound_jobs
-from db.endings import STORED
 from db.models import JobRow, TaskRow
+from db.queries.damage import sound_jobs
+from db.queue.endings import STORED
 from lumos_queue.row_origins.origins import KINDS, RowState, read_row_origins
 
 _AT_ONCE = 1000  #: tasks that are read at once

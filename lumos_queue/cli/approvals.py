@@ -10,8 +10,8 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
 if TYPE_CHECKING:
-    from db.approvals import WaitingPlan
-    from db.connection import Database
+    from db.engine.connection import Database
+    from db.review.approvals import WaitingPlan
     from lumos_queue.settings import Settings
 
 
@@ -57,7 +57,7 @@ def approve(
 
 def _check_options(target: str, no: bool, note: str, list_: bool, who: str) -> None:
     """Raise SpecError for options that contradict each other."""
-    from db.approvals import check_answer
+    from db.review.approvals import check_answer
     from lumos_queue.errors import SpecError
 
     if list_ and (no or note):
@@ -71,9 +71,9 @@ def _check_options(target: str, no: bool, note: str, list_: bool, who: str) -> N
 
 def find_plans(database: Database, target: str) -> list[WaitingPlan]:
     """Return the waiting plans of a job, or of one episode (JOB-NUMBER). Raises SpecError for an unknown name."""
-    from db.approvals import find_waiting
-    from db.episode_names import split_name
-    from db.jobs import get_job
+    from db.queries.episode_names import split_name
+    from db.queue.jobs import get_job
+    from db.review.approvals import find_waiting
 
     job, number = split_name(target) if "-" in target else (target, None)
     with database.engine.connect() as connection:
@@ -105,7 +105,7 @@ def _print_plans(plans: list[WaitingPlan]) -> None:
 
 
 def _all_plans(database: Database) -> list[WaitingPlan]:
-    from db.approvals import find_waiting
+    from db.review.approvals import find_waiting
 
     with database.engine.connect() as connection:
         return find_waiting(connection)
@@ -116,7 +116,7 @@ def _answer_all(database: Database, plans: list[WaitingPlan], yes: bool, note: s
 
     Print a remark about each plan that cannot be answered any more. Raises SpecError if that is all of them.
     """
-    from db.approvals import answer
+    from db.review.approvals import answer
     from lumos_queue.errors import SpecError
 
     answered_plans: list[WaitingPlan] = []
@@ -136,10 +136,10 @@ def _answer_all(database: Database, plans: list[WaitingPlan], yes: bool, note: s
 
 def _say_why_not(database: Database, target: str) -> str:
     """Return the reason why no plan of the job or the episode waits."""
-    from db.approvals import describe_answer, latest_answer
-    from db.episode_names import split_name
-    from db.jobs import get_job
-    from db.reading import get_trajectory
+    from db.queries.episode_names import split_name
+    from db.queries.reading import get_trajectory
+    from db.queue.jobs import get_job
+    from db.review.approvals import describe_answer, latest_answer
 
     with database.engine.connect() as connection:
         if "-" not in target:
@@ -163,9 +163,9 @@ def _say_why_not(database: Database, target: str) -> str:
 
 def _bring_workers(database: Database, settings: Settings, jobs: list[str]) -> None:
     """Notify the workers. Where there are none, print how to continue."""
-    from db.jobs import get_job
-    from db.sessions import live_sessions
-    from db.states import JobState
+    from db.models.states import JobState
+    from db.queue.jobs import get_job
+    from db.queue.sessions import live_sessions
 
     with database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]

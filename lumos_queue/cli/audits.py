@@ -54,7 +54,7 @@ def draw(
     """
     from collections import Counter
 
-    from db.audits import sample_audit
+    from db.review.audits import sample_audit
     from lumos_queue.cli.audit_tables import print_draw
     from lumos_queue.scoring.annotation_strata import read_stratum_keys
     from lumos_queue.scoring.sampling import AuditKind
@@ -92,8 +92,8 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     Hides the labels of other people; for a run, also hides scores and verdicts. If the audit was drawn with
     --twice, places that still lack labels come first.
     """
-    from db.audits import get_audit, next_of, samples_of
-    from db.episode_names import trajectory_of
+    from db.queries.episode_names import trajectory_of
+    from db.review.audits import get_audit, next_of, samples_of
     from lumos_queue.cli.audit_tables import print_next
     from lumos_queue.reports.trajectory import trajectory_as_json
     from lumos_queue.review.suggestions import without_suggestions
@@ -142,9 +142,9 @@ def label(
     The labels are right, wrong and unsure; a person's newest label counts. A label wrong can name the first wrong step
     and the kind of fault.
     """
-    from db.audits import get_audit, samples_of
-    from db.labels import NewLabel, add_labels, check, check_fault, new_labels
-    from db.step_locations import StepLocator
+    from db.queries.step_locations import StepLocator
+    from db.review.audits import get_audit, samples_of
+    from db.review.labels import NewLabel, add_labels, check, check_fault, new_labels
     from lumos_queue.cli.audit_tables import print_progress
     from lumos_queue.errors import SpecError
     from lumos_queue.review.label_files import places_text, read_labels
@@ -197,7 +197,7 @@ def report(
     For annotations, the report has the precision of the acceptance check. For runs, it has the share that is right and
     the agreement of the metric with people. Both have the agreement of the labellers.
     """
-    from db.audits import get_audit, samples_of
+    from db.review.audits import get_audit, samples_of
     from lumos_queue.cli.audit_tables import print_report
     from lumos_queue.errors import unknown
     from lumos_queue.reports.audit import make_audit_report
@@ -223,7 +223,7 @@ def export(
 
     Read the labels of that program with: lumos audit label NAME --from FILE
     """
-    from db.audits import get_audit, samples_of
+    from db.review.audits import get_audit, samples_of
     from lumos_queue.errors import unknown
     from lumos_queue.review.label_export import FORMATS, write_labels
     from lumos_queue.settings import read_settings

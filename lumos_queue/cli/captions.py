@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from db.states import ItemState
+from db.models.states import ItemState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.records import Ending, Role
@@ -26,9 +26,9 @@ def data_captions(
 
     The job must have the formulation `caption`. Use the file with --option captions=FILE.
     """
-    from db.figures import progress
-    from db.jobs import get_job
-    from db.trajectories import reading
+    from db.queries.trajectories import reading
+    from db.queue.figures import progress
+    from db.queue.jobs import get_job
     from lumos_queue.errors import SpecError
     from lumos_queue.formulations.registry import FORMULATIONS
     from lumos_queue.settings import read_settings
@@ -72,8 +72,8 @@ def data_captions(
 
 def captions_of(connection: Any, job: str) -> tuple[dict[str, str], int]:
     """Return a caption of each row (the first, of several samples), and how many finished episodes have none."""
-    from db.filters import Filter, term
-    from db.trajectories import find_episodes
+    from db.queries.filters import Filter, term
+    from db.queries.trajectories import find_episodes
 
     captions: dict[str, str] = {}
     missing_count, cursor = 0, 0

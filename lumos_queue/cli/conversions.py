@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from db.job_kinds import JobKind
+from db.models.job_kinds import JobKind
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.request_command import takes_request
@@ -15,7 +15,7 @@ from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.submission.requests.conversion import ConversionRequest
 
 if TYPE_CHECKING:
-    from db.tags import NameAndTags
+    from db.queue.tags import NameAndTags
     from lumos_queue.settings import Settings
 
 
@@ -92,7 +92,7 @@ def _convert_waiting(
 
 def _recheck(request: ConversionRequest) -> None:
     """Print which accepted episodes of a job the present rules would reject or write differently."""
-    from db.jobs import get_job
+    from db.queue.jobs import get_job
     from lumos_queue.cli.recheck_tables import print_recheck
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -115,8 +115,8 @@ def budget(
 
     Continue a paused job with: lumos resume JOB
     """
-    from db.budget import set_budget
-    from db.jobs import get_job
+    from db.queue.budget import set_budget
+    from db.queue.jobs import get_job
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

@@ -92,8 +92,8 @@ def label(
 
     The labels are right, wrong and unsure; a person's newest label counts.
     """
-    from db.episode_names import load_finished_trajectory
-    from db.labels import NewLabel, add_labels, check, locate_step
+    from db.queries.episode_names import load_finished_trajectory
+    from db.review.labels import NewLabel, add_labels, check, locate_step
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -127,8 +127,8 @@ def rate(
 
     A rating is stored as a label; a person's newest rating counts.
     """
-    from db.episode_names import load_finished_trajectory
-    from db.labels import RATINGS, NewLabel, add_labels, check
+    from db.queries.episode_names import load_finished_trajectory
+    from db.review.labels import RATINGS, NewLabel, add_labels, check
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from db.trajectories import stream_episodes
+from db.queries.trajectories import stream_episodes
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.run import check_completeness, submit_and_run
@@ -26,7 +26,7 @@ from lumos_queue.submission.requests.continuation import ContinuationRequest
 from lumos_queue.submission.role_samplings import sample_roles
 
 if TYPE_CHECKING:
-    from db.tags import NameAndTags
+    from db.queue.tags import NameAndTags
     from lumos_queue.settings import Settings
 
 

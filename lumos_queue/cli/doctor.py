@@ -53,11 +53,11 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
 
     from sqlalchemy.exc import SQLAlchemyError
 
-    from db.connection import open_database
-    from db.errors import reason
-    from db.migrate import current, head
-    from db.server_needs import check_may_create
-    from db.sessions import live_sessions
+    from db.engine.connection import open_database
+    from db.engine.errors import reason
+    from db.engine.migrate import current, head
+    from db.engine.server_needs import check_may_create
+    from db.queue.sessions import live_sessions
 
     url = settings.database
     public_url = hide_secrets(url)
@@ -107,7 +107,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
 
 def recount_jobs(settings: Settings, repair: bool) -> Iterator[Finding]:
     """Compare the stored sums of every job with its rows. With `repair`, correct the sums of jobs that do not run."""
-    from db import recount
+    from db.queries import recount
     from lumos_queue.submission.database import database
 
     jobs = wrong_jobs = 0

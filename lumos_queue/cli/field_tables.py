@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from db.task_fields import shorten
+from db.queries.task_fields import shorten
 from lumos_queue.cli.difference_words import format_difference, format_p
 from lumos_queue.cli.group_tables import format_score, new_table
 from lumos_queue.cli.output import escape

@@ -6,32 +6,32 @@ from typing import Annotated, Any
 
 import typer
 
-from db.states import OPEN, JobState
+from db.models.states import OPEN, JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.submit import finish
 
 
 def _change(job: str, change: str) -> tuple[Any, Any]:
-    """Call the function of db.jobs named `change` for the job. Return the settings and the job's new row."""
-    import db.jobs
+    """Call the function of db.queue.jobs named `change` for the job. Return the settings and the job's new row."""
+    import db.queue.jobs
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     settings = read_settings()
     with database(settings) as job_database:
         with job_database.engine.connect() as connection:
-            row = db.jobs.get_job(connection, job, allow_damaged=True)
-        getattr(db.jobs, change)(job_database, row.id)
+            row = db.queue.jobs.get_job(connection, job, allow_damaged=True)
+        getattr(db.queue.jobs, change)(job_database, row.id)
         with job_database.engine.connect() as connection:
-            return settings, db.jobs.get_job(connection, row.id, allow_damaged=True)
+            return settings, db.queue.jobs.get_job(connection, row.id, allow_damaged=True)
 
 
 def _requeue(job: str, only: str) -> tuple[Any, Any]:
     """Retry the items that ended with failures of the class `only`. Return the settings and the job's new row."""
-    from db.failure_classes import FailureClass
-    from db.jobs import get_job
-    from db.requeue import requeue
+    from db.models.failure_classes import FailureClass
+    from db.queue.jobs import get_job
+    from db.transfer.requeue import requeue
     from lumos_queue.errors import unknown
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -53,7 +53,7 @@ def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
 
     Raises SpecError if the job cannot continue on this machine.
     """
-    from db.jobs import get_job
+    from db.queue.jobs import get_job
     from lumos_queue.jobs.plugins import plugins_as_json, plugins_of
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -70,8 +70,8 @@ def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
 
 def _accept_plugins(settings: Any, job: str, plugins: list[dict[str, str]]) -> Any:
     """Record these plug-ins as those that an unfinished job needs. Return the job's new row."""
-    from db.jobs import get_job
-    from db.plugins import accept_plugins
+    from db.queue.jobs import get_job
+    from db.queue.plugins import accept_plugins
     from lumos_queue.submission.database import database
 
     with database(settings) as job_database:
@@ -86,7 +86,7 @@ def cancel(job: opt.JobId, json: opt.Json = False) -> None:
 
     Its stored episodes are kept.
     """
-    from db.jobs import find_job
+    from db.queue.jobs import find_job
     from lumos_queue.submission.database import database
 
     settings, row = _change(job, "cancel")
@@ -168,7 +168,7 @@ def rm(
     Describes the job and asks before it deletes. The job must not be running. Jobs with people's labels, audits or
     corrections need --with-labels.
     """
-    from db.jobs import check_removable, remove
+    from db.queue.jobs import check_removable, remove
     from lumos_queue.cli.removal import describe_removal, find_whole, is_agreed
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

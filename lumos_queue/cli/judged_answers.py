@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lumos_queue.cli import output
 
 if TYPE_CHECKING:
-    from db.tags import NameAndTags
+    from db.queue.tags import NameAndTags
     from lumos_queue.jobs.scheduling import Scheduling
     from lumos_queue.submission.judge_options import JudgeOptions
     from lumos_queue.submission.requests.judging import GradingRequest
@@ -25,7 +25,7 @@ def judge_answers(
 
     Raises SpecError for options that cannot be used, and for a job whose answers cannot be judged.
     """
-    from db.jobs import get_job
+    from db.queue.jobs import get_job
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.formulations.defaults import ANSWER_GRADER
     from lumos_queue.jobs.evaluate import Evaluate

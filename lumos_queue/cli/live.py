@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError
 
-from db.approval_waits import HOW
-from db.connection import Database
-from db.jobs import get_job
-from db.pools import describe_lack
-from db.schedule import awaits_job
-from db.sessions import jobs_held, live_sessions, traffic_of
-from db.states import OPEN, UNFINISHED, ItemState, JobState
+from db.engine.connection import Database
+from db.models.pools import describe_lack
+from db.models.states import OPEN, UNFINISHED, ItemState, JobState
+from db.queue.approval_waits import HOW
+from db.queue.jobs import get_job
+from db.queue.schedule import awaits_job
+from db.queue.sessions import jobs_held, live_sessions, traffic_of
 from lumos_queue.cli import output
 from lumos_queue.cli.failure_notice import FailureNotice
 from lumos_queue.cli.job_block import format_line, job_block

@@ -108,7 +108,7 @@ def _describe_problem(error: Exception) -> str:
         text = _describe_option(error, context) if hasattr(error, "possibilities") else f"{message().rstrip('.?')}. "
         return f"{text}See: {context.command_path if context else 'lumos'} --help"
     if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):
-        from db.errors import describe_failure
+        from db.engine.errors import describe_failure
 
         return describe_failure(error)
     return describe_os_error(error) if isinstance(error, OSError) else ""

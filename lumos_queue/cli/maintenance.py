@@ -13,8 +13,8 @@ from lumos_queue.cli import output
 
 def db_upgrade(json: opt.Json = False) -> None:
     """Migrate the database's tables to this version of the code."""
-    from db.connection import open_database
-    from db.migrate import current, head, upgrade
+    from db.engine.connection import open_database
+    from db.engine.migrate import current, head, upgrade
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
@@ -37,7 +37,7 @@ def db_backup(
 
     A plain copy of the file can lose writes.
     """
-    from db.backup import backup
+    from db.engine.backup import backup
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 

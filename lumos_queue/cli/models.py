@@ -21,7 +21,7 @@ _FIELDS = ("name", "kind", "digest", "bytes", "base", "builds", "job", "path", "
 
 def models_list(json: opt.Json = False) -> None:
     """List the models, the newest first."""
-    from db.training_steps import list_models
+    from db.queue.training_steps import list_models
     from lumos_queue.cli.model_tables import print_models
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -36,7 +36,7 @@ def models_show(model: Model, json: opt.Json = False) -> None:
 
     Shows its sources, the curve of its loss, and whether its files are unchanged.
     """
-    from db.training_steps import find_models, list_models, summarize_fits
+    from db.queue.training_steps import find_models, list_models, summarize_fits
     from lumos_queue.cli.model_tables import print_model
     from lumos_queue.models.file_states import state_of_files
     from lumos_queue.settings import read_settings
@@ -68,7 +68,7 @@ def models_rm(
     """
     import shutil
 
-    from db.training_steps import find_models, list_models, remove_models
+    from db.queue.training_steps import find_models, list_models, remove_models
     from lumos_queue.errors import SpecError
     from lumos_queue.models.file_states import CHANGED, PRESENT, state_of_files
     from lumos_queue.settings import read_settings
@@ -137,8 +137,8 @@ def _require_single(matches: list[Any], text: str) -> Any:
 
 
 def _require_stopped(connection: Connection, row: Any) -> None:
-    from db.jobs import find_job
-    from db.states import OPEN
+    from db.models.states import OPEN
+    from db.queue.jobs import find_job
     from lumos_queue.errors import SpecError
 
     job = find_job(connection, row.job) if row.job else None

@@ -43,7 +43,7 @@ def save_pictures(connection: Any, pictures: list[Picture], folder: Path) -> lis
     Nothing is written outside the folder or over a file. Raises SpecError for a file that exists, and for a folder that
     cannot be written.
     """
-    from db.artifacts import load_artifact
+    from db.journal.artifacts import load_artifact
 
     digests = {_file_name(picture): picture["sha256"] for picture in pictures if picture["bytes"] is not None}
     try:

@@ -7,9 +7,9 @@ import sys
 import termios
 import threading
 
-from db.approval_waits import describe_awaiting
-from db.approvals import WaitingPlan, answer, find_waiting
-from db.connection import Database
+from db.engine.connection import Database
+from db.queue.approval_waits import describe_awaiting
+from db.review.approvals import WaitingPlan, answer, find_waiting
 from lumos_queue.cli import output
 from lumos_queue.cli.approvals import print_plan
 from lumos_queue.errors import SpecError

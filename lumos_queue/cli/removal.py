@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.damage import find_damage
-from db.figures import progress, totals
-from db.job_kinds import JobKind
-from db.jobs import find_job, get_job, work_of_people
-from db.states import ItemState
+from db.models.job_kinds import JobKind
+from db.models.states import ItemState
+from db.queries.damage import find_damage
+from db.queue.figures import progress, totals
+from db.queue.jobs import find_job, get_job, work_of_people
 from lumos_queue.cli import output
 from lumos_queue.errors import SpecError
 

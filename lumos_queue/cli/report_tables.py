@@ -10,9 +10,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from db.job_kinds import JobKind
-from db.states import JobState
-from db.wait_reasons import PAUSED_BY_PERSON
+from db.models.job_kinds import JobKind
+from db.models.states import JobState
+from db.queue.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.cli import output
 from lumos_queue.cli.again_tables import ADOPTED_ROWS, print_again
 from lumos_queue.cli.conversion_tables import format_cost

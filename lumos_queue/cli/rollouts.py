@@ -20,7 +20,7 @@ from lumos_queue.submission.requests.continuation import (
 )
 
 if TYPE_CHECKING:
-    from db.tags import NameAndTags
+    from db.queue.tags import NameAndTags
     from lumos_queue.rollouts.derivation import Make
 
 Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the rollouts that must be right.")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from db.job_kinds import JobKind
+from db.models.job_kinds import JobKind
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.jobs import show_reports
@@ -17,7 +17,7 @@ from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.submission.requests.inference import InferenceRequest
 
 if TYPE_CHECKING:
-    from db.tags import NameAndTags
+    from db.queue.tags import NameAndTags
     from lumos_queue.jobs.base import Job
     from lumos_queue.settings import Settings
     from lumos_queue.submission.store import Rows

@@ -13,7 +13,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from db.tags import NameAndTags
+    from db.queue.tags import NameAndTags
     from lumos_queue.settings import Settings
     from lumos_queue.sweeps.carry_out import Submission
 
@@ -60,7 +60,7 @@ def train_sweep(
 
 def _work(settings: Settings, submissions: list[Submission], name_and_tags: NameAndTags) -> list[tuple[str, str]]:
     """Run the jobs in this process, or queue them for workers and wait. Return each job's id and state."""
-    from db.jobs import get_job
+    from db.queue.jobs import get_job
     from lumos_queue.cli.run import submit_and_run
     from lumos_queue.submission.database import database
 

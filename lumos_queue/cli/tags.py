@@ -25,8 +25,8 @@ def tag(
     json: opt.Json = False,
 ) -> None:
     """Change a job's name and tags, or show them."""
-    from db.jobs import get_job
-    from db.tags import change_tags
+    from db.queue.jobs import get_job
+    from db.queue.tags import change_tags
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name, read_tags

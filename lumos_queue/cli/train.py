@@ -14,7 +14,7 @@ from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.submission.requests.training import ExpertsRequest, RltfRequest, SftRequest, StarterRequest
 
 if TYPE_CHECKING:
-    from db.tags import NameAndTags
+    from db.queue.tags import NameAndTags
     from lumos_queue.settings import Settings
     from lumos_queue.training.recipes.base import Recipe
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from db.states import OPEN, JobState
+from db.models.states import OPEN, JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from db.connection import Database
+    from db.engine.connection import Database
     from lumos_queue.live.watched_jobs import WatchedJobs
 
 REFRESHES = 2  #: of the screen per second

@@ -17,8 +17,8 @@ def workers(json: opt.Json = False) -> None:
     Also shows their pools, their GPUs (`not asked` before the first job of the pool gpu), their jobs, the number of
     items that they hold, and the rejected messages.
     """
-    from db.pools import describe_gpus
-    from db.sessions import jobs_held, list_refused_messages, live_sessions
+    from db.models.pools import describe_gpus
+    from db.queue.sessions import jobs_held, list_refused_messages, live_sessions
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -64,7 +64,7 @@ def endpoints(
     A cap limits the requests in flight, over all workers. Give URL and --cap to set or remove a cap. A llama.cpp
     server states how many requests it serves at once; this number is its cap unless you set another one.
     """
-    from db.shares import list_caps, set_cap
+    from db.queue.shares import list_caps, set_cap
     from lumos_queue.endpoints.registry import check_url
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from db.connection import Database
-from db.imports import ImportedEpisode, store_episodes
-from db.job_kinds import JobKind
-from db.new_jobs import NewJob
-from db.pools import Pool
-from db.tags import UNNAMED, NameAndTags
+from db.engine.connection import Database
+from db.models.job_kinds import JobKind
+from db.models.pools import Pool
+from db.queue.new_jobs import NewJob
+from db.queue.tags import UNNAMED, NameAndTags
+from db.transfer.imports import ImportedEpisode, store_episodes
 from lumos_queue.commands import Do, Note, Step, digest
 from lumos_queue.compat.reading import ReleasedRow
 from lumos_queue.compat.row_join import Join

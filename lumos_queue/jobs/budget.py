@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from db.budget import cost_of_job, job_of, pause_for
-from db.connection import Database, open_database
+from db.engine.connection import Database, open_database
+from db.queue.budget import cost_of_job, job_of, pause_for
 from lumos_queue.commands import Ask, Command, Result
 from lumos_queue.episode import Perform, StepContext
 from lumos_queue.records import Completion

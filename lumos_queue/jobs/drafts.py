@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from db.artifacts import load_artifact
-from db.connection import open_database
+from db.engine.connection import open_database
+from db.journal.artifacts import load_artifact
 from lumos_queue.conversion.drafts import Draft, read_drafts
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings

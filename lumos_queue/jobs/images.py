@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
-from db.artifacts import load_artifact
-from db.lazy_database import LazyDatabase
+from db.engine.lazy_database import LazyDatabase
+from db.journal.artifacts import load_artifact
 from lumos_queue.endpoints.base import ImagePart
 from lumos_queue.errors import EpisodeError
 from lumos_queue.records import Ending

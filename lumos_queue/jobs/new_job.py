@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from db.job_kinds import JobKind
-from db.new_jobs import NewJob
+from db.models.job_kinds import JobKind
+from db.queue.new_jobs import NewJob
 from lumos_queue.benchmarks.registry import definition_of, open_benchmark, open_source
 from lumos_queue.commands import digest
 from lumos_queue.conversion.verdicts import acceptance_metric

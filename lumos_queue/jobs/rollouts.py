@@ -14,16 +14,16 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from db.artifacts import copy_names
-from db.connection import Database
-from db.datasets import NewDataset, load_tasks
-from db.filters import parse_where
-from db.jobs import find_job
-from db.lazy_database import LazyDatabase
+from db.engine.connection import Database
+from db.engine.lazy_database import LazyDatabase
+from db.journal.artifacts import copy_names
 from db.models import Item
-from db.new_jobs import create_job
-from db.states import OPEN, JobState
-from db.trajectories import StoredEpisode, stream_episodes
+from db.models.states import OPEN, JobState
+from db.queries.filters import parse_where
+from db.queries.trajectories import StoredEpisode, stream_episodes
+from db.queue.datasets import NewDataset, load_tasks
+from db.queue.jobs import find_job
+from db.queue.new_jobs import create_job
 from lumos_queue.commands import digest
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.model_folder import identity

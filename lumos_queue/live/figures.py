@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.figures import Totals, count_endings, progress, seconds_by_phase, sum_running_scores, totals
-from db.job_kinds import JobKind
-from db.schedule import find_awaited
-from db.states import OPEN, ItemState
-from db.training_steps import list_feedback
+from db.models.job_kinds import JobKind
+from db.models.states import OPEN, ItemState
+from db.queue.figures import Totals, count_endings, progress, seconds_by_phase, sum_running_scores, totals
+from db.queue.schedule import find_awaited
+from db.queue.training_steps import list_feedback
 from lumos_queue.reports.retry_reasons import RetryReason, read_retry_reason
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.statistics import wilson

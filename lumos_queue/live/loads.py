@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.damage import sound_jobs
 from db.models import JobRow
-from db.sessions import traffic_of
-from db.shares import list_caps
-from db.states import OPEN, JobState
+from db.models.states import OPEN, JobState
+from db.queries.damage import sound_jobs
+from db.queue.sessions import traffic_of
+from db.queue.shares import list_caps
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.live.waits import is_silent
 from lumos_queue.settings import Settings

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from db.approval_waits import HOW, describe_awaiting
-from db.jobs import PAUSED_BY_PERSON
-from db.pools import describe_lack
-from db.states import OPEN, ItemState, JobState
+from db.models.pools import describe_lack
+from db.models.states import OPEN, ItemState, JobState
+from db.queue.approval_waits import HOW, describe_awaiting
+from db.queue.jobs import PAUSED_BY_PERSON
 from lumos_queue.live.figures import JobFigures
 from lumos_queue.live.pace import format_seconds
 from lumos_queue.reports.retry_reasons import describe_retry_reason

@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.connection import clock
-from db.jobs import find_job
+from db.engine.connection import clock
 from db.models import JobRow
-from db.sessions import jobs_held, live_sessions
-from db.states import OPEN, JobState
+from db.models.states import OPEN, JobState
+from db.queue.jobs import find_job
+from db.queue.sessions import jobs_held, live_sessions
 from lumos_queue.live.errors import ErrorGroup, ErrorReader
 from lumos_queue.live.figures import JobFigures, read_figures
 from lumos_queue.live.loads import Load, read_loads

@@ -16,7 +16,7 @@ from heapq import nsmallest
 from itertools import zip_longest
 from typing import Any
 
-from db.outcomes import FailedEpisode
+from db.queries.outcomes import FailedEpisode
 from lumos_queue.records import Ending
 
 CHOSEN = 10

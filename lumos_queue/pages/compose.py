@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from db.connection import clock
+from db.engine.connection import clock
 from lumos_queue.pages.blocks import Block, Document, Section
 from lumos_queue.pages.limits import LEVELS, PageLimits
 from lumos_queue.pages.material import Material, Prices, read_material

@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.job_kinds import JobKind
-from db.jobs import problems
 from db.models import JobTag
-from db.outcomes import Throughput, action_errors, count_outcomes, throughput
-from db.reading import endpoints_of
+from db.models.job_kinds import JobKind
+from db.queries.outcomes import Throughput, action_errors, count_outcomes, throughput
+from db.queries.reading import endpoints_of
+from db.queue.jobs import problems
 from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.papers.published_figures import PublishedFigure, list_published_figures
 from lumos_queue.reports.report import make_report
@@ -37,9 +37,9 @@ class JobMaterial:
     report: Mapping[str, Any]
     tags: Mapping[str, str]
     endpoints: Sequence[Any]
-    outcomes: Sequence[tuple[str, bool | None, int]]  #: db.outcomes.count_outcomes
-    errors: Sequence[tuple[str, str, int, int]]  #: db.outcomes.action_errors
-    owed: Sequence[tuple[str, int]]  #: db.jobs.problems
+    outcomes: Sequence[tuple[str, bool | None, int]]  #: db.queries.outcomes.count_outcomes
+    errors: Sequence[tuple[str, str, int, int]]  #: db.queries.outcomes.action_errors
+    owed: Sequence[tuple[str, int]]  #: db.queue.jobs.problems
     curve: Throughput | None
 
     @property

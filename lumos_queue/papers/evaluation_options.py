@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from db.row_origins import StoredOrigin
+from db.queue.row_origins import StoredOrigin
 from lumos_queue.downloads.catalogue import can_verify
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS

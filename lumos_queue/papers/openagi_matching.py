@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.figures import score_versions
-from db.reading import load_keyed_tasks, load_task_rows, values_by_metric
-from db.states import JobState
+from db.models.states import JobState
+from db.queries.reading import load_keyed_tasks, load_task_rows, values_by_metric
+from db.queue.figures import score_versions
 from lumos_queue.benchmarks.openagi.described_tasks import find_described_tasks
 from lumos_queue.benchmarks.openagi.splits import LABELLED, tasks_of
 from lumos_queue.benchmarks.registry import open_benchmark

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.datasets import load_tasks
+from db.queue.datasets import load_tasks
 from lumos_queue.benchmarks.openagi.described_tasks import find_described_tasks
 from lumos_queue.benchmarks.openagi.rows import NAME
 from lumos_queue.endpoints.model_folder import digest_of_files, tokenizer_file

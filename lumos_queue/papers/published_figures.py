@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.job_kinds import JobKind
-from db.reading import endpoints_of
+from db.models.job_kinds import JobKind
+from db.queries.reading import endpoints_of
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import EvaluationScores, paper_figure
 from lumos_queue.papers.openagi_matching import PlannerFigures

@@ -14,8 +14,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.states import JobState
-from db.tool_figures import origins
+from db.models.states import JobState
+from db.queries.tool_figures import origins
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.formulations.base import Formulation, version_of
 from lumos_queue.formulations.descriptions import shows_descriptions_in

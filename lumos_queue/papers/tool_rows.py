@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.tool_figures import costs, tool_calls
+from db.queries.tool_figures import costs, tool_calls
 from lumos_queue.papers.judgements import Judgements, read_judgements
 from lumos_queue.papers.model import number
 from lumos_queue.papers.tool_commands import needs

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.adopt import find_adopted
+from db.transfer.adopt import find_adopted
 from lumos_queue.reports.totals import totals_as_json
 
 

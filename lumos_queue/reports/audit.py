@@ -20,7 +20,7 @@ COUNTED = (*JUDGED, "unsure", "disputed", "unlabelled")
 
 
 class AuditSummary(Protocol):
-    """An episode in the sample of an audit, with its labels; `db.audits.AuditSlot` has these properties."""
+    """An episode in the sample of an audit, with its labels; `db.review.audits.AuditSlot` has these properties."""
 
     @property
     def number(self) -> int: ...

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.equal_tasks import have_equal_tasks
-from db.figures import count_scores, progress
-from db.job_kinds import RUNS, JobKind
-from db.states import ItemState
+from db.models.job_kinds import RUNS, JobKind
+from db.models.states import ItemState
+from db.queue.equal_tasks import have_equal_tasks
+from db.queue.figures import count_scores, progress
 from lumos_queue.benchmarks.registry import definition_of
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.reports.scores import samples_of

@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.figures import count_endings, count_scores, progress, score_versions, seconds_by_phase, totals
-from db.pairs import Pairs, count_common
-from db.states import ItemState
+from db.models.states import ItemState
+from db.queries.pairs import Pairs, count_common
+from db.queue.figures import count_endings, count_scores, progress, score_versions, seconds_by_phase, totals
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
 from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, find_unlike, have_equal_rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from db.states import ItemState, JobState
-from db.wait_reasons import PAUSED_BY_PERSON
+from db.models.states import ItemState, JobState
+from db.queue.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.records import Ending
 
 UNGRADED = "ungraded"  #: items whose answer has no grade, because no vote of a judge could be read

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.budget import cost_of_job, find_prices
+from db.queue.budget import cost_of_job, find_prices
 
 
 def cost_figures(connection: Connection, job: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.empty_replies import EmptyReplies, count_empty_replies
+from db.queries.empty_replies import EmptyReplies, count_empty_replies
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.records import Role
 

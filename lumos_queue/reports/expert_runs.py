@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from db.journal.tool_calls import list_accepted_calls
 from db.models import EpisodeRow, SubgoalRow
-from db.tool_calls import list_accepted_calls
 from lumos_queue.experts.parsing import UNBALANCED
 from lumos_queue.formulations.plan_reading import UNRESOLVED
 from lumos_queue.formulations.registry import FORMULATIONS

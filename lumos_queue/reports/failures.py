@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.endings import STORED
-from db.failures import count_failures
-from db.states import ItemState
+from db.models.states import ItemState
+from db.queries.failures import count_failures
+from db.queue.endings import STORED
 from lumos_queue.records import Ending
 
 

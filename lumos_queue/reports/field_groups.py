@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.job_kinds import RUNS
-from db.task_fields import (
+from db.models.job_kinds import RUNS
+from db.queries.task_fields import (
     PLAIN_VALUES,
     format_value,
     is_plain,

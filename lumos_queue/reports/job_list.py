@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.connection import clock
-from db.damage import find_damage
-from db.filters import Filter, Term, parse_where
-from db.job_filters import is_any_model, jobs_of_model
-from db.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
-from db.tags import tags_of
+from db.engine.connection import clock
+from db.queries.damage import find_damage
+from db.queries.filters import Filter, Term, parse_where
+from db.queries.job_filters import is_any_model, jobs_of_model
+from db.queries.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
+from db.queue.tags import tags_of
 from lumos_queue.formulations.registry import is_of_episodes
 from lumos_queue.records import Origin
 from lumos_queue.reports.model_names import load_served_models, models_of, name_models

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.budget import find_prices
-from db.votes import count_details, list_labelled_scores, sum_calls, votes_without_score
+from db.queries.votes import count_details, list_labelled_scores, sum_calls, votes_without_score
+from db.queue.budget import find_prices
 from lumos_queue.benchmarks.from_file.definition import JudgeDefinition
 from lumos_queue.benchmarks.from_file.judge_votes import NO_ANSWER, VoteCounts, count_votes
 from lumos_queue.records import Role

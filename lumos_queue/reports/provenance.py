@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.tool_figures import list_judged_names, list_scored_episodes, provenances, tool_calls
+from db.queries.tool_figures import list_judged_names, list_scored_episodes, provenances, tool_calls
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Task

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.job_kinds import RUNS
-from db.reply_endings import count_reply_endings
+from db.models.job_kinds import RUNS
+from db.queries.reply_endings import count_reply_endings
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.answer_reading import find_stored_reader
 

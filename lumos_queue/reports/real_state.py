@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.models import JobRow
-from db.pools import describe_lack
-from db.presence import Presence, read_presence
-from db.states import OPEN, JobState
-from db.wait_reasons import HOW, PAUSED_BY_PERSON, awaits_job
+from db.models.pools import describe_lack
+from db.models.states import OPEN, JobState
+from db.queue.presence import Presence, read_presence
+from db.queue.wait_reasons import HOW, PAUSED_BY_PERSON, awaits_job
 from lumos_queue.errors import unknown
 from lumos_queue.reports.retry_reasons import describe_retry_reason, read_retry_reason
 

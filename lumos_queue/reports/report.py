@@ -1,4 +1,4 @@
-"""The report of a job, computed from the stored sums of its ended items (db/figures.py) and its rows."""
+"""The report of a job, computed from the stored sums of its ended items (db/queue/figures.py) and its rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.damage import DamagedJob, find_gaps
-from db.figures import (
+from db.models.job_kinds import RUNS, JobKind
+from db.models.states import ItemState
+from db.queries.damage import DamagedJob, find_gaps
+from db.queries.reading import endpoints_of, load_keyed_tasks, messages, outputs, values_by_metric
+from db.queue.figures import (
     calls_by_ending,
     code_versions,
     count_endings,
@@ -19,10 +22,7 @@ from db.figures import (
     seconds_by_phase,
     totals,
 )
-from db.job_kinds import RUNS, JobKind
-from db.reading import endpoints_of, load_keyed_tasks, messages, outputs, values_by_metric
-from db.scorings import scorings_of
-from db.states import ItemState
+from db.review.scorings import scorings_of
 from lumos_queue.actions.tools.protocols import PROTOCOL
 from lumos_queue.benchmarks.registry import benchmark_of, definition_of
 from lumos_queue.domains.registry import DOMAINS

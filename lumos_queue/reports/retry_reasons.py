@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from db.failure_groups import FailureGroup, failure_groups
+from db.queries.failure_groups import FailureGroup, failure_groups
 from lumos_queue.util.similar_messages import MAX_TEXT, alike_key, short_line
 
 

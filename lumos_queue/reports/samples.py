@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.samples import SampleKind, TaskSamples, sample_kinds, stream_samples
+from db.queries.samples import SampleKind, TaskSamples, sample_kinds, stream_samples
 from lumos_queue.prompts.choice_text import split_choices
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.answer_kinds import AnswerKind

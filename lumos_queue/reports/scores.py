@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.figures import ScoreCount, count_scores
-from db.reading import first_task, load_keyed_tasks, values_by_metric
+from db.queries.reading import first_task, load_keyed_tasks, values_by_metric
+from db.queue.figures import ScoreCount, count_scores
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.sets import set_means

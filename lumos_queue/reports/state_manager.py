@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.tool_figures import SerialStep, serial_steps
+from db.queries.tool_figures import SerialStep, serial_steps
 from lumos_queue.formulations.base import Formulation, version_of
 from lumos_queue.formulations.state_keeping import StateKeeping
 from lumos_queue.limits import MAX_STEPS

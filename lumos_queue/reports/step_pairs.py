@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.episode_names import load_finished_trajectory
-from db.white_space import remove_space
+from db.engine.white_space import remove_space
+from db.queries.episode_names import load_finished_trajectory
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.lanes import rows_of
 from lumos_queue.reports.trajectory import trajectory_as_json

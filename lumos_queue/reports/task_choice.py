@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from db.filters import Filter, parse_where
+from db.queries.filters import Filter, parse_where
 
 #: Fields that do not depend on outcomes: those of the request and of the rows.
 _OF_REQUEST = frozenset(

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.tool_figures import list_answers
+from db.queries.tool_figures import list_answers
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.prompts.judged_run import JudgedRun
 from lumos_queue.records import Task

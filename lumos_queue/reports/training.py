@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.training_steps import list_feedback, list_models, list_steps, summarize_fits
+from db.queue.training_steps import list_feedback, list_models, list_steps, summarize_fits
 
 
 def collect_training_figures(connection: Connection, job: str, windows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

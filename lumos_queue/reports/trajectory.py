@@ -17,7 +17,7 @@ RARE = ("note", "reasoning", "reasoning_tokens", "message")
 
 
 def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
-    """Return a db.reading.Trajectory in the form of `lumos show --json`, without labels."""
+    """Return a db.queries.reading.Trajectory in the form of `lumos show --json`, without labels."""
     episode, task = trajectory.episode, trajectory.task
     steps_totals = NO_TOTALS  # of an unfinished episode, too, whose row has no totals yet
     for step in trajectory.steps:
@@ -75,8 +75,8 @@ def gold_text(gold: Any) -> str:
 
 
 def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
-    """Return the labels of a db.reading.Trajectory, separately because labellers must not see each other's labels."""
-    from db.labels import name_of_step
+    """Return the labels of a db.queries.reading.Trajectory, separately because labellers must not see each other's labels."""
+    from db.review.labels import name_of_step
 
     return [
         {

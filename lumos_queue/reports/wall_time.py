@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.connection import clock
+from db.engine.connection import clock
 
 
 def wall_seconds(connection: Connection, job: Any) -> float | None:

@@ -12,15 +12,15 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from db.connection import Database
-from db.episode_names import load_finished_trajectory
-from db.imports import ImportedEpisode, store_episodes
-from db.job_kinds import JobKind
-from db.new_jobs import NewJob
-from db.pools import Pool
-from db.reading import Trajectory
-from db.tags import UNNAMED, NameAndTags
-from db.web_actions import PersonAction
+from db.engine.connection import Database
+from db.models.job_kinds import JobKind
+from db.models.pools import Pool
+from db.queries.episode_names import load_finished_trajectory
+from db.queries.reading import Trajectory
+from db.queue.new_jobs import NewJob
+from db.queue.tags import UNNAMED, NameAndTags
+from db.review.web_actions import PersonAction
+from db.transfer.imports import ImportedEpisode, store_episodes
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import definition_of, open_source

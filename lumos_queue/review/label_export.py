@@ -10,12 +10,12 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import NoResultFound
 
-from db.audits import AuditSlot
-from db.connection import Database
-from db.episode_names import trajectory_of
-from db.labels import NewestLabel, name_of_step, newest_of_audit
-from db.step_records import RecordedStep
-from db.trajectories import reading
+from db.engine.connection import Database
+from db.journal.step_records import RecordedStep
+from db.queries.episode_names import trajectory_of
+from db.queries.trajectories import reading
+from db.review.audits import AuditSlot
+from db.review.labels import NewestLabel, name_of_step, newest_of_audit
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.trajectory import trajectory_as_json
 from lumos_queue.review.argilla import write_record

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from db.connection import Database
-from db.job_kinds import JobKind
-from db.jobs import get_job
-from db.scorings import ScorerCode, begin_scoring, find_unscored, store_scores
-from db.trajectories import load_episodes, reading
+from db.engine.connection import Database
+from db.models.job_kinds import JobKind
+from db.queries.trajectories import load_episodes, reading
+from db.queue.jobs import get_job
+from db.review.scorings import ScorerCode, begin_scoring, find_unscored, store_scores
 from lumos_queue.errors import SpecError
 from lumos_queue.review.scorers.base import Scorer
 from lumos_queue.review.scorers.registry import SCORERS

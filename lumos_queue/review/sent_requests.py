@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.reading import Trajectory, endpoints_of
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
+from db.queries.reading import Trajectory, endpoints_of
 from lumos_queue.commands import KEPT_DIGITS, Ask, Command
 from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import SCHEMES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.commands import KEPT_DIGITS, Ask
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import VERSION

@@ -37,8 +37,8 @@ from lumos_queue.rollouts.derivation import (
 )
 
 if TYPE_CHECKING:
-    from db.step_records import RecordedStep
-    from db.trajectories import StoredEpisode
+    from db.journal.step_records import RecordedStep
+    from db.queries.trajectories import StoredEpisode
 
 FAULTS = (Role.PLANNER, Role.GROUNDER, "both", "neither", "not finished")
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from db.connection import Database
-from db.derived_episodes import DerivedTry, load_named_episodes, tries_of
-from db.jobs import get_job
-from db.trajectories import load_episodes, reading
+from db.engine.connection import Database
+from db.queries.derived_episodes import DerivedTry, load_named_episodes, tries_of
+from db.queries.trajectories import load_episodes, reading
+from db.queue.jobs import get_job
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.builds.licences import RowFilter
@@ -20,7 +20,7 @@ from lumos_queue.rollouts.blame import FAULTS, Difference, fault, find_differenc
 from lumos_queue.rollouts.derivation import is_right
 
 if TYPE_CHECKING:
-    from db.trajectories import StoredEpisode
+    from db.queries.trajectories import StoredEpisode
 
 MAX_SAMPLES = 8  #: the number of runs of a kind that are searched for a better reply
 

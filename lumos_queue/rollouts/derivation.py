@@ -21,8 +21,8 @@ from lumos_queue.scoring.limit import select_judged_answer
 from lumos_queue.submission.store import Rows, read_rows
 
 if TYPE_CHECKING:
-    from db.derived_episodes import DerivedTry
-    from db.trajectories import StoredEpisode
+    from db.queries.derived_episodes import DerivedTry
+    from db.queries.trajectories import StoredEpisode
 
 #: The inputs that derivation adds; a task that is derived from a derived task gets new values.
 _DERIVED_INPUTS = ("given", "given_while", "from")

@@ -14,7 +14,7 @@ from lumos_queue.formulations.decision import GIVE_UP
 from lumos_queue.records import Action, Ending, Execution
 
 if TYPE_CHECKING:
-    from db.step_records import RecordedStep
+    from db.journal.step_records import RecordedStep
 
 Done = tuple[Action, Execution]
 S = TypeVar("S", bound="RecordedStep")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from db.connection import Database
-from db.judge_input import JudgedItem, items_of
+from db.engine.connection import Database
+from db.queries.judge_input import JudgedItem, items_of
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
 from lumos_queue.benchmarks.from_file.definition import PREFIX, FieldNames, FileDefinition, JudgeDefinition, make_title

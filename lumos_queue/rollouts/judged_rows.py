@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from db.connection import Database
-from db.judge_input import JudgedItem, items_of
+from db.engine.connection import Database
+from db.queries.judge_input import JudgedItem, items_of
 from lumos_queue.actions.tools.functions import functions_of
 from lumos_queue.benchmarks.tooleval.benchmark import ToolEval
 from lumos_queue.errors import SpecError
@@ -34,7 +34,7 @@ from lumos_queue.rollouts.judgeable import check_judgeable
 from lumos_queue.submission.store import Rows, read_rows
 
 if TYPE_CHECKING:
-    from db.trajectories import StoredEpisode
+    from db.queries.trajectories import StoredEpisode
 
 ENDED = {Ending.ANSWERED: ANSWERED, Ending.GAVE_UP: GAVE_UP}
 NO_RESULT = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings that are not results of the agent

@@ -26,7 +26,7 @@ from lumos_queue.records import Annotation, Role, Task
 from lumos_queue.rollouts.derivation import Derivation, ExcludedEpisode, formulation_of, gold_of, require_ended
 
 if TYPE_CHECKING:
-    from db.trajectories import StoredEpisode
+    from db.queries.trajectories import StoredEpisode
 
 GOLD, ROLLOUTS = "gold", "rollouts"
 

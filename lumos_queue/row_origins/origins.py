@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.job_kinds import JobKind
-from db.row_origins import StoredOrigin, load_row_origins
+from db.models.job_kinds import JobKind
+from db.queue.row_origins import StoredOrigin, load_row_origins
 from lumos_queue.downloads.catalogue import GENERATED, has_split
 from lumos_queue.formulations.registry import is_of_episodes
 from lumos_queue.records import Origin

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.actions.tools.answers import SHOWN
 from lumos_queue.actions.tools.arguments import read_arguments, read_object
 from lumos_queue.actions.tools.finish import read_finish

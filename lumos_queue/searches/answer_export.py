@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from db.connection import Database
-from db.filters import Filter, Term
-from db.jobs import get_job
-from db.trajectories import StoredEpisode, stream_episodes
+from db.engine.connection import Database
+from db.queries.filters import Filter, Term
+from db.queries.trajectories import StoredEpisode, stream_episodes
+from db.queue.jobs import get_job
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.compat.toolbench.answer_file import CHAINS, TREE, AnswerFile, with_decisions
 from lumos_queue.compat.toolbench.answer_reading import MAX_PATH

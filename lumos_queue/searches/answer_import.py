@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from db.connection import Database
-from db.imports import ImportedEpisode, store_episodes
-from db.tags import UNNAMED, NameAndTags
+from db.engine.connection import Database
+from db.queue.tags import UNNAMED, NameAndTags
+from db.transfer.imports import ImportedEpisode, store_episodes
 from lumos_queue.commands import digest
 from lumos_queue.compat.file_import import import_job
 from lumos_queue.compat.toolbench.answer_file import AnswerFile

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from db.audit_strata import name_strata
-from db.audits import get_audit, samples_of
-from db.connection import Database
-from db.filters import parse_where
-from db.trajectories import reading
+from db.engine.connection import Database
+from db.queries.filters import parse_where
+from db.queries.trajectories import reading
+from db.review.audit_strata import name_strata
+from db.review.audits import get_audit, samples_of
 from lumos_queue.builds.audited_strata import AuditedStrata
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.errors import SpecError

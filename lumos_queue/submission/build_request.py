@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from db.connection import Database
-from db.filters import Filter, parse_where, term
-from db.trajectories import StoredEpisode, stream_episodes
+from db.engine.connection import Database
+from db.queries.filters import Filter, parse_where, term
+from db.queries.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.build import build, preview_build

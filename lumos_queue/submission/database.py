@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from db.connection import POOL_SECONDS, Database, open_database
-from db.migrate import create_tables, require_current
+from db.engine.connection import POOL_SECONDS, Database, open_database
+from db.engine.migrate import create_tables, require_current
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.adopt import MANY, Source, count_adoptable, find_twins, store_adopting
-from db.connection import Database
-from db.figures import code_versions, count_endings, totals
-from db.job_kinds import RUNS, JobKind
-from db.reading import endpoints_of
+from db.engine.connection import Database
+from db.models.job_kinds import RUNS, JobKind
+from db.queries.reading import endpoints_of
+from db.queue.figures import code_versions, count_endings, totals
+from db.transfer.adopt import MANY, Source, count_adoptable, find_twins, store_adopting
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate

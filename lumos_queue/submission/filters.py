@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.connection import Database
-from db.filters import JOB_FIELDS, TIMES, Filter, Term, parse_job_where, parse_where
-from db.job_filters import job_condition
+from db.engine.connection import Database
 from db.models import JobRow, JobTag, ScoreSum
-from db.task_fields import has_field, list_fields, unknown_field
+from db.queries.filters import JOB_FIELDS, TIMES, Filter, Term, parse_job_where, parse_where
+from db.queries.job_filters import job_condition
+from db.queries.task_fields import has_field, list_fields, unknown_field
 from lumos_queue.errors import unknown
 from lumos_queue.records import Origin
 from lumos_queue.reports.real_state import read_state

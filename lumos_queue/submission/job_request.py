@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 
-from db.job_kinds import JobKind
+from db.models.job_kinds import JobKind
 from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition, JudgeDefinition
@@ -339,7 +339,7 @@ def resolve_job(settings: Settings, job: str) -> str:
     """Return the full id of the job whose recorded calls are replayed. Raises SpecError if there is no such job."""
     if not job:
         return ""
-    from db.jobs import get_job
+    from db.queue.jobs import get_job
     from lumos_queue.submission.database import database
 
     with database(settings) as job_database, job_database.engine.connect() as connection:

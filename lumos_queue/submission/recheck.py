@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from db.filters import Filter, Term
-from db.step_records import select_annotated_steps
-from db.trajectories import StoredEpisode, stream_episodes
+from db.journal.step_records import select_annotated_steps
+from db.queries.filters import Filter, Term
+from db.queries.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.check import AnnotationCheck
@@ -25,7 +25,7 @@ from lumos_queue.submission.requests.conversion import ConversionRequest
 from lumos_queue.submission.requests.option import list_changed
 
 if TYPE_CHECKING:
-    from db.connection import Database
+    from db.engine.connection import Database
 
 
 def recheck_conversion(database: Database, job: Any) -> dict[str, Any]:

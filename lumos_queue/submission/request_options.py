@@ -17,7 +17,7 @@ from lumos_queue.util.regular_file import read_regular_text
 from lumos_queue.util.sanitize import storable, storable_json
 
 MAX_TEXT = 100_000  #: characters of a system message, a template, or the fields of requests
-MAX_DEPTH = 40  #: of lists and objects in the value of a field; a stored request may have 60 (db/damage.py)
+MAX_DEPTH = 40  #: of lists and objects in the value of a field; a stored request may have 60 (db/queries/damage.py)
 #: Fields that this project sets, or whose replies it could not read.
 REFUSED_FIELDS = frozenset(("model", "messages", "prompt", "inputs", "parameters", "n", "stream"))
 _ESCAPE = re.compile(r"\\([nt\\])")

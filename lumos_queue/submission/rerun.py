@@ -9,14 +9,14 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.connection import Database
-from db.figures import progress
-from db.filters import Filter
+from db.engine.connection import Database
 from db.models import Dataset
-from db.new_jobs import NewJob
-from db.repeats import Part, Store, choose_tasks, create_repeat, store_chosen, store_first
-from db.states import ItemState
-from db.tags import NameAndTags
+from db.models.states import ItemState
+from db.queries.filters import Filter
+from db.queue.figures import progress
+from db.queue.new_jobs import NewJob
+from db.queue.tags import NameAndTags
+from db.transfer.repeats import Part, Store, choose_tasks, create_repeat, store_chosen, store_first
 from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.figures import count_endings, progress
-from db.states import JobState
+from db.models.states import JobState
+from db.queue.figures import count_endings, progress
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.settings import Settings

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from db.job_kinds import JobKind
-from db.jobs import get_job
-from db.states import OPEN, JobState
-from db.training_steps import list_models
+from db.models.job_kinds import JobKind
+from db.models.states import OPEN, JobState
+from db.queue.jobs import get_job
+from db.queue.training_steps import list_models
 from lumos_queue.errors import SpecError
 from lumos_queue.models.file_states import PRESENT, state_of_files
 from lumos_queue.settings import Settings

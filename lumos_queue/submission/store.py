@@ -12,13 +12,13 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.artifacts import count_named, name_artifact, store_artifact
-from db.connection import Database
-from db.datasets import NewDataset
-from db.job_kinds import JobKind
-from db.jobs import get_job
-from db.new_jobs import create_job
-from db.tags import UNNAMED, NameAndTags
+from db.engine.connection import Database
+from db.journal.artifacts import count_named, name_artifact, store_artifact
+from db.models.job_kinds import JobKind
+from db.queue.datasets import NewDataset
+from db.queue.jobs import get_job
+from db.queue.new_jobs import create_job
+from db.queue.tags import UNNAMED, NameAndTags
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.checks import is_built_in
 from lumos_queue.commands import Digest

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from db.damage import DamagedJob
-from db.endings import STORED
-from db.job_kinds import RUNS, JobKind
+from db.models.job_kinds import RUNS, JobKind
+from db.queries.damage import DamagedJob
+from db.queue.endings import STORED
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError

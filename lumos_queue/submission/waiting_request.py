@@ -14,13 +14,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.artifacts import name_artifact, store_artifact
-from db.connection import Database
-from db.figures import progress
-from db.filters import Filter, Term
-from db.repeats import Part, choose_tasks, store_chosen
-from db.states import ItemState
-from db.trajectories import StoredEpisode, stream_episodes
+from db.engine.connection import Database
+from db.journal.artifacts import name_artifact, store_artifact
+from db.models.states import ItemState
+from db.queries.filters import Filter, Term
+from db.queries.trajectories import StoredEpisode, stream_episodes
+from db.queue.figures import progress
+from db.transfer.repeats import Part, choose_tasks, store_chosen
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.builds.annotations import annotation_of
 from lumos_queue.commands import digest

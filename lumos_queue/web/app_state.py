@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from fastapi import Request
 from sqlalchemy import Connection
 
-from db.connection import Database
-from db.lazy_database import LazyDatabase
-from db.trajectories import reading
+from db.engine.connection import Database
+from db.engine.lazy_database import LazyDatabase
+from db.queries.trajectories import reading
 from lumos_queue.settings import Settings
 from lumos_queue.util.connection_counts import Connections
 from lumos_queue.web.access.client_address import Proxies

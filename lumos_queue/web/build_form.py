@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import Form
 
-from db.connection import Database
+from db.engine.connection import Database
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.downloads.cache import path_of
 from lumos_queue.downloads.catalogue import FILES

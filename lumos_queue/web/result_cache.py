@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from db.changes import Change
+from db.queries.changes import Change
 
 ENTRY_BYTES = 1_000  #: of an entry beside its key and its data, such as objects of the interpreter
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from fastapi import Request
 
-from db.changes import Change
+from db.queries.changes import Change
 from lumos_queue.pages.wording import format_seconds
 from lumos_queue.web.disconnects import await_result
 from lumos_queue.web.errors import Busy

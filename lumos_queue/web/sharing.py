@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
-from db.changes import ALL_JOBS, Change, find_job_change
+from db.queries.changes import ALL_JOBS, Change, find_job_change
 from lumos_queue.web.request_context import RequestContext
 from lumos_queue.web.shared_results import SharedResult
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from tests.services import CeleryWorker
 from tests.stored_rows import read_stored_rows
 

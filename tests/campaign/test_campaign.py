@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import text
 
-from db.batch import Batch
-from db.commit import commit
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.queue.batch import Batch
+from db.queue.commit import commit
 from tests.campaign.account import account, count_lost_calls, count_reasons, judge_faults, judge_memory, split_ends
 from tests.campaign.schedule import EACH, HOUR, KINDS, QUIET_AFTER, count_kinds, schedule
 from tests.campaign.site import LATENCY

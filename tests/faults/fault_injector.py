@@ -31,10 +31,10 @@ from typing import Any, NoReturn
 
 from sqlalchemy import event, select
 
-from db.connection import Database, open_database
-from db.fence import end_session
+from db.engine.connection import Database, open_database
 from db.models import JobRow, WorkerSessionRow
-from db.states import OPEN
+from db.models.states import OPEN
+from db.queue.fence import end_session
 from lumos_queue.settings import read_settings
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher

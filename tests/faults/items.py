@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from db.quarantine import DEATHS
+from db.queue.quarantine import DEATHS
 from tests.faults.deployment import CONCURRENCY, FENCE, LEASE
 from tests.faults.groups import Group
 from tests.faults.lab import Lab, case

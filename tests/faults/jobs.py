@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from db.jobs import cancel, get_job, pause, remove
+from db.queue.jobs import cancel, get_job, pause, remove
 from tests.claims import new_job
 from tests.faults.groups import ROOT
 from tests.faults.lab import Lab, case
@@ -15,7 +15,7 @@ from tests.faults.result import Result
 
 _SUBMIT = """
 import sys
-from db.connection import open_database
+from db.engine.connection import open_database
 from tests.claims import new_job
 print("ready", flush=True)
 print(new_job(open_database(sys.argv[1]), tasks=int(sys.argv[2])))

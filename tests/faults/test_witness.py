@@ -8,11 +8,11 @@ from sqlite3 import dbapi2
 import pytest
 from sqlalchemy import text
 
-from db.batch import Batch
-from db.commit import commit
-from db.connection import open_database
-from db.fence import end_session
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.queue.batch import Batch
+from db.queue.commit import commit
+from db.queue.fence import end_session
 from tests.claims import claim, finish, holder, new_job
 from tests.faults import witness
 from tests.faults.costs import count_repetitions

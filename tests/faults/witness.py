@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from db.connection import Database
+from db.engine.connection import Database
 
 #: table: its column with the item's key
 WRITTEN = {

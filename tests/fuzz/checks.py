@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from db.connection import Database
-from db.recount import recount
+from db.engine.connection import Database
+from db.queries.recount import recount
 from lumos_queue.cli.main import main
 from tests.explorers import call_explorer
 

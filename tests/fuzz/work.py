@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.agents import ROLE_OPTIONS
 from tests.fuzz.checks import check_commands, check_items, check_pages, find_endings, run

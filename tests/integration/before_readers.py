@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from db.connection import Database
+from db.engine.connection import Database
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate

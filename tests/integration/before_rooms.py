@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import MetaData, select
 
-from db.connection import Database
+from db.engine.connection import Database
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.command_outputs import WIDTH, parse_output, run
 from tests.integration.stored_database import jobs, make_port_replacement

@@ -15,8 +15,8 @@ from typing import Any
 import typer
 from sqlalchemy import text
 
-from db.connection import Database
-from db.trajectories import reading
+from db.engine.connection import Database
+from db.queries.trajectories import reading
 from lumos_queue.cli.main import app, main
 from performance.queries import read_documented_queries
 

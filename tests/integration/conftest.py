@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from lumos_queue.settings import Settings
 
 

@@ -25,10 +25,10 @@ from typing import Any
 
 from sqlalchemy import select, text
 
-from db.connection import Database, open_database
-from db.jobs import get_job
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, JobRow
+from db.queue.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

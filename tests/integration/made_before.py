@@ -25,15 +25,15 @@ from typing import Any
 
 from sqlalchemy import MetaData, select, text, update
 
-from db.batch import Batch
-from db.claims import ClaimRequest, LeaseHolder
-from db.commit import commit
-from db.connection import Database, now, open_database
-from db.fence import reap, start_session
-from db.jobs import cancel, get_job, pause
-from db.migrate import upgrade
+from db.engine.connection import Database, now, open_database
+from db.engine.migrate import upgrade
 from db.models import Heartbeat
-from db.quarantine import DEATHS
+from db.queue.batch import Batch
+from db.queue.claims import ClaimRequest, LeaseHolder
+from db.queue.commit import commit
+from db.queue.fence import reap, start_session
+from db.queue.jobs import cancel, get_job, pause
+from db.queue.quarantine import DEATHS
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

@@ -36,8 +36,8 @@ from typing import Any
 from lumos_queue.training.model import ModelSpec, export, make_model
 from sqlalchemy import text
 
-from db.connection import Database, open_database
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
 from lumos_queue.settings import read_settings
 from lumos_queue.training.tokenizer import train_tokenizer
 from tests.fake_endpoint import FakeEndpoint

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from db.connection import Database
-from db.filters import parse_where
-from db.trajectories import stream_episodes
+from db.engine.connection import Database
+from db.queries.filters import parse_where
+from db.queries.trajectories import stream_episodes
 from lumos_queue.builds.build import build
 from lumos_queue.builds.database_facts import read_database_facts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks

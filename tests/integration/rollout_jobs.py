@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from db.connection import Database
-from db.filters import parse_where
-from db.trajectories import stream_episodes
+from db.engine.connection import Database
+from db.queries.filters import parse_where
+from db.queries.trajectories import stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import MetaData, text
 from sqlalchemy.types import LargeBinary
 
-from db.connection import Database, open_database
-from db.migrate import require_current, upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import require_current, upgrade
 from db.models import CompletionRow
 
 Lines = list[tuple[str, dict[str, Any]]]

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from db.jobs import get_job, remove
-from db.plugins import accept_plugins
+from db.queue.jobs import get_job, remove
+from db.queue.plugins import accept_plugins
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.plugins import check_plugins, find_plugins, plugins_as_json
 from lumos_queue.util.plugins import TRUSTED, Plugin, digest_of

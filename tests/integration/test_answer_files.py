@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from db.connection import Database, open_database
-from db.filters import Filter, Term
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, JobRow, TaskRow, ToolCallRow
-from db.trajectories import StoredEpisode, stream_episodes
+from db.queries.filters import Filter, Term
+from db.queries.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.compat.toolbench.answer_file import AnswerFile
 from lumos_queue.compat.toolbench.answer_reading import answer_file_of, read_answer_file

@@ -14,14 +14,14 @@ from functools import partial
 import pytest
 from sqlalchemy import update
 
-from db.approvals import answer, find_waiting
-from db.batch import Batch, ReturnedItem
-from db.claims import ClaimRequest, LeaseHolder
-from db.commit import commit
-from db.connection import Database, open_database
-from db.jobs import cancel, find_job, pause, remove, resume
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
 from db.models import Approval, CompletionRow
+from db.queue.batch import Batch, ReturnedItem
+from db.queue.claims import ClaimRequest, LeaseHolder
+from db.queue.commit import commit
+from db.queue.jobs import cancel, find_job, pause, remove, resume
+from db.review.approvals import answer, find_waiting
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint

@@ -10,16 +10,16 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 
-from db.artifacts import insert_artifacts, load_artifact, name_artifact, remove_unnamed, store_artifact
-from db.batch import Batch
-from db.bulk import insert_rows
-from db.commit import commit
-from db.fence import Fenced, end_session
-from db.jobs import cancel, remove
-from db.journal import Buffer, EpisodeJournal
-from db.migrate import downgrade, upgrade
+from db.engine.bulk import insert_rows
+from db.engine.migrate import downgrade, upgrade
+from db.engine.rows.steps import NewEpisodeArtifact
+from db.journal.artifacts import insert_artifacts, load_artifact, name_artifact, remove_unnamed, store_artifact
+from db.journal.journal import Buffer, EpisodeJournal
 from db.models import Artifact, DatasetArtifact, EpisodeArtifact, ExecutionRow
-from db.rows.steps import NewEpisodeArtifact
+from db.queue.batch import Batch
+from db.queue.commit import commit
+from db.queue.fence import Fenced, end_session
+from db.queue.jobs import cancel, remove
 from lumos_queue.commands import Do, Step
 from lumos_queue.records import Action, Execution, Task
 from tests.claims import claim, holder, new_job

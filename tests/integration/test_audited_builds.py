@@ -8,16 +8,16 @@ from collections import Counter
 import pytest
 from sqlalchemy import insert, select, update
 
-from db.audits import get_audit, sample_audit, samples_of
-from db.connection import open_database
-from db.filters import parse_where
-from db.jobs import get_job
-from db.labels import NewLabel, add_labels, newest_of_audit
-from db.migrate import downgrade, upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import downgrade, upgrade
 from db.models import Audit, EpisodeRow, JobRow, Label, VerdictRow
-from db.reading import get_trajectory
-from db.reservations import reserve_next, store_label, take_back_label
-from db.step_locations import StepLocator
+from db.queries.filters import parse_where
+from db.queries.reading import get_trajectory
+from db.queries.step_locations import StepLocator
+from db.queue.jobs import get_job
+from db.review.audits import get_audit, sample_audit, samples_of
+from db.review.labels import NewLabel, add_labels, newest_of_audit
+from db.review.reservations import reserve_next, store_label, take_back_label
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.conversion import conversion_report

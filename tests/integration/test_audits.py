@@ -8,13 +8,13 @@ from collections import Counter
 import pytest
 from sqlalchemy import func, insert, select, text
 
-from db.audits import get_audit, next_of, sample_audit, samples_of
-from db.connection import open_database
-from db.filters import parse_where
-from db.jobs import remove
-from db.labels import NewLabel, add_labels
-from db.migrate import downgrade, upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import downgrade, upgrade
 from db.models import Audit, AuditSample, EpisodeRow, Label, VerdictRow
+from db.queries.filters import parse_where
+from db.queue.jobs import remove
+from db.review.audits import get_audit, next_of, sample_audit, samples_of
+from db.review.labels import NewLabel, add_labels
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.reports.audit import make_audit_report
 from lumos_queue.scoring.statistics import wilson

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from db.backup import backup
-from db.batch import Batch
-from db.commit import commit
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.backup import backup
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.queue.batch import Batch
+from db.queue.commit import commit
 from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
 from tests.claims import claim, finish, holder, new_job

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from db.connection import Database
-from db.jobs import resume
-from db.migrate import current, head, require_current, upgrade
+from db.engine.connection import Database
+from db.engine.migrate import current, head, require_current, upgrade
+from db.queue.jobs import resume
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from db.connection import Database
-from db.filters import parse_where
-from db.trajectories import stream_episodes
+from db.engine.connection import Database
+from db.queries.filters import parse_where
+from db.queries.trajectories import stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.candidates import failure_reason
 from lumos_queue.commands import KEPT_DIGITS

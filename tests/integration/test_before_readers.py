@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from db.connection import Database
+from db.engine.connection import Database
 from tests.integration.before_readers import (
     CASES,
     EXPECTED,

@@ -15,8 +15,8 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from db.connection import open_database
-from db.errors import retryable
+from db.engine.connection import open_database
+from db.engine.errors import retryable
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from db.budget import cost_of_job
-from db.connection import open_database
+from db.engine.connection import open_database
 from db.models import CompletionRow, JobRow
+from db.queue.budget import cost_of_job
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 

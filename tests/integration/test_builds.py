@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from db.connection import open_database
-from db.filters import parse_where
-from db.migrate import upgrade
-from db.trajectories import stream_episodes
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.queries.filters import parse_where
+from db.queries.trajectories import stream_episodes
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.builds.build import build
 from lumos_queue.builds.database_facts import DatabaseFacts

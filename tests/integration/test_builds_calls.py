@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from db.filters import Filter, Term
-from db.trajectories import stream_episodes
+from db.queries.filters import Filter, Term
+from db.queries.trajectories import stream_episodes
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.errors import SpecError
 from lumos_queue.prompts.conversations import read_conversations

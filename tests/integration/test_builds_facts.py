@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from db.filters import parse_where
-from db.labels import NewLabel, add_labels
-from db.trajectories import stream_episodes
+from db.queries.filters import parse_where
+from db.queries.trajectories import stream_episodes
+from db.review.labels import NewLabel, add_labels
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.builds.database_facts import read_database_facts
 from lumos_queue.errors import SpecError

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from db.filters import parse_where
-from db.trajectories import stream_episodes
+from db.queries.filters import parse_where
+from db.queries.trajectories import stream_episodes
 from lumos_queue.builds.build import build
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
-from db.connection import open_database
-from db.jobs import get_job, pause, resume
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, Item, WorkerSessionRow
-from db.shares import list_caps, set_cap
+from db.queue.jobs import get_job, pause, resume
+from db.queue.shares import list_caps, set_cap
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

@@ -12,12 +12,12 @@ import pytest
 from celery.events import EventReceiver
 from sqlalchemy import func, select
 
-from db.connection import open_database
-from db.figures import progress
-from db.jobs import cancel, get_job, resume
+from db.engine.connection import open_database
 from db.models import CompletionRow, EpisodeRow
-from db.quarantine import close_sessions
-from db.sessions import live_sessions
+from db.queue.figures import progress
+from db.queue.jobs import cancel, get_job, resume
+from db.queue.quarantine import close_sessions
+from db.queue.sessions import live_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.jobs.convert import Convert

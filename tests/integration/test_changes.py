@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from db.audits import sample_audit
-from db.batch import Batch
-from db.changes import Change, find_audit_change, find_job_change
-from db.commit import commit
-from db.failure_classes import FailureClass
-from db.filters import parse_where
-from db.jobs import pause
-from db.label_removal import take_back_label
-from db.labels import NewLabel, add_labels
 from db.models import EpisodeRow
-from db.requeue import requeue
-from db.scorings import store_scores
-from db.tags import change_tags
+from db.models.failure_classes import FailureClass
+from db.queries.changes import Change, find_audit_change, find_job_change
+from db.queries.filters import parse_where
+from db.queue.batch import Batch
+from db.queue.commit import commit
+from db.queue.jobs import pause
+from db.queue.tags import change_tags
+from db.review.audits import sample_audit
+from db.review.label_removal import take_back_label
+from db.review.labels import NewLabel, add_labels
+from db.review.scorings import store_scores
+from db.transfer.requeue import requeue
 from lumos_queue.records import Score
 from lumos_queue.scoring.sampling import AuditKind
 from tests.claims import claim, finish, holder

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import update
 
 import lumos_queue as lq
-from db.connection import open_database
+from db.engine.connection import open_database
 from db.models import JobRow
 from lumos_queue.settings import read_settings
 from tests import scripted_models

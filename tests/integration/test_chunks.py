@@ -7,13 +7,13 @@ import time
 import pytest
 from sqlalchemy import select, update
 
-from db.batch import Batch, FinishedItem
-from db.chunks import FIRST_ROWS, IDLE_REST, MAX_ROWS, Chunks
-from db.commit import commit
-from db.connection import Database
-from db.fence import start_session
+from db.engine.chunks import FIRST_ROWS, IDLE_REST, MAX_ROWS, Chunks
+from db.engine.connection import Database
 from db.models import Item, JobRow
-from db.sweep import change_items
+from db.queue.batch import Batch, FinishedItem
+from db.queue.commit import commit
+from db.queue.fence import start_session
+from db.queue.sweep import change_items
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job
 

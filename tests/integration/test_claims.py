@@ -9,22 +9,22 @@ import time
 import pytest
 from sqlalchemy import select, text, update
 
-from db.batch import Batch, FinishedItem, ReturnedItem
-from db.bulk import RowsDiffer
-from db.claims import ClaimRequest
-from db.commit import commit, release_strays
-from db.connection import now
-from db.fence import Fenced, beat, end_session, reap
-from db.figures import progress
-from db.jobs import cancel, finish_if_idle, get_job, remove, resume
-from db.journal import Buffer, EpisodeJournal
+from db.engine.bulk import RowsDiffer
+from db.engine.connection import now
+from db.engine.rows.steps import NewEpisodeArtifact
+from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.step_records import pack_digest
+from db.journal.text_blocks import text_digest
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, JobRow
 from db.models.totals import EpisodeTotals
-from db.rows.steps import NewEpisodeArtifact
-from db.schedule import find_idle_jobs, runnable_jobs
-from db.silence import SilenceWatch
-from db.step_records import pack_digest
-from db.text_blocks import text_digest
+from db.queue.batch import Batch, FinishedItem, ReturnedItem
+from db.queue.claims import ClaimRequest
+from db.queue.commit import commit, release_strays
+from db.queue.fence import Fenced, beat, end_session, reap
+from db.queue.figures import progress
+from db.queue.jobs import cancel, finish_if_idle, get_job, remove, resume
+from db.queue.schedule import find_idle_jobs, runnable_jobs
+from db.queue.silence import SilenceWatch
 from lumos_queue.commands import KEPT_DIGITS, Ask, Do, Note, Step
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Execution, Subgoal

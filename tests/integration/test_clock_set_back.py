@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from sqlalchemy import select, update
 
-from db.batch import Batch
-from db.commit import commit
-from db.connection import now
-from db.fence import start_session
-from db.figures import progress
-from db.filters import parse_where
-from db.jobs import finish_if_idle, get_job
+from db.engine.connection import now
 from db.models import EpisodeRow, Heartbeat, Item, JobRow
-from db.presence import read_presence
-from db.removal import hide, remove_leftovers
-from db.schedule import back_off, runnable_jobs
-from db.sessions import live_sessions
-from db.trajectories import stream_episodes
+from db.queries.filters import parse_where
+from db.queries.trajectories import stream_episodes
+from db.queue.batch import Batch
+from db.queue.commit import commit
+from db.queue.fence import start_session
+from db.queue.figures import progress
+from db.queue.jobs import finish_if_idle, get_job
+from db.queue.presence import read_presence
+from db.queue.removal import hide, remove_leftovers
+from db.queue.schedule import back_off, runnable_jobs
+from db.queue.sessions import live_sessions
 from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from db.connection import open_database
-from db.jobs import get_job
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.queue.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.comparison_tables import format_p
 from lumos_queue.cli.main import main

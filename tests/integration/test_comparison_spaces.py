@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select, update
 
-from db.equal_tasks import have_equal_tasks
-from db.jobs import get_job
+from db.engine.white_space import WHITE_SPACE
 from db.models import EpisodeRow, Item
-from db.white_space import WHITE_SPACE
+from db.queue.equal_tasks import have_equal_tasks
+from db.queue.jobs import get_job
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.reports.comparison import Options, compare_jobs

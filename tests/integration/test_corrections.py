@@ -7,12 +7,12 @@ import threading
 import pytest
 from sqlalchemy import func, select
 
-from db.connection import Database, open_database
-from db.episode_names import load_finished_trajectory
-from db.imports import ImportedEpisode, store_episodes
-from db.labels import NewLabel, add_labels, locate_step, name_of_step
+from db.engine.connection import Database, open_database
 from db.models import EpisodeRow, Item, JobRow, Label, VerdictRow
-from db.new_jobs import NewJob
+from db.queries.episode_names import load_finished_trajectory
+from db.queue.new_jobs import NewJob
+from db.review.labels import NewLabel, add_labels, locate_step, name_of_step
+from db.transfer.imports import ImportedEpisode, store_episodes
 from lumos_queue.commands import Do, Note, Step
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task

@@ -9,19 +9,19 @@ import time
 import pytest
 from sqlalchemy import select, update
 
-import db.quarantine
-from db.batch import Batch, ReturnedItem
-from db.claims import ClaimRequest, LeaseHolder, claim_items
-from db.commit import commit
-from db.connection import now
-from db.fence import Fenced, beat, end_session, hold_fence, reap
-from db.figures import progress
-from db.jobs import cancel, finish_if_idle, get_job, pause, remove, resume
+import db.queue.quarantine
+from db.engine.connection import now
 from db.models import EndpointShare, Heartbeat, Item, JobRow
-from db.quarantine import AT_ONCE, DEATHS, WAITS
-from db.schedule import back_off, begin_work, reset_backoff, runnable_jobs
-from db.shares import fair_shares, list_caps, set_cap
-from db.silence import SilenceWatch
+from db.queue.batch import Batch, ReturnedItem
+from db.queue.claims import ClaimRequest, LeaseHolder, claim_items
+from db.queue.commit import commit
+from db.queue.fence import Fenced, beat, end_session, hold_fence, reap
+from db.queue.figures import progress
+from db.queue.jobs import cancel, finish_if_idle, get_job, pause, remove, resume
+from db.queue.quarantine import AT_ONCE, DEATHS, WAITS
+from db.queue.schedule import back_off, begin_work, reset_backoff, runnable_jobs
+from db.queue.shares import fair_shares, list_caps, set_cap
+from db.queue.silence import SilenceWatch
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
@@ -134,7 +134,7 @@ def test_leaving_waits_for_a_commit_under_way_and_gives_back_what_it_claimed(dat
 @pytest.fixture
 def no_waits(monkeypatch):
     """An item that has been alone with many deaths is tried again at once."""
-    monkeypatch.setattr(db.quarantine, "WAITS", (0.0,) * len(WAITS))
+    monkeypatch.setattr(db.queue.quarantine, "WAITS", (0.0,) * len(WAITS))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ import httpx2
 import psutil
 import pytest
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert

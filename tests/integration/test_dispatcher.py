@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from db.batch import Batch, ReturnedItem
-from db.commit import commit
-from db.connection import open_database
-from db.figures import progress
-from db.jobs import cancel, pause, remove
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.queue.batch import Batch, ReturnedItem
+from db.queue.commit import commit
+from db.queue.figures import progress
+from db.queue.jobs import cancel, pause, remove
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate

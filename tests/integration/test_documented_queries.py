@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from db.connection import open_database
-from db.filters import parse_where
-from db.migrate import upgrade
-from db.step_records import RecordedStep
-from db.trajectories import StoredEpisode, reading, stream_episodes
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.journal.step_records import RecordedStep
+from db.queries.filters import parse_where
+from db.queries.trajectories import StoredEpisode, reading, stream_episodes
 from lumos_queue.records import Execution, Subgoal
 from performance.queries import read_documented_queries
 from tests.integration.test_trajectories import url  # noqa: F401 - the store, a fixture

@@ -6,9 +6,9 @@ import hashlib
 
 import pytest
 
-from db.connection import open_database
-from db.jobs import get_job
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.queue.jobs import get_job
 from lumos_queue.benchmarks.gsm8k.benchmark import GSM8K
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Task

@@ -7,14 +7,14 @@ import time
 import pytest
 from sqlalchemy import func, insert, literal, select
 
-from db.batch import Batch, FinishedItem
-from db.commit import commit
-from db.figures import count_endings, progress
-from db.jobs import finish_if_idle, get_job, resume
-from db.labels import NewLabel, add_labels
 from db.models import Attempt, EndingHistory, EpisodeRow, Item, JobRow, Label, ScoreRow, VerdictRow
-from db.reading import get_trajectory
-from db.sums import add_counted
+from db.queries.reading import get_trajectory
+from db.queue.batch import Batch, FinishedItem
+from db.queue.commit import commit
+from db.queue.figures import count_endings, progress
+from db.queue.jobs import finish_if_idle, get_job, resume
+from db.queue.sums import add_counted
+from db.review.labels import NewLabel, add_labels
 from lumos_queue.records import Outcome, Score, Verdict
 from tests.claims import claim, holder, new_job
 

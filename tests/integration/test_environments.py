@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from db.connection import open_database
-from db.trajectories import load_episodes
+from db.engine.connection import open_database
+from db.queries.trajectories import load_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import WITHIN
 from lumos_queue.records import Action

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from db.connection import Database
+from db.engine.connection import Database
 from lumos_queue.actions.tools.functions import functions_of
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.limits import Limits

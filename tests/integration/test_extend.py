@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, update
 
-from db.adopt import find_adopted
-from db.figures import progress, totals
-from db.jobs import cancel, get_job, pause
 from db.models import STEPS, Attempt, EpisodeArtifact, EpisodeRow, Item, JobRow, ScoreRow, VersionSum
-from db.recount import differences
+from db.queries.recount import differences
+from db.queue.figures import progress, totals
+from db.queue.jobs import cancel, get_job, pause
+from db.transfer.adopt import find_adopted
 from tests import scripted_models
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.databases import sqlite_only
@@ -237,17 +237,17 @@ def test_chosen_tasks_have_no_first_ones(home, server, lumos):
 
 EXTEND = """
 import sys, time
-import db.adopt, db.repeats
-db.adopt.MANY = 4
+import db.transfer.adopt, db.transfer.repeats
+db.transfer.adopt.MANY = 4
 import lumos_queue.submission.extend as extend
 extend.MANY = 4
-first = db.repeats.Chunks.touch
+first = db.transfer.repeats.Chunks.touch
 def touch(self, connection, job, *rest):
     self.rows = 4
     first(self, connection, job, *rest)
     print("chunk", flush=True)
     time.sleep(0.05)
-db.repeats.Chunks.touch = touch
+db.transfer.repeats.Chunks.touch = touch
 from lumos_queue.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """

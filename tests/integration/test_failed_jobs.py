@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from db.batch import Batch, ReturnedItem
-from db.claims import ClaimRequest
-from db.commit import commit
-from db.fence import beat
-from db.figures import progress
-from db.job_stops import JobStop
-from db.jobs import cancel, get_job, pause, remove, resume
-from db.schedule import back_off, begin_work, find_idle_jobs, runnable_jobs
-from db.states import JobState
+from db.models.states import JobState
+from db.queue.batch import Batch, ReturnedItem
+from db.queue.claims import ClaimRequest
+from db.queue.commit import commit
+from db.queue.fence import beat
+from db.queue.figures import progress
+from db.queue.job_stops import JobStop
+from db.queue.jobs import cancel, get_job, pause, remove, resume
+from db.queue.schedule import back_off, begin_work, find_idle_jobs, runnable_jobs
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.reports.retry_reasons import read_retry_reason

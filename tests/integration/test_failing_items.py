@@ -12,15 +12,15 @@ import pytest
 from rich.console import Console
 from sqlalchemy import update
 
-from db.approval_waits import describe_awaiting
-from db.batch import Batch
-from db.claims import ClaimRequest
-from db.commit import commit
-from db.failure_groups import MAX_GROUPS, failure_groups
-from db.fence import end_session, start_session
-from db.jobs import cancel, get_job, pause
 from db.models import Item, JobRow
-from db.schedule import await_job, back_off
+from db.queries.failure_groups import MAX_GROUPS, failure_groups
+from db.queue.approval_waits import describe_awaiting
+from db.queue.batch import Batch
+from db.queue.claims import ClaimRequest
+from db.queue.commit import commit
+from db.queue.fence import end_session, start_session
+from db.queue.jobs import cancel, get_job, pause
+from db.queue.schedule import await_job, back_off
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli import output
 from lumos_queue.cli.live import Progress

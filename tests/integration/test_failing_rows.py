@@ -9,11 +9,11 @@ from collections import Counter
 import pytest
 from sqlalchemy import text
 
-from db.batch import Batch, ReturnedItem
-from db.claims import ClaimRequest
-from db.commit import commit
-from db.connection import now
-from db.endings import take_back
+from db.engine.connection import now
+from db.queue.batch import Batch, ReturnedItem
+from db.queue.claims import ClaimRequest
+from db.queue.commit import commit
+from db.queue.endings import take_back
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import KEPT_DIGITS
 from lumos_queue.submission.store import read_rows

@@ -7,8 +7,8 @@ import re
 import pytest
 
 import lumos_queue as lq
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from lumos_queue.settings import Settings
 from tests.field_jobs import job_by_topic, tasks_with
 from tests.scored_jobs import create_scored_job

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from db.connection import Database
-from db.episode_columns import read_columns
-from db.filters import parse_where
-from db.jobs import get_job
+from db.engine.connection import Database
+from db.queries.episode_columns import read_columns
+from db.queries.filters import parse_where
+from db.queue.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.pages.compose import read_page

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 
-from db.connection import open_database
-from db.journal import EpisodeJournal
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.journal.journal import EpisodeJournal
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from performance.embedded_run import run_job

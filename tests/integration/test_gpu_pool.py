@@ -9,14 +9,14 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from sqlalchemy import select, text, update
 
-from db.connection import open_database
-from db.fence import end_session, record_gpus, start_session
-from db.figures import progress
-from db.migrate import downgrade, upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import downgrade, upgrade
 from db.models import JobRow, WorkerSessionRow
-from db.pools import Gpus
-from db.schedule import back_off
-from db.sessions import live_sessions
+from db.models.pools import Gpus
+from db.queue.fence import end_session, record_gpus, start_session
+from db.queue.figures import progress
+from db.queue.schedule import back_off
+from db.queue.sessions import live_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.live.watched_jobs import WatchedJobs

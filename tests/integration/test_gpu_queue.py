@@ -7,10 +7,10 @@ from contextlib import ExitStack
 import pytest
 from sqlalchemy import update
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from db.models import JobRow
-from db.sessions import live_sessions
+from db.queue.sessions import live_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.settings import Settings

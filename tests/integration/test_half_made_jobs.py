@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import update
 
-from db.batch import Batch
-from db.commit import commit
-from db.connection import now
-from db.jobs import finish_if_idle, pause
+from db.engine.connection import now
 from db.models import JobRow
-from db.removal import hide
+from db.queue.batch import Batch
+from db.queue.commit import commit
+from db.queue.jobs import finish_if_idle, pause
+from db.queue.removal import hide
 from tests.claims import claim, finish, holder, new_job
 from tests.integration.databases import sqlite_only
 

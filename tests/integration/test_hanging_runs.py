@@ -29,7 +29,7 @@ def waits(prompt):
 PROGRAM = """
 import lumos_queue as lq
 from blocking import blocks
-from db.figures import progress
+from db.queue.figures import progress
 from lumos_queue.api.connect import open_deployment
 
 def items(job):

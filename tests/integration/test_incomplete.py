@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 from sqlalchemy import update
 
-from db.connection import now
+from db.engine.connection import now
 from db.models import Item
-from db.quarantine import DEATHS, close_sessions
+from db.queue.quarantine import DEATHS, close_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.database import database

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.builds.annotations import annotation_of, one_pass_annotation_of
 from lumos_queue.builds.stages import replies_of, stages_of, whole_plan
 from lumos_queue.commands import Ask, Do, Note, Step

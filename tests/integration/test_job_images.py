@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from db import lazy_database
-from db.artifacts import store_artifact
+from db.engine import lazy_database
+from db.journal.artifacts import store_artifact
 from lumos_queue.errors import EpisodeError
 from lumos_queue.jobs import images
 from lumos_queue.settings import Settings

@@ -7,14 +7,14 @@ import asyncio
 import pytest
 from sqlalchemy import select
 
-from db.batch import Batch
-from db.bulk import RowsDiffer
-from db.commit import commit
-from db.fence import end_session
-from db.journal import Buffer, EpisodeJournal
+from db.engine.bulk import RowsDiffer
+from db.engine.rows.steps import NewAttempt
+from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.tool_calls import find_recorded_call
 from db.models import CompletionRow
-from db.rows.steps import NewAttempt
-from db.tool_calls import find_recorded_call
+from db.queue.batch import Batch
+from db.queue.commit import commit
+from db.queue.fence import end_session
 from lumos_queue.commands import KEPT_DIGITS, ROOT, WITHIN, Ask, Call, Do, Note, Step
 from lumos_queue.experts.base import Kind, Slot
 from lumos_queue.experts.plan_constraint import PlanConstraint

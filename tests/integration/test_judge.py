@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from db.connection import Database, open_database
-from db.jobs import cancel, get_job
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
+from db.queue.jobs import cancel, get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import app, main
 from lumos_queue.endpoints.base import Sampling

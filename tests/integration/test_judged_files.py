@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from db.connection import Database, open_database
+from db.engine.connection import Database, open_database
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 

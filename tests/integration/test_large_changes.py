@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import event, select, update
 
-import db.chunks
-from db.connection import Database, now
-from db.jobs import cancel, finish_if_idle, get_job, remove, resume
+import db.engine.chunks
+from db.engine.connection import Database, now
 from db.models import Item
-from db.schedule import find_idle_jobs, runnable_jobs
+from db.queue.jobs import cancel, finish_if_idle, get_job, remove, resume
+from db.queue.schedule import find_idle_jobs, runnable_jobs
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job
 
@@ -22,8 +22,8 @@ ITEMS, ROWS = 50, 7
 @pytest.fixture
 def job(database, monkeypatch):
     made = new_job(database, tasks=ITEMS)
-    monkeypatch.setattr(db.chunks, "FIRST_ROWS", ROWS)
-    monkeypatch.setattr(db.chunks, "MAX_ROWS", ROWS)
+    monkeypatch.setattr(db.engine.chunks, "FIRST_ROWS", ROWS)
+    monkeypatch.setattr(db.engine.chunks, "MAX_ROWS", ROWS)
     return made
 
 
@@ -47,10 +47,10 @@ def between(monkeypatch, act) -> None:
     """Have `act` happen once, after the first chunk."""
 
     def rest(*_) -> None:
-        monkeypatch.setattr(db.chunks.Chunks, "rest", lambda *_: None)
+        monkeypatch.setattr(db.engine.chunks.Chunks, "rest", lambda *_: None)
         act()
 
-    monkeypatch.setattr(db.chunks.Chunks, "rest", rest)
+    monkeypatch.setattr(db.engine.chunks.Chunks, "rest", rest)
 
 
 def cut_off() -> None:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import delete, event, select
 
-from db import job_tasks
-from db.job_tasks import JobTasks
-from db.jobs import get_job
 from db.models import BaselineRow, Item
+from db.queue import job_tasks
+from db.queue.job_tasks import JobTasks
+from db.queue.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.evaluate import Evaluate

@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select, text
 
-from db.connection import open_database
-from db.jobs import get_job
+from db.engine.connection import open_database
 from db.models import EpisodeRow, TaskRow
+from db.queue.jobs import get_job
 from lumos_queue.commands import KEPT_DIGITS, Ask
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.records import Task

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 import redis
 
-from db.connection import open_database
-from db.migrate import upgrade
-from db.rejection_counts import add_rejected
-from db.sessions import list_refused_messages
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.queue.rejection_counts import add_rejected
+from db.queue.sessions import list_refused_messages
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.settings import Settings

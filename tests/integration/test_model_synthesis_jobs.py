@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import func, select
 from typer.testing import CliRunner
 
-from db.connection import Database, open_database
-from db.jobs import get_job, remove
+from db.engine.connection import Database, open_database
 from db.models import Artifact, DatasetArtifact, EpisodeArtifact, ToolCallRow
+from db.queue.jobs import get_job, remove
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
 from lumos_queue.errors import SpecError

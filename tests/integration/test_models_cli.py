@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from db.commit import commit
-from db.jobs import cancel
+from db.queue.commit import commit
+from db.queue.jobs import cancel
 from lumos_queue.endpoints.model_folder import digest_of_files, weights
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.database import database

@@ -12,13 +12,13 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import insert, update
 
-from db.batch import Batch
-from db.claims import ClaimRequest
-from db.commit import commit
-from db.connection import now
-from db.fence import beat
+from db.engine.connection import now
 from db.models import Heartbeat, JobRow, RefusedMessage, WorkerSessionRow
-from db.shares import set_cap
+from db.queue.batch import Batch
+from db.queue.claims import ClaimRequest
+from db.queue.commit import commit
+from db.queue.fence import beat
+from db.queue.shares import set_cap
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from db.connection import Database, open_database
-from db.filters import Filter, Term
-from db.migrate import upgrade
-from db.trajectories import StoredEpisode, stream_episodes
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
+from db.queries.filters import Filter, Term
+from db.queries.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import main
 from lumos_queue.compat.toolbench.stored_steps import decisions_of

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from db.connection import Database, open_database
+from db.engine.connection import Database, open_database
 from lumos_queue.cli.main import main
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import update
 from typer.testing import CliRunner
 
-from db.connection import open_database
-from db.jobs import get_job
+from db.engine.connection import open_database
 from db.models import JobRow
+from db.queue.jobs import get_job
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
 from lumos_queue.papers.openagi_results import PLANNER_TABLES

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, text
 
-from db.connection import open_database
-from db.migrate import head, require_current
+from db.engine.connection import open_database
+from db.engine.migrate import head, require_current
 from db.models import CompletionRow, EpisodeRow
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 from sqlalchemy import update
 
-from db.connection import now
-from db.endpoint_paces import read_paces
-from db.fence import beat, end_session, start_session
+from db.engine.connection import now
 from db.models import Heartbeat
-from db.shares import list_caps, set_cap
+from db.queue.endpoint_paces import read_paces
+from db.queue.fence import beat, end_session, start_session
+from db.queue.shares import list_caps, set_cap
 from lumos_queue.endpoints import pace
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.registry import open_endpoint

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 from tests.pgbouncers import start_pgbouncer

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from typer.testing import CliRunner
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from lumos_queue.cli.main import app
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint

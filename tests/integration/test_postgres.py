@@ -11,11 +11,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from db.connection import open_database
-from db.migrate import current, downgrade, head, upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import current, downgrade, head, upgrade
+from db.journal.step_records import load_steps
+from db.journal.text_blocks import insert_texts
 from db.models import Base
-from db.step_records import load_steps
-from db.text_blocks import insert_texts
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.submission.store import read_rows

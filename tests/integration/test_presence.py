@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import select, update
 
 import workers.session
-from db.connection import now
-from db.fence import beat, start_session
-from db.jobs import cancel
+from db.engine.connection import now
 from db.models import EndpointShare, Heartbeat, WorkerSessionRow
-from db.shares import set_cap
+from db.queue.fence import beat, start_session
+from db.queue.jobs import cancel
+from db.queue.shares import set_cap
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.settings import Settings
 from tests.claims import new_job

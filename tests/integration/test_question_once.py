@@ -7,12 +7,12 @@ import hashlib
 import pytest
 from sqlalchemy import text
 
-from db.batch import Batch
-from db.commit import commit
-from db.journal import Buffer, EpisodeJournal
-from db.migrate import downgrade, upgrade
-from db.step_records import load_steps
-from db.text_blocks import LONG
+from db.engine.migrate import downgrade, upgrade
+from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.step_records import load_steps
+from db.journal.text_blocks import LONG
+from db.queue.batch import Batch
+from db.queue.commit import commit
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Subgoal, Task
 from tests.claims import claim, holder, new_job

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 from kombu import Connection
 
-from db.connection import open_database
-from db.figures import progress
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.queue.figures import progress
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate

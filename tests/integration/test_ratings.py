@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, text
 
-from db.batch import Batch
-from db.claims import ClaimRequest
-from db.commit import commit
-from db.connection import Database
-from db.filters import parse_where
-from db.jobs import get_job
-from db.labels import NewLabel, add_labels, labels_of, newest_ratings
+from db.engine.connection import Database
 from db.models import Item
-from db.trajectories import find_episodes
+from db.queries.filters import parse_where
+from db.queries.trajectories import find_episodes
+from db.queue.batch import Batch
+from db.queue.claims import ClaimRequest
+from db.queue.commit import commit
+from db.queue.jobs import get_job
+from db.review.labels import NewLabel, add_labels, labels_of, newest_ratings
 from lumos_queue.builds.database_facts import _wrong_episodes
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.human_feedback import people_figures

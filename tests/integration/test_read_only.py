@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from db.models import Heartbeat, Item, WorkerSessionRow
-from db.schedule import back_off
+from db.queue.schedule import back_off
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.evaluate import Evaluate

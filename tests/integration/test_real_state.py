@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from db.connection import now
-from db.fence import end_session
-from db.jobs import cancel, get_job, pause
+from db.engine.connection import now
 from db.models import Heartbeat, JobRow
-from db.schedule import await_job, back_off, begin_work
+from db.queue.fence import end_session
+from db.queue.jobs import cancel, get_job, pause
+from db.queue.schedule import await_job, back_off, begin_work
 from lumos_queue.reports.real_state import RealState, real_states
 from tests.claims import claim, holder, new_job
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from db.journal import Buffer, EpisodeJournal
-from db.rows.steps import NewCompletion
+from db.engine.rows.steps import NewCompletion
+from db.journal.journal import Buffer, EpisodeJournal
 from lumos_queue.actions.tools.finish import read_finish
 from lumos_queue.commands import Ask, Do
 from lumos_queue.compat.toolbench.trees import count_nodes, read_decisions

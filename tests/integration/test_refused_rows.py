@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select, text
 
-from db.jobs import get_job
-from db.journal import EpisodeJournal
+from db.journal.journal import EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Item
+from db.queue.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

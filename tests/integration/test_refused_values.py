@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import lumos_queue as lq
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.sweeps.plan import read_plan

@@ -11,8 +11,8 @@ from celery import Celery
 from celery.worker import control
 from kombu import Connection, Exchange, Producer
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from tests.bad_messages import count_refusals
 from tests.services import CeleryWorker, start_redis, wait_until
 from workers.app import make_app

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from db.batch import Batch, FinishedItem
-from db.commit import commit
-from db.failure_classes import FailureClass, classify
-from db.failures import count_failures
-from db.figures import count_endings, progress
-from db.jobs import cancel, finish_if_idle, get_job, resume
 from db.models import EndingHistory, EpisodeRow, Item, JobRow
-from db.recount import differences
-from db.requeue import requeue
-from db.sums import add_counted
+from db.models.failure_classes import FailureClass, classify
+from db.queries.failures import count_failures
+from db.queries.recount import differences
+from db.queue.batch import Batch, FinishedItem
+from db.queue.commit import commit
+from db.queue.figures import count_endings, progress
+from db.queue.jobs import cancel, finish_if_idle, get_job, resume
+from db.queue.sums import add_counted
+from db.transfer.requeue import requeue
 from lumos_queue.cli.main import main
 from lumos_queue.endpoints.base import ImagePart, ModelCall, Sampling
 from lumos_queue.endpoints.constraints import refuse_search

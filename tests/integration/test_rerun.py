@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import func, select, update
 
-from db.connection import Database, open_database
-from db.jobs import get_job, remove
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
 from db.models import EpisodeRow, Item, JobRow, TaskRow
+from db.queue.jobs import get_job, remove
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING
 from lumos_queue.settings import read_settings
@@ -180,7 +180,7 @@ def test_a_choice_by_outcome_says_that_its_mean_is_no_accuracy(home, server, lum
 def test_the_papers_tables_leave_chosen_tasks_out(home, server, lumos):
     first = run(lumos, *evaluate(server, "--limit", "4"))
     chosen = run(lumos, "rerun", first["job"], "--where", "calls>0")
-    from db.reading import jobs_of_kind
+    from db.queries.reading import jobs_of_kind
     from lumos_queue.papers.stored_evaluations import load_stored_evaluations
 
     with home.engine.connect() as connection:

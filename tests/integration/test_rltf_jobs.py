@@ -10,9 +10,9 @@ import pytest
 import redis
 from sqlalchemy import text
 
-from db.jobs import cancel, pause, resume
-from db.schedule import begin_work, runnable_jobs
-from db.training_steps import list_feedback
+from db.queue.jobs import cancel, pause, resume
+from db.queue.schedule import begin_work, runnable_jobs
+from db.queue.training_steps import list_feedback
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.database import database

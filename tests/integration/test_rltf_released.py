@@ -9,8 +9,8 @@ from statistics import fmean
 
 import pytest
 
-from db.jobs import pause, resume
-from db.training_steps import list_feedback
+from db.queue.jobs import pause, resume
+from db.queue.training_steps import list_feedback
 from lumos_queue.training.recipes.rltf import Rltf
 from tests.rltf_jobs import OPENAGI, begin_fit
 from tests.tiny_planners import write_planner

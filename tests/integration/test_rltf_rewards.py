@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, func, select, update
 
-from db.jobs import cancel, pause, remove, resume
 from db.models import CompletionRow, EpisodeRow, Item, JobRow, ScoreRow
-from db.schedule import runnable_jobs
+from db.queue.jobs import cancel, pause, remove, resume
+from db.queue.schedule import runnable_jobs
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.training.engine.checkpoints import checkpoint_of

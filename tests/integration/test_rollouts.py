@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select
 
-from db.derived_episodes import tries_of
-from db.figures import calls_by_ending, latency_by_role
-from db.jobs import get_job
 from db.models import CompletionRow, EpisodeRow
-from db.reading import load_keyed_tasks
+from db.queries.derived_episodes import tries_of
+from db.queries.reading import load_keyed_tasks
+from db.queue.figures import calls_by_ending, latency_by_role
+from db.queue.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.stages import stages_of
 from lumos_queue.cli.main import app

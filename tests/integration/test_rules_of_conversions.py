@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from db.connection import open_database
-from db.jobs import get_job
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from db.models import EpisodeRow, TaskRow, VerdictRow
+from db.queue.jobs import get_job
 from lumos_queue.benchmarks.gsm8k.benchmark import GSM8K
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert

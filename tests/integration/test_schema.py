@@ -12,8 +12,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-from db.connection import Database, open_database
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
 from tests.services import start_postgres
 
 FOLDER = Path(__file__).parent

@@ -9,16 +9,16 @@ import threading
 import pytest
 from sqlalchemy import func, select, update
 
-from db.connection import open_database
-from db.episode_columns import count_episodes
-from db.figures import count_scores, sum_running_scores
-from db.filters import parse_where
-from db.job_list import sum_scores
-from db.jobs import get_job
+from db.engine.connection import open_database
 from db.models import EpisodeRow, Item, JobRow, ScoreRow, ScoreSum, Scoring
-from db.reading import values_by_metric
-from db.recount import recount
-from db.scorings import store_scores
+from db.queries.episode_columns import count_episodes
+from db.queries.filters import parse_where
+from db.queries.job_list import sum_scores
+from db.queries.reading import values_by_metric
+from db.queries.recount import recount
+from db.queue.figures import count_scores, sum_running_scores
+from db.queue.jobs import get_job
+from db.review.scorings import store_scores
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Score
 from lumos_queue.reports.report import make_report

@@ -6,10 +6,10 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-import db.connection
-from db.connection import open_database
-from db.migrate import upgrade
-from db.server_needs import _milliseconds
+import db.engine.connection
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.engine.server_needs import _milliseconds
 from lumos_queue.cli.doctor import examine
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
@@ -84,8 +84,8 @@ def ignored_options(monkeypatch):
     def engine_without_options(address, connect_args, **options):
         return make_engine(address, connect_args={**connect_args, "options": ""}, **options)
 
-    make_engine = db.connection.create_engine
-    monkeypatch.setattr(db.connection, "create_engine", engine_without_options)
+    make_engine = db.engine.connection.create_engine
+    monkeypatch.setattr(db.engine.connection, "create_engine", engine_without_options)
 
 
 def test_settings_that_a_connection_is_not_opened_with_are_set_in_it(postgres_url, ignored_options):
@@ -98,7 +98,7 @@ def test_settings_that_a_connection_is_not_opened_with_are_set_in_it(postgres_ur
 
 
 def test_a_connection_that_loses_its_settings(postgres_url, ignored_options, monkeypatch):
-    monkeypatch.setattr(db.connection, "set_when_connected", lambda engine, settings: None)
+    monkeypatch.setattr(db.engine.connection, "set_when_connected", lambda engine, settings: None)
     message = refusal(postgres_url)
     assert "loses a connection's settings (idle_in_transaction_session_timeout is 0, expected 10000ms)" in message
     assert "write the address of PostgreSQL itself into LUMOS_DATABASE_URL" in message

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Engine, event
 
 import lumos_queue as lq
-from db.connection import open_database
-from db.journal import Buffer
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.journal.journal import Buffer
 from lumos_queue.api import jobs
 from workers import dispatcher
 

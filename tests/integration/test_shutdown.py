@@ -14,9 +14,9 @@ import psutil
 import pytest
 from sqlalchemy import func, select, text
 
-from db.connection import open_database
-from db.figures import progress
+from db.engine.connection import open_database
 from db.models import CompletionRow, EpisodeRow, Item, WorkerSessionRow
+from db.queue.figures import progress
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

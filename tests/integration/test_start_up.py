@@ -30,7 +30,13 @@ NEEDED_BY_NONE = (
     "PIL",
     "workers.app",
 )
-NEEDED_BY_LISTS = (*NEEDED_BY_NONE, "db.models.steps", "db.models.episodes", "db.journal", "lumos_queue.benchmarks")
+NEEDED_BY_LISTS = (
+    *NEEDED_BY_NONE,
+    "db.models.steps",
+    "db.models.episodes",
+    "db.journal.journal",
+    "lumos_queue.benchmarks",
+)
 SCRIPT = """
 import json, sys
 from lumos_queue.cli.main import main

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import Enum, insert, literal, select, text, update
 
-from db.bulk import update_rows
+from db.engine.bulk import update_rows
+from db.engine.rows.declaration import writes_to
 from db.models import Base, Item, JobRow
-from db.rows.declaration import writes_to
-from db.states import ItemState, JobState
+from db.models.states import ItemState, JobState
 from tests.claims import new_job
 
 MEMBERS = [(JobRow, state) for state in JobState] + [(Item, state) for state in ItemState]

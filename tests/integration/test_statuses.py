@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import text
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

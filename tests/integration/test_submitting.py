@@ -13,17 +13,17 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import func, select, update
 
-import db.chunks
-import db.removal
-from db.chunks import Chunks
-from db.connection import Database, open_database
-from db.fence import beat, start_session
-from db.filters import Filter
-from db.job_list import page_of_jobs
-from db.jobs import cancel, get_job, pause, remove
+import db.engine.chunks
+import db.queue.removal
+from db.engine.chunks import Chunks
+from db.engine.connection import Database, open_database
 from db.models import Dataset, EpisodeRow, Heartbeat, Item, JobRow, TaskRow
-from db.reading import jobs_of_kind
-from db.schedule import find_idle_jobs, runnable_jobs
+from db.queries.filters import Filter
+from db.queries.job_list import page_of_jobs
+from db.queries.reading import jobs_of_kind
+from db.queue.fence import beat, start_session
+from db.queue.jobs import cancel, get_job, pause, remove
+from db.queue.schedule import find_idle_jobs, runnable_jobs
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job
 from tests.forked_commands import Forked
@@ -36,8 +36,8 @@ Rest = Callable[[Chunks, float], None]
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(db.chunks, "FIRST_ROWS", CHUNK)
-    monkeypatch.setattr(db.chunks, "MAX_ROWS", CHUNK)
+    monkeypatch.setattr(db.engine.chunks, "FIRST_ROWS", CHUNK)
+    monkeypatch.setattr(db.engine.chunks, "MAX_ROWS", CHUNK)
 
 
 def submit(database: Database, tasks: int, digest: str = "ab", rest: Rest | None = None, go: Path | None = None):
@@ -46,7 +46,7 @@ def submit(database: Database, tasks: int, digest: str = "ab", rest: Rest | None
 
 
 def store(url: str, tasks: int, digest: str, rest: Rest | None, go: Path | None) -> None:
-    db.chunks.FIRST_ROWS = db.chunks.MAX_ROWS = CHUNK
+    db.engine.chunks.FIRST_ROWS = db.engine.chunks.MAX_ROWS = CHUNK
     if rest is not None:
         Chunks.rest = rest
     if go is not None:
@@ -206,9 +206,9 @@ def test_a_job_that_is_removed_while_it_is_stored_says_so(database, monkeypatch)
     def take(*_) -> None:
         with database.writer.begin() as connection:
             connection.execute(update(JobRow).values(not_before_at=0.0))
-        db.removal.remove_leftovers(database)
+        db.queue.removal.remove_leftovers(database)
 
-    monkeypatch.setattr(db.chunks.Chunks, "rest", take)
+    monkeypatch.setattr(db.engine.chunks.Chunks, "rest", take)
     with pytest.raises(SpecError, match="was removed while it was being stored: submit it again"):
         new_job(database, tasks=MANY)
     assert rows(database, JobRow) == rows(database, TaskRow) == 0
@@ -219,7 +219,7 @@ def test_a_submit_that_fails_half_way_leaves_nothing(database, monkeypatch):
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(db.chunks.Chunks, "rest", fail)
+    monkeypatch.setattr(db.engine.chunks.Chunks, "rest", fail)
     with pytest.raises(KeyboardInterrupt):
         new_job(database, tasks=MANY)
     assert rows(database, JobRow) == rows(database, TaskRow) == 0
@@ -229,8 +229,8 @@ def test_a_submit_that_fails_half_way_leaves_nothing(database, monkeypatch):
 def test_others_have_as_long_as_a_chunk_takes_where_somebody_works(database, monkeypatch):
     """And a quarter of that where nobody does."""
     clock = SimpleNamespace(monotonic=lambda: clock.now, now=0.0)
-    monkeypatch.setattr(db.chunks, "time", clock)
-    monkeypatch.setattr(db.chunks, "SECONDS", 10.0)  # however slow, a chunk has as many rows
+    monkeypatch.setattr(db.engine.chunks, "time", clock)
+    monkeypatch.setattr(db.engine.chunks, "SECONDS", 10.0)  # however slow, a chunk has as many rows
     rested: list[float] = []
     monkeypatch.setattr(Chunks, "rest", lambda _, seconds: rested.append(seconds))
     touch = Chunks.touch
@@ -250,7 +250,7 @@ def test_others_have_as_long_as_a_chunk_takes_where_somebody_works(database, mon
 
 def test_samples_and_limits_of_a_large_job_are_those_of_a_small_one(database, monkeypatch):
     small = new_job(database, tasks=50, samples=3, limit=40)
-    monkeypatch.setattr(db.chunks, "FIRST_ROWS", 7)
+    monkeypatch.setattr(db.engine.chunks, "FIRST_ROWS", 7)
     large = new_job(database, tasks=50, samples=3, limit=40, digest="cd" * 32)
     with database.engine.connect() as connection:
         listed = [
@@ -263,7 +263,7 @@ def test_samples_and_limits_of_a_large_job_are_those_of_a_small_one(database, mo
 
 
 def test_removing_keeps_the_tasks_that_another_job_works_on(database, monkeypatch):
-    monkeypatch.setattr(db.chunks, "FIRST_ROWS", 3)
+    monkeypatch.setattr(db.engine.chunks, "FIRST_ROWS", 3)
     first, second = new_job(database, tasks=20), new_job(database, tasks=20, digest="cd" * 32)
     claim(database, holder(database, first), 5)
     pause(database, first)

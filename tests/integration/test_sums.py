@@ -8,18 +8,18 @@ import threading
 import pytest
 from sqlalchemy import func, select, update
 
-from db.batch import Batch, FinishedItem, ReturnedItem
-from db.claims import ClaimRequest
-from db.commit import commit, end_refused
-from db.connection import now
-from db.fence import end_session, reap
-from db.figures import calls_by_ending, count_endings, count_scores, latency_by_role, progress, totals
-from db.jobs import cancel, finish_if_idle, pause, resume
-from db.journal import Buffer, EpisodeJournal
+from db.engine.connection import now
+from db.journal.journal import Buffer, EpisodeJournal
 from db.models import BaselineRow, CallSum, EpisodeRow, Heartbeat, Item, ItemSum, ScoreSum, VersionSum
-from db.quarantine import DEATHS
-from db.recount import differences, recount, repair
-from db.silence import SilenceWatch
+from db.queries.recount import differences, recount, repair
+from db.queue.batch import Batch, FinishedItem, ReturnedItem
+from db.queue.claims import ClaimRequest
+from db.queue.commit import commit, end_refused
+from db.queue.fence import end_session, reap
+from db.queue.figures import calls_by_ending, count_endings, count_scores, latency_by_role, progress, totals
+from db.queue.jobs import cancel, finish_if_idle, pause, resume
+from db.queue.quarantine import DEATHS
+from db.queue.silence import SilenceWatch
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Ending, Execution, FinishReason, Outcome, Score, Subgoal
@@ -150,7 +150,7 @@ def test_what_kills_its_processes_is_counted_as_quarantined_until_it_is_owed_aga
 
 
 def test_many_items_are_cancelled_and_owed_again_in_chunks(database, monkeypatch):
-    monkeypatch.setattr("db.chunks.FIRST_ROWS", 7)
+    monkeypatch.setattr("db.engine.chunks.FIRST_ROWS", 7)
     job = new_job(database, tasks=30)
     who = holder(database, job)
     commit(database, who, work(database, who, claim(database, who, 5), random.Random(1), 0.0))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from db.batch import Batch, FinishedItem, ReturnedItem
-from db.claims import ClaimRequest
-from db.commit import commit, end_refused, release_strays
-from db.connection import now
-from db.fence import Fenced, beat, end_session, reap
-from db.jobs import cancel, finish_if_idle, get_job, pause
+from db.engine.connection import now
+from db.engine.rows.steps import NewAttempt
 from db.models import Attempt, CompletionRow, EpisodeRow, Heartbeat, Item, JobRow, WorkerSessionRow
-from db.quarantine import AT_ONCE, DEATHS
-from db.rows.steps import NewAttempt
-from db.schedule import begin_work, runnable_jobs
-from db.silence import SilenceWatch
+from db.queue.batch import Batch, FinishedItem, ReturnedItem
+from db.queue.claims import ClaimRequest
+from db.queue.commit import commit, end_refused, release_strays
+from db.queue.fence import Fenced, beat, end_session, reap
+from db.queue.jobs import cancel, finish_if_idle, get_job, pause
+from db.queue.quarantine import AT_ONCE, DEATHS
+from db.queue.schedule import begin_work, runnable_jobs
+from db.queue.silence import SilenceWatch
 from lumos_queue.commands import Ask, Step
 from lumos_queue.records import Completion, FinishReason
 from tests.claims import claim, finish, holder, new_job

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from db.batch import Batch, FinishedItem
-from db.commit import commit
-from db.training_steps import insert_steps
+from db.queue.batch import Batch, FinishedItem
+from db.queue.commit import commit
+from db.queue.training_steps import insert_steps
 from lumos_queue.records import Ending, Outcome, Score, Task, TrainingStep
 from lumos_queue.scoring.statistics import compute_weighted_interval
 from lumos_queue.sweeps.carry_out import SweepFit

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from db.budget import cost_of_job, set_budget
-from db.connection import open_database
-from db.jobs import get_job, resume
+from db.engine.connection import open_database
 from db.models import CompletionRow, EpisodeRow, TaskRow, VerdictRow
+from db.queue.budget import cost_of_job, set_budget
+from db.queue.jobs import get_job, resume
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.verdicts import NOTED
 from lumos_queue.jobs.convert import Convert
@@ -206,7 +206,7 @@ def work_on(home: Path, job: str) -> None:
 
 
 def submitted(folder, job, rows):
-    from db.migrate import upgrade
+    from db.engine.migrate import upgrade
     from lumos_queue.submission.store import submit
 
     settings = Settings(home=folder)

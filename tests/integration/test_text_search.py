@@ -7,13 +7,13 @@ import json
 import pytest
 from sqlalchemy import event, select
 
-import db.text_search as module
-from db.batch import Batch, FinishedItem
-from db.claims import ClaimRequest
-from db.filters import parse_where
+import db.queries.text_search as module
 from db.models import Item
-from db.text_search import find_page
-from db.trajectories import find_episodes, reading
+from db.queries.filters import parse_where
+from db.queries.text_search import find_page
+from db.queries.trajectories import find_episodes, reading
+from db.queue.batch import Batch, FinishedItem
+from db.queue.claims import ClaimRequest
 from lumos_queue.cli.main import app
 from lumos_queue.records import Outcome
 from tests.claims import claim, commit, holder, new_job

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, text
 
-from db.connection import Database, open_database
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
+from db.journal.tool_calls import find_recorded_call
 from db.models import EpisodeRow, ExecutionRow, ToolCallRow
-from db.tool_calls import find_recorded_call
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Call
 from lumos_queue.domains.registry import DOMAINS

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from db.connection import open_database
-from db.jobs import get_job
-from db.migrate import downgrade, upgrade
-from db.tool_figures import serial_steps
+from db.engine.connection import open_database
+from db.engine.migrate import downgrade, upgrade
+from db.queries.tool_figures import serial_steps
+from db.queue.jobs import get_job
 from lumos_queue.cli.main import app, main
 from lumos_queue.reports.provenance import classify
 from lumos_queue.review.task_states import read_stateful_agent, rebuild_states

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from lumos_queue.benchmarks.toolbench.rows import FILES
 from lumos_queue.cli.main import app, main
 from lumos_queue.settings import read_settings

@@ -13,9 +13,9 @@ from statistics import fmean
 
 import pytest
 
-from db.connection import Database, open_database
-from db.filters import parse_where
-from db.trajectories import StoredEpisode, stream_episodes
+from db.engine.connection import Database, open_database
+from db.queries.filters import parse_where
+from db.queries.trajectories import StoredEpisode, stream_episodes
 from experiments.toolworld import policies, rows
 from experiments.toolworld.plan import read_sweep
 from experiments.toolworld.policies import Policies, noisy, teach

@@ -10,15 +10,15 @@ import pytest
 from sqlalchemy import text
 
 import workers.writer
-from db.batch import Batch, FinishedItem, ReturnedItem
-from db.bulk import RowsDiffer
-from db.claims import NO_CLAIM
-from db.commit import commit, end_refused
-from db.connection import open_database
-from db.fence import Fenced
-from db.jobs import cancel, finish_if_idle, remove
-from db.migrate import downgrade, upgrade
-from db.training_steps import find_models, insert_models, list_models, list_steps, summarize_fits
+from db.engine.bulk import RowsDiffer
+from db.engine.connection import open_database
+from db.engine.migrate import downgrade, upgrade
+from db.queue.batch import Batch, FinishedItem, ReturnedItem
+from db.queue.claims import NO_CLAIM
+from db.queue.commit import commit, end_refused
+from db.queue.fence import Fenced
+from db.queue.jobs import cancel, finish_if_idle, remove
+from db.queue.training_steps import find_models, insert_models, list_models, list_steps, summarize_fits
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import TrainedModel, TrainingStep
 from lumos_queue.reports.training import collect_training_figures

@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import func, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
-import db.trajectories
-from db.connection import open_database
-from db.filters import FIELDS, parse_where
+import db.queries.trajectories
+from db.engine.connection import open_database
+from db.journal.text_blocks import insert_texts
 from db.models import EpisodeRow, TextBlock
-from db.text_blocks import insert_texts
-from db.trajectories import StoredEpisode, find_episodes, load_episodes, reading, stream_episodes
+from db.queries.filters import FIELDS, parse_where
+from db.queries.trajectories import StoredEpisode, find_episodes, load_episodes, reading, stream_episodes
 from lumos_queue.api.episodes import episodes
 from lumos_queue.records import Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
@@ -290,14 +290,14 @@ def test_a_row_shows_what_the_episode_is(database):
 
 
 def test_a_stream_gives_each_episode_whole_though_others_write(tmp_path, monkeypatch):
-    monkeypatch.setattr(db.trajectories, "IDS_AT_ONCE", 30)
+    monkeypatch.setattr(db.queries.trajectories, "IDS_AT_ONCE", 30)
     with_all = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
     make_store(with_all, PER_JOB)
     _streamed_while_written(with_all)
 
 
 def test_a_stream_gives_each_episode_whole_though_others_write_to_postgresql(postgres_url, monkeypatch):
-    monkeypatch.setattr(db.trajectories, "IDS_AT_ONCE", 30)
+    monkeypatch.setattr(db.queries.trajectories, "IDS_AT_ONCE", 30)
     opened = open_database(postgres_url)
     make_store(opened, PER_JOB)
     _streamed_while_written(opened)

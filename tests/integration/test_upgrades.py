@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from db.connection import open_database
-from db.migrate import current, head
+from db.engine.connection import open_database
+from db.engine.migrate import current, head
 from lumos_queue.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import select, update
 
 import lumos_queue as lq
-from db.connection import open_database
+from db.engine.connection import open_database
 from db.models import Dataset
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import app, main
@@ -196,7 +196,7 @@ def submit_rows(database, rows: Rows, seed: int = 0) -> str:
 
 
 def origins(database, *jobs: str) -> list[str]:
-    from db.jobs import get_job
+    from db.queue.jobs import get_job
 
     with database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]

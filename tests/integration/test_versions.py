@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from db.jobs import get_job
 from db.models import Attempt, CompletionRow, EpisodeRow
-from db.recount import differences, repair
+from db.queries.recount import differences, repair
+from db.queue.jobs import get_job
 from lumos_queue.cli.report_tables import print_reports
 from lumos_queue.reports.report import make_report
 from tests.integration.rollout_jobs import evaluate_agent, long_rows

@@ -12,15 +12,15 @@ import pytest
 from rich.console import Console
 from sqlalchemy import make_url, update
 
-from db.batch import Batch, FinishedItem
-from db.claims import ClaimRequest
-from db.commit import commit
-from db.connection import open_database
-from db.fence import beat
-from db.jobs import cancel, pause, remove, resume
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from db.models import Heartbeat, Item, JobRow
-from db.schedule import back_off
+from db.queue.batch import Batch, FinishedItem
+from db.queue.claims import ClaimRequest
+from db.queue.commit import commit
+from db.queue.fence import beat
+from db.queue.jobs import cancel, pause, remove, resume
+from db.queue.schedule import back_off
 from lumos_queue.cli import output
 from lumos_queue.cli.main import main
 from lumos_queue.cli.watch import _Lines, _poll

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import select, text
 
-from db.jobs import get_job
 from db.models import WorkerSessionRow
-from db.schedule import back_off, runnable_jobs
+from db.queue.jobs import get_job
+from db.queue.schedule import back_off, runnable_jobs
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert

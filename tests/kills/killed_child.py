@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 
 import workers.outbox
-from db.connection import open_database
-from db.fence import reap
-from db.journal import Buffer, EpisodeJournal
-from db.silence import SilenceWatch
+from db.engine.connection import open_database
+from db.journal.journal import Buffer, EpisodeJournal
+from db.queue.fence import reap
+from db.queue.silence import SilenceWatch
 from lumos_queue.commands import Step
 from lumos_queue.episode import StepContext
 from lumos_queue.settings import Settings

@@ -15,8 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from db.connection import Database, open_database
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
 from experiments.tool_agents.contest import NAMES
 from experiments.tool_agents.faults import RECOVERS, Setting, Tools
 from experiments.tool_agents.models import Models

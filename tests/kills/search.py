@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.compat.toolbench.trees import RecordedDecision, read_decisions
 from lumos_queue.jobs.infer import Infer

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from db.connection import Database
+from db.engine.connection import Database
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, ToolCallRow
 from tests.stored_rows import read_stored_rows
 

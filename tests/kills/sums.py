@@ -17,9 +17,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from db.connection import Database, open_database
-from db.migrate import upgrade
-from db.recount import recount
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
+from db.queries.recount import recount
 from lumos_queue.settings import Settings
 from tests import scripted_models
 from tests.fake_endpoint import FakeEndpoint, digest

@@ -18,7 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from lumos_queue.settings import Settings
 from tests.conftest import ROOT
 from tests.explorers import CHROMIUM, Explorer, serve_explorer

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from db.audits import samples_of
-from db.connection import open_database
-from db.labels import NewLabel, add_labels
+from db.engine.connection import open_database
 from db.models import Item
+from db.review.audits import samples_of
+from db.review.labels import NewLabel, add_labels
 from lumos_queue.settings import Settings
 from tests.conftest import ROOT
 

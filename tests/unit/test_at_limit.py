@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.annotations import annotation_of, one_pass_annotation_of

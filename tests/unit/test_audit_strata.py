@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from db.audits import AuditSlot
+from db.review.audits import AuditSlot
 from lumos_queue.builds.audited_strata import AuditedStrata
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.summary import describe_audit, describe_rules

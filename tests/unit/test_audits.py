@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from db.audits import AuditSlot
+from db.review.audits import AuditSlot
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.reports.audit import make_audit_report, opinion
 from lumos_queue.review.label_files import read_labels

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from db.journal.step_records import RecordedStep
 from db.models.totals import NO_TOTALS
-from db.step_records import RecordedStep
-from db.trajectories import StoredEpisode
+from db.queries.trajectories import StoredEpisode
 from lumos_queue.builds.build import build
 from lumos_queue.builds.contamination import text_key
 from lumos_queue.builds.database_facts import DatabaseFacts

@@ -9,7 +9,7 @@ from itertools import permutations
 
 import pytest
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.builds import near_duplicates
 from lumos_queue.builds.candidates import Rules, examine, failure_reason, task_exclusion
 from lumos_queue.builds.contamination import TestSplits

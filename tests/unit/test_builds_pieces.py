@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.builds import near_duplicates
 from lumos_queue.builds.annotations import annotation_of, count_failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds.contamination import TestSplits, task_key

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Completion, FinishReason
 from tests.unit.test_builds_choosing import episode, kept

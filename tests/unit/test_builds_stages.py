@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.builds.stages import matches_gold_step, stages_of
 from lumos_queue.commands import Result
 from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Subgoal

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text
 
-import db.sqlite
-from db.connection import now, open_database
-from db.sqlite import filesystem
+import db.engine.sqlite
+from db.engine.connection import now, open_database
+from db.engine.sqlite import filesystem
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.settings import Settings, read_settings
 
 
 def test_a_network_file_system_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(db.sqlite, "filesystem", lambda folder: "nfs4")
+    monkeypatch.setattr(db.engine.sqlite, "filesystem", lambda folder: "nfs4")
     with pytest.raises(SpecError, match=r"network file system \(nfs4\), where SQLite loses writes: set LUMOS_HOME"):
         open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
     assert list(tmp_path.iterdir()) == []

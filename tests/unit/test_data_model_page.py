@@ -6,10 +6,10 @@ import re
 
 from sqlalchemy import text
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from db.models import Base
-from db.states import ItemState, JobState
+from db.models.states import ItemState, JobState
 from lumos_queue.records import Ending, FinishReason, Level
 from tests.conftest import ROOT
 

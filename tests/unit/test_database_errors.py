@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from db.bulk import RowsDiffer
-from db.errors import blames_rows, reason, retryable
+from db.engine.bulk import RowsDiffer
+from db.engine.errors import blames_rows, reason, retryable
 
 
 def wrapped(original: Exception, base: type[Exception]) -> DBAPIError:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
 from lumos_queue.actions.experts import reuse
 from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.actions.experts.options import prepare_experts

@@ -33,7 +33,7 @@ OF_MODULES = {
 ALLOWED = {
     "the function itself": ("lumos_queue/util/regular_file.py: _open: os.open",),
     "a file of the project or of an installed package, or of the system": (
-        "db/sqlite.py: filesystem: .read_text",
+        "db/engine/sqlite.py: filesystem: .read_text",
         "lumos_queue/actions/local/library.py: read_articles: _FILE.read_text",
         "lumos_queue/benchmarks/openagi/splits.py: tasks_of: .read_text",
         "lumos_queue/experts/backends/own/__init__.py: _digest_of_code: path.read_bytes",
@@ -44,9 +44,9 @@ ALLOWED = {
         "lumos_queue/web/rendering.py: static_files: file.read_bytes",
     ),
     "a file that this process, or one that it works with, has written": (
-        "db/backup.py: _copy: sqlite3.connect",
-        "db/backup.py: backup: partial_file.open",
-        "db/sqlite.py: _connect: sqlite3.connect",
+        "db/engine/backup.py: _copy: sqlite3.connect",
+        "db/engine/backup.py: backup: partial_file.open",
+        "db/engine/sqlite.py: _connect: sqlite3.connect",
         "lumos_queue/actions/qa/index.py: Index.build: sqlite3.connect",
         "lumos_queue/actions/qa/index.py: Index.load: .load",
         "lumos_queue/actions/qa/index.py: Index.load: sqlite3.connect",
@@ -65,8 +65,8 @@ ALLOWED = {
         "workers/supervisor.py: Child.last_lines: self.log.read_text",
     ),
     "a folder or file that is opened to have the disk hold it, to lock it, or to write to it": (
-        "db/backup.py: backup: os.open",
-        "db/sqlite.py: _keep_private: os.open",
+        "db/engine/backup.py: backup: os.open",
+        "db/engine/sqlite.py: _keep_private: os.open",
         "lumos_queue/actions/local/melody.py: Melody.write_wav: wave.open",
         "lumos_queue/builds/folder.py: _sync: os.open",
         "lumos_queue/builds/scratch.py: lock_new_folder: os.open",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.filters import CHOICES, FIELDS, NUMBERS, TIMES, Filter, Term, parse_job_where, parse_where, term
+from db.queries.filters import CHOICES, FIELDS, NUMBERS, TIMES, Filter, Term, parse_job_where, parse_where, term
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.task_choice import is_by_outcome
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.commands import ROOT, Do
 from lumos_queue.compat.toolbench.trees import read_decisions
 from lumos_queue.limits import Limits

@@ -11,10 +11,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.journal.text_blocks import text_digest
 from db.models import JobRow
-from db.text_blocks import text_digest
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.build import build
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 import typer
 
-from db.filters import parse_job_where, parse_where
+from db.queries.filters import parse_job_where, parse_where
 from lumos_queue.benchmarks.registry import TEACHABLE, TESTABLE
 from lumos_queue.cli import output
 from lumos_queue.cli.command_group import summarize

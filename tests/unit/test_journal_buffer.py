@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from db.journal import Buffer, EpisodeJournal
+from db.journal.journal import Buffer, EpisodeJournal
 from db.models.totals import EpisodeTotals
 from lumos_queue.commands import Ask, Call, Do, Step
 from lumos_queue.records import Action, Completion, Execution, FinishReason

@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 
 import lumos_queue as lq
-from db.samples import TaskSamples
+from db.queries.samples import TaskSamples
 from lumos_queue.reports.samples import measure_majority
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.majority import majority_at, majority_score, read_vote

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import workers.rejection_counter
-from db.connection import open_database
-from db.migrate import upgrade
-from db.sessions import list_refused_messages
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.queue.sessions import list_refused_messages
 from lumos_queue.settings import Settings
 from tests.bad_messages import NOTHING, body, headers
 from tests.services import wait_until

@@ -31,11 +31,11 @@ FOLDER = "a folder of this machine, which is read"
 NAME_ONLY = "a class of this project with such a name"
 
 CALLS = {
-    ("db/bulk.py", "psycopg.Connection"): DEPLOYMENT,
-    ("db/connection.py", "create_engine"): DEPLOYMENT,
-    ("db/connection.py", "dialect.connect"): DEPLOYMENT,
-    ("db/migrate.py", "database.writer.connect"): DEPLOYMENT,
-    ("db/sqlite.py", "create_engine"): DEPLOYMENT,
+    ("db/engine/bulk.py", "psycopg.Connection"): DEPLOYMENT,
+    ("db/engine/connection.py", "create_engine"): DEPLOYMENT,
+    ("db/engine/connection.py", "dialect.connect"): DEPLOYMENT,
+    ("db/engine/migrate.py", "database.writer.connect"): DEPLOYMENT,
+    ("db/engine/sqlite.py", "create_engine"): DEPLOYMENT,
     ("lumos_queue/actions/sql/login.py", "connect"): MYSQL,
     ("lumos_queue/actions/sql/login.py", "connection.connect"): MYSQL,
     ("lumos_queue/actions/sql/login.py", "pymysql.Connection"): MYSQL,
@@ -91,7 +91,7 @@ IMPORTS = {
     "huggingface_hub": ("lumos_queue/endpoints/tgi_info.py", "lumos_queue/util/weights.py"),
     "kombu": ("lumos_queue/cli/doctor.py", "workers/"),
     "openai": ("lumos_queue/endpoints/chat.py",),
-    "psycopg": ("db/bulk.py",),
+    "psycopg": ("db/engine/bulk.py",),
     "pymysql": ("lumos_queue/actions/sql/login.py", "lumos_queue/actions/sql/mysql.py"),
     "redis": ("workers/broker_refusals.py",),  # its errors
     "torch.distributed": ("lumos_queue/training/engine/ranks.py",),  # processes of one fit, on this machine

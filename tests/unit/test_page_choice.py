@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from db.outcomes import FailedEpisode
+from db.queries.outcomes import FailedEpisode
 from lumos_queue.pages.choice import choose, classify
 
 A, B = SimpleNamespace(id="aaaa"), SimpleNamespace(id="bbbb")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.prompt_bases import PromptBases
+from db.journal.prompt_bases import PromptBases
 from lumos_queue.commands import ROOT
 
 

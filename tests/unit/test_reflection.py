@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from db.tool_figures import SerialStep
+from db.queries.tool_figures import SerialStep
 from lumos_queue.formulations.sum2act import is_recorded_alone
 from lumos_queue.records import Ending, Task
 from lumos_queue.reports.state_manager import StepCounts, _count_episode

@@ -10,7 +10,7 @@ import typer
 from sqlalchemy import select
 from typer.testing import CliRunner, Result
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from db.models import EpisodeRow, JobRow
 from lumos_queue.cli import compat, output
 from lumos_queue.compat.raw_annotations import RawAnnotation

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from db.connection import open_database
-from db.migrate import upgrade
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.journal.step_records import load_steps
 from db.models import Attempt, EpisodeRow, JobRow, TaskRow
-from db.step_records import load_steps
 from lumos_queue.builds.annotations import annotation_of
 from lumos_queue.compat.file_import import JoinedAnnotation, read_joined_annotations, store_released
 from lumos_queue.compat.lines import JsonLine

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from db.connection import Database, open_database
-from db.imports import CHUNK, ImportedEpisode, store_episodes
-from db.jobs import finish_if_idle, get_job, remove
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
+from db.journal.step_records import load_steps
 from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow, VerdictRow
-from db.new_jobs import NewJob
-from db.schedule import find_idle_jobs
-from db.step_records import load_steps
+from db.queue.jobs import finish_if_idle, get_job, remove
+from db.queue.new_jobs import NewJob
+from db.queue.schedule import find_idle_jobs
+from db.transfer.imports import CHUNK, ImportedEpisode, store_episodes
 from lumos_queue.commands import Do, Note, Step
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task, Verdict
 

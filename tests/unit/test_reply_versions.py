@@ -8,8 +8,8 @@ from itertools import islice
 
 import pytest
 
-from db.step_records import RecordedStep
-from db.tool_figures import SerialStep
+from db.journal.step_records import RecordedStep
+from db.queries.tool_figures import SerialStep
 from experiments.toolworld.memory_run import run_once
 from experiments.toolworld.policies import Policies
 from lumos_queue.benchmarks.registry import open_benchmark

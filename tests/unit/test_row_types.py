@@ -9,14 +9,14 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-import db.rows
+import db.engine.rows
+from db.engine.rows.declaration import declaration_of, list_row_types
 from db.models.totals import EpisodeTotals, TotalColumns
-from db.rows.declaration import declaration_of, list_row_types
 
-for module in pkgutil.iter_modules(db.rows.__path__, "db.rows."):
+for module in pkgutil.iter_modules(db.engine.rows.__path__, "db.engine.rows."):
     import_module(module.name)
 ROW_TYPES = sorted(
-    (row_type for row_type in list_row_types() if row_type.__module__.startswith("db.rows.")),
+    (row_type for row_type in list_row_types() if row_type.__module__.startswith("db.engine.rows.")),
     key=lambda row_type: row_type.__name__,
 )
 #: Columns that an INSERT leaves out: they are made by the database, are empty at first, or have a default there.

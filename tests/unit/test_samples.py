@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from db.samples import SampleKind
+from db.queries.samples import SampleKind
 from lumos_queue.records import Score
 from lumos_queue.reports.samples import budgets, measure_samples, pass_at
 from lumos_queue.scoring.statistics import wilson

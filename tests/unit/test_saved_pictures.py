@@ -16,9 +16,9 @@ PICTURE, DIGEST = b"\x89PNG bytes", "ab" * 32
 
 @pytest.fixture
 def stored(monkeypatch):
-    monkeypatch.setattr("db.artifacts.load_artifact", lambda connection, digest: (PICTURE, "image/png"))
+    monkeypatch.setattr("db.journal.artifacts.load_artifact", lambda connection, digest: (PICTURE, "image/png"))
     monkeypatch.setattr(
-        "db.artifacts.describe_artifacts",
+        "db.journal.artifacts.describe_artifacts",
         lambda connection, digests: dict.fromkeys(digests, ("image/png", len(PICTURE))),
     )
 
@@ -63,8 +63,10 @@ def test_the_picture_of_a_question_comes_first_where_models_see_it(stored):
 
 def test_a_picture_that_is_not_stored_any_more_is_named_and_not_saved(tmp_path, monkeypatch):
     kept = "cd" * 32
-    monkeypatch.setattr("db.artifacts.load_artifact", lambda connection, digest: (PICTURE, "image/png"))
-    monkeypatch.setattr("db.artifacts.describe_artifacts", lambda connection, digests: {kept: ("image/jpeg", 3)})
+    monkeypatch.setattr("db.journal.artifacts.load_artifact", lambda connection, digest: (PICTURE, "image/png"))
+    monkeypatch.setattr(
+        "db.journal.artifacts.describe_artifacts", lambda connection, digests: {kept: ("image/jpeg", 3)}
+    )
     found = list_pictures(None, trajectory(items=[DIGEST, kept]), False)
     line = list(pictures.describe_pictures(found))[-1]
     assert "abababababab… not stored any more, cdcdcdcdcdcd… image/jpeg 3 bytes" in line
@@ -73,7 +75,7 @@ def test_a_picture_that_is_not_stored_any_more_is_named_and_not_saved(tmp_path, 
 
 
 def test_a_picture_that_goes_while_others_are_saved_is_left_out(tmp_path, stored, monkeypatch):
-    monkeypatch.setattr("db.artifacts.load_artifact", lambda connection, digest: None)
+    monkeypatch.setattr("db.journal.artifacts.load_artifact", lambda connection, digest: None)
     pictures.save_pictures(None, list_pictures(None, trajectory(), False), tmp_path)
     assert not list(tmp_path.iterdir())
 

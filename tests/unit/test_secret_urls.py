@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from db.connection import _connect, open_database
+from db.engine.connection import _connect, open_database
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.util.secret_urls import NOT_A_URL, hide_secrets, quotes_secret

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from db.connection import Database, open_database
+from db.engine.connection import Database, open_database
 from db.models import JobRow
 from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.request_bodies import split_body, write_sampling

@@ -6,7 +6,7 @@ import pytest
 from lxml import html
 from sqlalchemy import update
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from db.models import CompletionRow
 from lumos_queue.endpoints.server import AGAIN
 from lumos_queue.settings import read_settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from db.silence import SilenceWatch
+from db.queue.silence import SilenceWatch
 
 LEASE = 15.0
 

@@ -10,7 +10,7 @@ import typer
 from sqlalchemy import event
 from typer.testing import CliRunner
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.cli import output, papers
 from lumos_queue.cli.main import main

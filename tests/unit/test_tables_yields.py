@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from lumos_queue.cli.main import main
 from lumos_queue.papers.comparison import papers_tables
 from lumos_queue.row_origins.origins import STATED_REMARK

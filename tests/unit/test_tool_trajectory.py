@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.cli.trajectory import with_markup
 from lumos_queue.commands import ROOT, WITHIN, Call
 from lumos_queue.compat.toolbench.stored_steps import count_replies, decisions_of

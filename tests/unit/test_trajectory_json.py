@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.cli.trajectory import describe_candidates
 from lumos_queue.commands import ROOT, WITHIN, Call
 from lumos_queue.records import Action, Candidate, Completion, Execution, Subgoal

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from db.connection import Database, open_database
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
 from lumos_queue.web.access.users import Role
 from tests.explorers import CHROMIUM, Explorer, RoleLogin, call_explorer, serve_explorer
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from db.connection import Database
+from db.engine.connection import Database
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.submission.store import Rows, read_rows

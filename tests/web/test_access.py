@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from db.connection import open_database
-from db.migrate import upgrade
-from db.web_actions import list_actions
+from db.engine.connection import open_database
+from db.engine.migrate import upgrade
+from db.review.web_actions import list_actions
 from lumos_queue.cli.main import main
 from lumos_queue.settings import Settings
 from lumos_queue.web.access.passwords import PasswordFile, add_person

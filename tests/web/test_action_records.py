@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select, update
 
-from db.audits import sample_audit
-from db.connection import Database
-from db.filters import parse_where
-from db.labels import NewLabel, add_labels
+from db.engine.connection import Database
 from db.models import EpisodeRow, Item
-from db.web_actions import list_actions
+from db.queries.filters import parse_where
+from db.review.audits import sample_audit
+from db.review.labels import NewLabel, add_labels
+from db.review.web_actions import list_actions
 from lumos_queue.review.corrections import annotation_text
 from lumos_queue.scoring.sampling import AuditKind
 from tests.explorers import Client, Explorer, call_explorer

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from db.connection import Database
-from db.web_actions import list_actions
+from db.engine.connection import Database
+from db.review.web_actions import list_actions
 from lumos_queue.builds.folder import MANIFEST
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.submission.build_request import make_build

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from db.connection import Database
+from db.engine.connection import Database
 from lumos_queue.util.connection_counts import Connections
 from lumos_queue.util.connection_limits import KIB, Limits
 from lumos_queue.web.access.client_address import Proxies

@@ -10,9 +10,9 @@ import re
 import pytest
 from sqlalchemy import update
 
-from db.facets import count_facets
-from db.filters import parse_where
 from db.models import EpisodeRow
+from db.queries.facets import count_facets
+from db.queries.filters import parse_where
 from lumos_queue.web.views import episode_list
 from tests.page_jobs import BROKEN, FAILED, RIGHT, WRONG, evaluation
 from tests.scored_jobs import create_scored_job
@@ -121,7 +121,7 @@ def test_exports_hold_what_is_seen_and_no_formula_runs(explorer, database, monke
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_a_text_is_looked_for_in_some_episodes_and_the_export_goes_on(explorer, database, monkeypatch):
-    monkeypatch.setattr("db.text_search.find_page.__defaults__", (2, None))
+    monkeypatch.setattr("db.queries.text_search.find_page.__defaults__", (2, None))
     job = create_scored_job(database, [[1]] * 6)
     client = explorer.client()
     rows = client.get("/episodes/rows", params={"job": job, "where": 'text~"question 5"'}, headers=HTMX).text

@@ -13,8 +13,8 @@ from typing import Any, cast
 import pytest
 from fastapi import Request
 
-from db.audits import sample_audit
-from db.filters import parse_where
+from db.queries.filters import parse_where
+from db.review.audits import sample_audit
 from lumos_queue.actions.code.interface import CodeRunner
 from lumos_queue.errors import SpecError
 from lumos_queue.review.corrections import annotation_text

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from db.connection import open_database
-from db.labels import NewLabel, add_labels
-from db.tags import change_tags
+from db.engine.connection import open_database
+from db.queue.tags import change_tags
+from db.review.labels import NewLabel, add_labels
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.pages.compose import read_page
 from lumos_queue.web.access.users import Role
@@ -215,8 +215,8 @@ def test_people_take_turns_with_drafts_of_builds():
 
 
 def test_an_exported_audit_is_the_file_of_the_command(many, database, monkeypatch):
-    from db.audits import sample_audit, samples_of
-    from db.filters import parse_where
+    from db.queries.filters import parse_where
+    from db.review.audits import sample_audit, samples_of
     from lumos_queue.review import label_export
     from lumos_queue.scoring.sampling import AuditKind
 

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 from argon2 import PasswordHasher
 
-from db.connection import Database, open_database
-from db.migrate import upgrade
+from db.engine.connection import Database, open_database
+from db.engine.migrate import upgrade
 from lumos_queue.util.connection_limits import Limits
 from lumos_queue.web.access import passwords
 from lumos_queue.web.access.login_limits import MAX_FAILURES

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from fastapi import Request
 
-from db.changes import ALL_JOBS, Change
+from db.queries.changes import ALL_JOBS, Change
 from lumos_queue.errors import SpecError
 from lumos_queue.web import shared_results
 from lumos_queue.web.errors import Busy, ClientGone

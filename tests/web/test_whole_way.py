@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from db.connection import open_database
+from db.engine.connection import open_database
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
 from tests.command_line import CommandLine

@@ -9,11 +9,11 @@ import sys
 import pytest
 from sqlalchemy import insert, update
 
-from db.fence import start_session
 from db.models import Heartbeat, JobRow, RefusedMessage
-from db.pools import Gpus
-from db.shares import list_caps, set_cap
-from db.web_actions import list_actions, note_action
+from db.models.pools import Gpus
+from db.queue.fence import start_session
+from db.queue.shares import list_caps, set_cap
+from db.review.web_actions import list_actions, note_action
 from lumos_queue.web.routes.actions import PAGE
 from lumos_queue.web.routes.workers import MAX_JOBS
 from tests.claims import claim, holder

@@ -6,8 +6,8 @@ import asyncio
 
 from sqlalchemy.exc import DBAPIError
 
-from db.lazy_database import LazyDatabase
-from db.tool_calls import find_call_in_any_job
+from db.engine.lazy_database import LazyDatabase
+from db.journal.tool_calls import find_call_in_any_job
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings

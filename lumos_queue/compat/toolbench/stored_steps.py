@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from db.step_records import RecordedStep
+from db.journal.step_records import RecordedStep
 from lumos_queue.actions.tools.finish import GIVE_ANSWER
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.actions.tools.statuses import code_of

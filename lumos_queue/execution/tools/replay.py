@@ -6,9 +6,9 @@ import asyncio
 
 from sqlalchemy.exc import DBAPIError
 
-from db.connection import open_database
-from db.jobs import get_job
-from db.tool_calls import find_recorded_call
+from db.engine.connection import open_database
+from db.journal.tool_calls import find_recorded_call
+from db.queue.jobs import get_job
 from lumos_queue.commands import Call
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.execution.tools.caller import UNMADE, Caller, describe_call

@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.artifacts import load_artifact
-from db.job_kinds import JobKind
-from db.outcomes import FailedEpisode, find_failures, find_right
-from db.reading import Trajectory, get_trajectory
+from db.journal.artifacts import load_artifact
+from db.models.job_kinds import JobKind
+from db.queries.outcomes import FailedEpisode, find_failures, find_right
+from db.queries.reading import Trajectory, get_trajectory
 from lumos_queue.pages.blocks import Block, Episodes, Text
 from lumos_queue.pages.choice import Choice, choose, describe_choice
 from lumos_queue.pages.limits import PageLimits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from db.task_fields import shorten
+from db.queries.task_fields import shorten
 from lumos_queue.pages.blocks import Figure, Table
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.scale import round_up

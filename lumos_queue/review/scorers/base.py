@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from db.trajectories import StoredEpisode
+from db.queries.trajectories import StoredEpisode
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Score
 

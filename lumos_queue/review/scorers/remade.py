@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from db.job_kinds import RUNS
-from db.trajectories import StoredEpisode
+from db.models.job_kinds import RUNS
+from db.queries.trajectories import StoredEpisode
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.checks import reading_metric
 from lumos_queue.benchmarks.registry import benchmark_of

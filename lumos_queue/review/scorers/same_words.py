@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from db.trajectories import StoredEpisode
+from db.queries.trajectories import StoredEpisode
 from lumos_queue.review.scorers.base import Scorer
 from lumos_queue.scoring.spans import exact_match, f1, read_answer
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from db.changes import Change
+from db.queries.changes import Change
 from lumos_queue.builds import summary
 from lumos_queue.builds.difference import compare_builds
 from lumos_queue.builds.folder import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import HTMLResponse, Response
 
-from db.connection import clock
-from db.pools import describe_gpus
-from db.sessions import jobs_held, list_refused_messages, live_sessions
+from db.engine.connection import clock
+from db.models.pools import describe_gpus
+from db.queue.sessions import jobs_held, list_refused_messages, live_sessions
 from lumos_queue.live.waits import is_silent
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import Reading

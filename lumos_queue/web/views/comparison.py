@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, select
 from sqlalchemy.orm import aliased
 
-from db.equal_tasks import match_tasks
 from db.models import EpisodeRow, Item, TaskRow
-from db.pairs import Pair, Pairs
+from db.queries.pairs import Pair, Pairs
+from db.queue.equal_tasks import match_tasks
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.comparability import choose_metric
 

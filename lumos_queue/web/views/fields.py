@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.job_kinds import JobKind
-from db.task_fields import shorten
+from db.models.job_kinds import JobKind
+from db.queries.task_fields import shorten
 from lumos_queue.reports.field_groups import list_known_fields
 from lumos_queue.util.sanitize import storable
 

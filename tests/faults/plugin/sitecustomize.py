@@ -80,6 +80,6 @@ if "FAULT_CLOCK" in os.environ:
 if "FAULT_BLOCK" in os.environ:
     _block_loop(Path(os.environ["FAULT_BLOCK"]))
 if "FAULT_DEATH_WAITS" in os.environ:
-    import db.quarantine
+    import db.queue.quarantine
 
-    db.quarantine.WAITS = tuple(map(float, os.environ["FAULT_DEATH_WAITS"].split(",")))
+    db.queue.quarantine.WAITS = tuple(map(float, os.environ["FAULT_DEATH_WAITS"].split(",")))

@@ -2,13 +2,13 @@
 
 One entry on a line, `KIND OLD -> NEW`; `#` begins a comment:
 
-    module db.episode_names -> db.episode_names
+    module db.queries.episode_names -> db.queries.episode_names
     function tell_seconds -> format_seconds
     function lumos_queue.util.text:tell_seconds -> format_seconds
-    class db.wait_reasons:Stop -> JobStop
-    attribute db.wait_reasons:Stop.told -> message
-    parameter db.wait_reasons:stop_jobs.wanted -> query
-    variable db.wait_reasons:TOLD -> MESSAGES
+    class db.queue.wait_reasons:Stop -> JobStop
+    attribute db.queue.wait_reasons:Stop.told -> message
+    parameter db.queue.wait_reasons:stop_jobs.wanted -> query
+    variable db.queue.wait_reasons:TOLD -> MESSAGES
 
 OLD may begin with the module that defines it (`MODULE:`), and with its class or function (`OWNER.`). Without a module,
 the entry applies wherever the name is defined. A method is a `function`, a field of a class an `attribute`, a global

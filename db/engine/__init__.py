@@ -1,0 +1,1 @@
+"""Connections to the database, its dialects, bulk writes, migrations and backups."""

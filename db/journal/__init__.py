@@ -1,0 +1,1 @@
+"""The recorded steps of an episode: rows, prompts, long texts and artifacts."""

@@ -1,0 +1,1 @@
+"""Everything that only reads: jobs, episodes, steps, labels and figures for reports."""

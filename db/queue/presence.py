@@ -1,0 +1,44 @@
+"""Read the live worker processes and the jobs of their items, by two small queries, whatever the size of the jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from db.engine.time_conditions import is_recent
+from db.models import Heartbeat, Item, WorkerSessionRow
+from db.models.states import ItemState
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The worker processes that reported within the lease."""
+
+    sessions: Sequence[Any]  #: their rows
+    held: Mapping[str, int]  #: items that they hold, by job; items of silent processes do not count
+
+    @property
+    def workers(self) -> int:
+        return len(self.sessions)
+
+
+def read_presence(connection: Connection, lease_seconds: float) -> Presence:
+    """Read the processes that are alive by the database's clock, and their items.
+
+    A process that is silent for longer than the lease has lost its items, even if no other process has noticed yet.
+    """
+    alive = (
+        select(WorkerSessionRow.id, WorkerSessionRow.pools, WorkerSessionRow.gpus)
+        .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
+        .where(WorkerSessionRow.ended_at.is_(None), is_recent(Heartbeat.at, lease_seconds))
+    )
+    sessions = connection.execute(alive).all()
+    query = (
+        select(Item.job, func.count())
+        .where(Item.session.in_([session.id for session in sessions]), Item.state == ItemState.CLAIMED)
+        .group_by(Item.job)
+    )
+    return Presence(sessions, dict(connection.execute(query).all()) if sessions else {})

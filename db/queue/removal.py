@@ -1,0 +1,97 @@
+"""Remove a job in chunks: it is hidden at once, then its rows are deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, select, update
+
+from db.engine.chunks import UNTOUCHED_SECONDS, Chunks
+from db.engine.connection import Database, now
+from db.engine.time_conditions import JOB_WAIT_SECONDS, is_due
+from db.journal.artifacts import remove_unnamed
+from db.models import Dataset, DatasetArtifact, Item, JobRow, TaskRow
+from db.models.states import HIDDEN, JobState
+
+
+def hide(connection: Connection, job: str) -> None:
+    """Hide the job when this transaction ends. The caller must call `remove_rest` afterwards."""
+    statement = update(JobRow).where(JobRow.id == job)
+    connection.execute(statement.values(state=JobState.REMOVING, not_before_at=now() + UNTOUCHED_SECONDS))
+
+
+def remove_leftovers(database: Database, job: str | None = None) -> None:
+    """Remove the hidden jobs that interrupted submits and removals have left, and the hidden job `job` at once."""
+    is_abandoned = JobRow.state.in_(HIDDEN) & or_(is_due(JobRow.not_before_at, JOB_WAIT_SECONDS), JobRow.id == job)
+    with database.engine.connect() as connection:
+        leftovers = list(connection.execute(select(JobRow.id).where(is_abandoned)).scalars())
+    for leftover in leftovers:
+        with database.writer.begin() as connection:
+            # The condition is checked again under the lock: a slow process may have touched the job meanwhile.
+            statement = update(JobRow).where(JobRow.id == leftover, is_abandoned)
+            if not connection.execute(
+                statement.values(state=JobState.REMOVING, not_before_at=now() + UNTOUCHED_SECONDS)
+            ).rowcount:
+                continue
+        remove_rest(database, leftover)
+
+
+def remove_rest(database: Database, job: str) -> None:
+    """Remove all rows of a hidden job, and its dataset's tasks unless another job uses them."""
+    chunks = Chunks(database)
+    chunks.rows = min(chunks.rows, 200)  # an item has many rows of steps
+    with database.engine.connect() as connection:
+        dataset = connection.execute(select(JobRow.dataset).where(JobRow.id == job)).scalar()
+        items = _end_of(connection, Item, Item.job == job)
+        tasks = _end_of(connection, TaskRow, TaskRow.dataset == dataset) if dataset else 0
+    while items:
+        first = max(0, items - chunks.rows)
+        with chunks.transaction() as connection:
+            _touch(connection, job)
+            connection.execute(delete(Item).where(Item.job == job, Item.ordinal >= first, Item.ordinal < items))
+        items = first
+    while dataset and tasks:
+        first = max(0, tasks - chunks.rows)
+        with chunks.transaction() as connection:
+            _touch(connection, job)
+            if _is_used(connection, dataset, job):
+                break
+            connection.execute(update(Dataset).where(Dataset.digest == dataset).values(complete=False))
+            # A correction's items have tasks of other jobs' datasets: these tasks stay, and so does the dataset.
+            is_unused = ~exists().where(Item.task == TaskRow.id)
+            of_chunk = (TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < tasks)
+            connection.execute(delete(TaskRow).where(*of_chunk, is_unused))
+        tasks = first
+    with chunks.transaction() as connection:
+        connection.execute(delete(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING))
+        if dataset:
+            usage = exists().where(JobRow.dataset == Dataset.digest), exists().where(TaskRow.dataset == Dataset.digest)
+            removed_rows = connection.execute(delete(Dataset).where(Dataset.digest == dataset, ~or_(*usage))).rowcount
+            if removed_rows:
+                connection.execute(delete(DatasetArtifact).where(DatasetArtifact.dataset == dataset))
+    while True:
+        with chunks.transaction() as connection:
+            if not remove_unnamed(connection, limit=20):  # each may have megabytes
+                break
+
+
+def _end_of(connection: Connection, table: Any, condition: ColumnElement[bool]) -> int:
+    """Return the largest ordinal of these rows plus 1, or 0 without rows.
+
+    Rows are removed from there downwards. A search for the remaining rows from the start would make PostgreSQL read the
+    index entries of all removed rows.
+    """
+    return connection.execute(select(func.coalesce(func.max(table.ordinal) + 1, 0)).where(condition)).scalar_one()
+
+
+def _touch(connection: Connection, job: str) -> None:
+    """Record that this process is at work. The lock on the row lets two processes that remove the job take turns."""
+    statement = update(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING)
+    connection.execute(statement.values(not_before_at=now() + UNTOUCHED_SECONDS))
+
+
+def _is_used(connection: Connection, dataset: str, job: str) -> bool:
+    """Whether another job uses the dataset. The dataset is locked, so no further job can use it in this transaction."""
+    connection.execute(select(Dataset.digest).where(Dataset.digest == dataset).with_for_update())
+    query = select(func.count()).where(JobRow.dataset == dataset, JobRow.id != job, JobRow.state != JobState.REMOVING)
+    return connection.execute(query).scalar_one() > 0

@@ -1,0 +1,67 @@
+"""Read the live worker sessions, the items that they hold, their traffic, and the rejected messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, case, func, select
+
+from db.engine.connection import now
+from db.engine.time_conditions import is_recent
+from db.models import Heartbeat, Item, JobRow, RefusedMessage, WorkerSessionRow
+from db.models.states import HIDDEN, ItemState
+from lumos_queue.endpoints.traffic import Traffic
+
+
+def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
+    """Return the worker processes that reported within the lease, each with the number of items that it holds."""
+    item_count = (
+        select(func.count())
+        .where(Item.session == WorkerSessionRow.id, Item.state == ItemState.CLAIMED)
+        .scalar_subquery()
+    )
+    statement = (
+        select(
+            WorkerSessionRow.__table__,
+            case((Heartbeat.at > now(), 0.0), else_=now() - Heartbeat.at).label("silent_seconds"),
+            item_count.label("items"),
+            Heartbeat.calls,
+        )
+        .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
+        .where(WorkerSessionRow.ended_at.is_(None), is_recent(Heartbeat.at, lease_seconds))
+        .order_by(WorkerSessionRow.id)
+    )
+    return list(connection.execute(statement))
+
+
+def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
+    """Return the number of items that each worker session holds of each job. Sessions without items are left out."""
+    rows = connection.execute(
+        select(Item.session, Item.job, func.count())
+        .join(JobRow, JobRow.id == Item.job)
+        .where(Item.state == ItemState.CLAIMED, Item.session.is_not(None), JobRow.state.not_in(HIDDEN))
+        .group_by(Item.session, Item.job)
+        .order_by(Item.session, Item.job)
+    )
+    items_by_session: dict[int, dict[str, int]] = {}
+    for session, job, items in rows:
+        items_by_session.setdefault(int(session or 0), {})[job] = items
+    return items_by_session
+
+
+def traffic_of(sessions: Iterable[Any]) -> dict[str, Traffic]:
+    """Return the traffic of these worker sessions (rows of `live_sessions`) by endpoint, from their last heartbeats.
+
+    Endpoints that run in the worker's own process (`local:`, `scripted:`) have no traffic.
+    """
+    reports: dict[str, list[Traffic]] = {}
+    for session in sessions:
+        for url, values in session.calls.items():
+            reports.setdefault(url, []).append(Traffic(*values))
+    return {url: Traffic.sum(reports[url]) for url in sorted(reports)}
+
+
+def list_refused_messages(connection: Connection) -> list[Any]:
+    """Return the counts of the broker's messages that were dropped unread, by reason."""
+    return list(connection.execute(select(RefusedMessage.__table__).order_by(RefusedMessage.reason)))

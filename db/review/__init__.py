@@ -1,0 +1,1 @@
+"""What people write: labels, audits, approvals, corrections and scorings."""

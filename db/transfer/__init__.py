@@ -1,0 +1,1 @@
+"""Episodes that come from elsewhere: imports, repeats, adopted and requeued episodes."""
