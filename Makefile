@@ -75,7 +75,7 @@ fuzz: .venv/dev
 performance: .venv/performance
 	$(BIN)/python -m performance $(OPTIONS)
 
-## Change the core in small ways and print what its tests do not notice; MODULES='db/queue/jobs.py', to choose;
+## Change the core in small ways and print what its tests do not notice; MODULES='db/queue/job_changes.py', to choose;
 ## SAMPLE=40 of each module instead of 20 (0: all), SEED=2, JOBS=2.
 mutants: .venv/dev
 	$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from db.engine.connection import Database, open_database
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
 from performance.celery_worker import start_worker

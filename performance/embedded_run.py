@@ -9,7 +9,7 @@ import os
 
 from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
 from performance.contender import Measurement, Meter, Spec, main

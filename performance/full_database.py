@@ -12,11 +12,11 @@ from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
 from db.journal.journal import Buffer, EpisodeJournal
 from db.models import EpisodeRow, Item
+from db.queries.jobs import get_job
 from db.queue.batch import Batch, FinishedItem
 from db.queue.claims import ClaimedItem, ClaimRequest, LeaseHolder
 from db.queue.commit import commit
 from db.queue.fence import start_session
-from db.queue.jobs import get_job
 from db.queue.sums import add_counted
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import run_episode

@@ -26,7 +26,7 @@ from sqlalchemy import func, select
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
 from db.models import ScoreRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.from_file.definition import FieldNames, FileDefinition
 from lumos_queue.benchmarks.from_file.rubrics import make_judge, write_prompt
 from lumos_queue.benchmarks.registry import open_benchmark

@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 
 from db.engine.connection import open_database
 from db.models import Attempt, EpisodeRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.submission.store import submit
 from performance.contender import Spec
 from performance.deployed_run import run_job, settings_of, workers

@@ -18,8 +18,9 @@ import psutil
 from sqlalchemy import text
 
 from db.engine.connection import Database, open_database
+from db.engine.snapshot import reading
 from db.queries.filters import parse_where
-from db.queries.trajectories import find_episodes, reading, stream_episodes
+from db.queries.trajectories import find_episodes, stream_episodes
 from lumos_queue.api.episodes import episodes
 from lumos_queue.settings import Settings
 from performance.million import PER_JOB, make_store

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from db.queries.jobs import get_job
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.claims import ClaimRequest, LeaseHolder
 from db.queue.commit import commit
 from db.queue.datasets import NewDataset
 from db.queue.fence import start_session
-from db.queue.jobs import get_job
 from db.queue.new_jobs import NewJob, create_job
 from lumos_queue.records import Outcome, Score, Task
 

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from db.engine.connection import Database
 from db.models import Approval, EpisodeRow, Item
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from db.review.approvals import WaitingPlan, find_waiting
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.formulations.registry import FORMULATIONS

@@ -13,7 +13,7 @@ from db.models import JobEndpoint, JobRow, JobTag
 from db.models.totals import EpisodeTotals
 from db.queue.batch import Batch, FinishedItem
 from db.queue.commit import commit
-from db.queue.jobs import finish_if_idle
+from db.queue.job_changes import finish_if_idle
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

@@ -14,10 +14,10 @@ from sqlalchemy import Row, select
 from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
 from db.models import Item, JobRow
+from db.queries.jobs import get_job
 from db.queue.batch import Batch, FinishedItem
 from db.queue.commit import commit
 from db.queue.fence import end_session
-from db.queue.jobs import get_job
 from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.settings import Settings
 from lumos_queue.submission.requests.training import RltfRequest

@@ -12,7 +12,7 @@ from db.queue.batch import Batch, FinishedItem
 from db.queue.claims import ClaimedItem
 from db.queue.commit import commit
 from db.queue.datasets import NewDataset
-from db.queue.jobs import finish_if_idle
+from db.queue.job_changes import finish_if_idle
 from db.queue.new_jobs import NewJob, create_job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

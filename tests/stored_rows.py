@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, ScoreRow, SubgoalRow, TaskRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.jobs.base import Job
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit

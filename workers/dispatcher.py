@@ -19,7 +19,8 @@ from sqlalchemy.exc import DBAPIError
 from db.models import JobRow
 from db.models.pools import Pool, can_run
 from db.models.states import OPEN, STOPPED, JobState
-from db.queue.jobs import finish_if_idle, get_job
+from db.queries.jobs import get_job
+from db.queue.job_changes import finish_if_idle
 from db.queue.schedule import find_idle_jobs, list_awaited_jobs, runnable_jobs
 from db.queue.sessions import live_sessions
 from lumos_queue.errors import InfrastructureError

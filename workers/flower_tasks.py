@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 from db.engine.connection import Database, open_database
-from db.queue.jobs import find_job
+from db.queries.jobs import find_job
 from lumos_queue.settings import Settings
 from workers.describe import describe_job, shorten
 from workers.slice_failed import SliceFailed

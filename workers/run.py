@@ -15,8 +15,9 @@ from db.engine.errors import reason, retryable
 from db.models.pools import Pool
 from db.models.states import OPEN, JobState
 from db.queries.damage import DamagedJob, find_damage
+from db.queries.jobs import find_job
 from db.queue.fence import Fenced
-from db.queue.jobs import find_job, finish_if_idle
+from db.queue.job_changes import finish_if_idle
 from db.queue.schedule import await_job, back_off, begin_work, jobs_awaiting, reset_backoff
 from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
 from lumos_queue.jobs.plugins import check_plugins

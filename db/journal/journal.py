@@ -1,8 +1,8 @@
 """An episode's journal: it turns steps into rows (db/journal/step_records.py reads them back).
 
-Most prompts begin with an earlier prompt (db/journal/prompt_bases.py). An episode's first prompt begins with a text that all
-first prompts of its role share. So only the rest of a prompt is stored, as `delta`: it follows the prompt at position
-`base`, or the text block `prefix`. The task's question is removed from `delta`; reading inserts it at `question_at`.
+Most prompts begin with an earlier prompt (db/journal/prompt_bases.py). An episode's first prompt begins with a text
+that all first prompts of its role share. So only the rest of a prompt is stored, as `delta`: it follows the prompt at
+position `base`, or the text block `prefix`. The task's question is removed from `delta`; reading inserts it at `question_at`.
 `prompt_digest` verifies the restored prompt.
 """
 

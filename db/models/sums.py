@@ -88,7 +88,7 @@ class BaselineRow(Base, table=True):
     dataset: Mapped[str] = Field(
         sa_column=Column(Text, ForeignKey("dataset.digest", ondelete="CASCADE"), primary_key=True, nullable=False)
     )
-    tasks: Mapped[str] = Field(primary_key=True)  # a description of the tasks (db/queries/baselines.py)
+    tasks: Mapped[str] = Field(primary_key=True)  # a description of the tasks (db/queue/baselines.py)
     code_version: Mapped[str] = Field(primary_key=True)
     found: Mapped[Any] = json()
     computed_at: Mapped[float] = instant(nullable=False)

@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, literal, select
 
 from db.engine.connection import Database, numbers
+from db.engine.snapshot import reading
 from db.models import EpisodeRow, Item, TaskRow
-from db.queries.trajectories import StoredEpisode, load_episodes, reading
+from db.queries.trajectories import StoredEpisode, load_episodes
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending, Task
 from lumos_queue.scoring.limit import at_limit_of

@@ -9,11 +9,12 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, column, select, table
 
 from db.engine.connection import Database, numbers
+from db.engine.snapshot import reading
 from db.models import EpisodeRow, TaskRow
 from db.queries.filter_sql import conditions
 from db.queries.filters import Filter
 from db.queries.task_fields import format_value, is_plain, read_fields
-from db.queries.trajectories import IDS_AT_ONCE, reading, select_ids
+from db.queries.trajectories import IDS_AT_ONCE, select_ids
 
 TEXTS = (
     "episode",

@@ -16,7 +16,7 @@ from db.queries.episode_search import of_accepted_attempt, says
 from db.queries.field_conditions import field_condition
 from db.queries.filters import CHOICES, Filter, Term
 from db.queries.job_filters import COMPARE, compare, job_condition, jobs_of_model
-from db.review.labels import RATING, RATINGS, VALUES
+from db.queries.labels import RATING, RATINGS, VALUES
 from lumos_queue.records import Ending
 
 _OF_EPISODE = ("job", "split", "formulation", "origin", "licence", "ending", "calls", "sample")

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import select
 
 from db.engine.connection import Database
+from db.engine.snapshot import reading
 from db.models import Item, TaskRow
-from db.queries.trajectories import StoredEpisode, load_episodes, reading
+from db.queries.trajectories import StoredEpisode, load_episodes
 from lumos_queue.records import Task
 
 CHUNK = 200  #: episodes that are read whole at once

@@ -22,8 +22,8 @@ from db.models import (
 from db.models.job_kinds import JobKind
 from db.models.states import HIDDEN, ItemState, JobState
 from db.queries.damage import sound_jobs
+from db.queries.labels import labels_of
 from db.queue.current_scores import is_replaced
-from db.review.labels import labels_of
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending, Task
 

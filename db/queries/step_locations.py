@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select
 
 from db.journal.step_records import RecordedStep, load_steps
 from db.models import EpisodeRow
-from db.review.labels import locate_step, name_of_step
+from db.queries.step_names import locate_step, name_of_step
 
 
 class StepLocator:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Float, Select, bindparam, func, literal, or_, select, text
+from sqlalchemy import Connection, Float, Select, bindparam, func, literal, or_, select
 
 from db.engine.connection import Database, clock, numbers
+from db.engine.snapshot import reading
 from db.journal.step_records import RecordedStep, load_steps
 from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, SubgoalRow, TaskRow, VerdictRow
 from db.models.totals import EpisodeTotals, read_totals
@@ -59,23 +59,6 @@ class StoredEpisode:
     @property
     def name(self) -> str:
         return f"{self.job}-{self.ordinal}"
-
-
-@contextmanager
-def reading(database: Database) -> Iterator[Connection]:
-    """Open a read-only transaction that sees the database in one state. The database refuses writes in it."""
-    with database.engine.connect() as connection:
-        if database.is_sqlite:
-            connection.execute(text("PRAGMA query_only = ON"))
-        else:
-            # Compiling an expression takes longer than these statements do.
-            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
-            connection.execute(text("SET LOCAL jit = off"))
-        try:
-            yield connection
-        finally:
-            if database.is_sqlite:
-                connection.execute(text("PRAGMA query_only = OFF"))
 
 
 def find_episodes(

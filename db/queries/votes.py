@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, and_, exists, func, select
 
 from db.models import CompletionRow, EpisodeRow, Label, ScoreRow
-from db.review.labels import VALUES
+from db.queries.labels import VALUES
 from lumos_queue.records import Completion, Ending, FinishReason
 
 _ACCEPTED = and_(CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)

@@ -11,8 +11,8 @@ from db.engine.connection import Database
 from db.models import CompletionRow, EpisodeRow, Item, JobRow
 from db.models.job_kinds import JobKind
 from db.models.states import JobState
+from db.queue.job_changes import finish_if_idle
 from db.queue.job_stops import JobStop, stop_job
-from db.queue.jobs import finish_if_idle
 from lumos_queue.errors import SpecError
 
 

@@ -23,8 +23,8 @@ from db.queue.approval_waits import is_unanswered
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder, claim_items
 from db.queue.fence import hold_fence
+from db.queue.job_changes import lock_job
 from db.queue.job_stops import JobStop, stop_job
-from db.queue.jobs import lock_job
 from db.queue.sums import add_counted, add_sums
 from db.queue.training_steps import insert_feedback, insert_models, insert_steps
 from lumos_queue.records import Ending, FinishReason, Outcome

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from db.engine.connection import Database, clock
 from db.models import JobRow
-from db.queue.jobs import lock_job
+from db.queue.job_changes import lock_job
 from lumos_queue.errors import SpecError
 
 _CODE = ("distribution", "version", "digest")

@@ -14,7 +14,7 @@ from db.models import Item, JobEndpoint, JobRow
 from db.models.states import OPEN, UNFINISHED, ItemState, JobState
 from db.queue.claims import its_turn
 from db.queue.figures import count_done_items
-from db.queue.jobs import lock_job
+from db.queue.job_changes import lock_job
 from db.queue.wait_reasons import awaits_job
 from lumos_queue.util.sanitize import storable_json
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from db.engine.connection import Database
 from db.models import EndpointCap, EndpointShare, WorkerSessionRow
-from db.review.web_actions import PersonAction
+from db.queue.web_actions import PersonAction
 from lumos_queue.endpoints.traffic import Traffic
 
 

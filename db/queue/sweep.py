@@ -1,4 +1,4 @@
-"""Change the state of a job's items in chunks, so that other processes can write between two chunks (db/engine/chunks.py)."""
+"""Change the state of a job's items in chunks (db/engine/chunks.py): other processes can write between two chunks."""
 
 from __future__ import annotations
 

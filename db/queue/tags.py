@@ -48,7 +48,9 @@ def change_tags(
 
     Raises SpecError if the job has no tag with a key of `remove`, and when the job was removed meanwhile.
     """
-    from db.queue.jobs import lock_job  # imported here, because readers of tags do not need the code that changes jobs
+    from db.queue.job_changes import (
+        lock_job,  # imported here, because readers of tags do not need the code that changes jobs
+    )
 
     tags = tags or {}
     with database.writer.begin() as connection:

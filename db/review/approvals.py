@@ -12,7 +12,7 @@ from db.journal.step_records import NO, YES
 from db.models import Approval, Attempt, EpisodeRow, Item, JobRow, TaskRow
 from db.models.states import HIDDEN, UNFINISHED, ItemState, JobState
 from db.queue.approval_waits import clear_awaiting, is_open
-from db.queue.jobs import lock_job
+from db.queue.job_changes import lock_job
 from lumos_queue.errors import SpecError
 from lumos_queue.util.sanitize import storable
 

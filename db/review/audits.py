@@ -14,8 +14,8 @@ from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label
 from db.queries.damage import find_value_damage
 from db.queries.filter_sql import newest_score
 from db.queries.filters import Filter
+from db.queue.web_actions import PersonAction
 from db.review.audit_strata import strata_of
-from db.review.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 from lumos_queue.scoring.annotation_strata import DEFAULT_KEYS, StratumKey
 from lumos_queue.scoring.sampling import AuditKind, SampledEpisode, sample_strata, side_of

@@ -6,7 +6,7 @@ from sqlalchemy import delete, func, select
 
 from db.engine.connection import Database
 from db.models import Label
-from db.review.web_actions import PersonAction
+from db.queue.web_actions import PersonAction
 
 
 def take_back_label(database: Database, episode: int, labeller: str, action: PersonAction | None = None) -> str | None:

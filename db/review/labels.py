@@ -5,33 +5,20 @@ A rating, from 1 to 10, is a label of a whole episode. A person's newest rating 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, case, insert, select
+from sqlalchemy import Connection, insert
 
 from db.engine.connection import Database, now
-from db.journal.step_records import RecordedStep, select_annotated_steps
-from db.models import Item, Label
+from db.models import Label
+from db.queries.labels import KINDS, RATINGS, VALUES, NewestLabel, newest_of_audit
+from db.queue.web_actions import PersonAction
 from db.review.remaining_labels import count_labels_left, lock_audit
-from db.review.web_actions import PersonAction
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.records import Action, Subgoal
 from lumos_queue.util.sanitize import storable
 
-VALUES = ("right", "wrong", "unsure")
-RATINGS = tuple(map(str, range(1, 11)))
-#: The number of a rating. A cast would fail on PostgreSQL for other labels.
-RATING: ColumnElement[int | None] = case({rating: int(rating) for rating in RATINGS}, value=Label.value)
-#: What is wrong in an annotation: an operand is not the value that the row means, a number is in neither question nor
-#: row, a subgoal describes another step, a result is wrong, or a text cannot be understood.
-KINDS = ("link", "number", "sub-question", "result", "wording")
 MAX_NAME = 200  #: of a labeller's name
-_PLACE = re.compile(
-    r"(?P<subgoal>[0-9]{1,6})(?:-(?P<action>[0-9]{1,6}))?|@(?P<position>[0-9]{1,9})(?:\.(?P<branch>[0-9]{1,9}))?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +35,6 @@ class NewLabel:
     wrong_position: int | None = None  #: the wrong step, for a label `wrong` of the whole episode
     wrong_branch: int | None = None
     wrong_kind: str = ""  #: one of KINDS, for a label `wrong`; '' if the person names none
-
-
-class NewestLabel(NamedTuple):
-    """A person's newest label of an episode in an audit, with the wrong step and the kind of fault that it names."""
-
-    value: str
-    note: str
-    wrong_position: int | None = None
-    wrong_branch: int | None = None
-    wrong_kind: str = ""
 
 
 def add_labels(
@@ -95,25 +72,6 @@ def insert_labels(connection: Connection, labels: Sequence[NewLabel]) -> None:
     connection.execute(insert(Label).values(labelled_at=now()), rows)
 
 
-def labels_of(connection: Connection, episode: int) -> list[Any]:
-    """Return each person's newest label and newest rating of the episode, then the newest labels of its steps."""
-    newest: dict[tuple[Any, ...], Any] = {}
-    for row in connection.execute(select(Label.__table__).where(Label.episode == episode).order_by(Label.id)):
-        newest[row.labeller, row.position, row.branch, row.value in RATINGS] = row
-    return sorted(newest.values(), key=lambda row: (row.position is not None, row.position, row.branch, row.id))
-
-
-def newest_of_audit(connection: Connection, audit: str) -> dict[tuple[int, str], NewestLabel]:
-    """Return each person's newest label of each episode in the audit, by (episode, person)."""
-    columns = (getattr(Label, name) for name in NewestLabel._fields)
-    rows = connection.execute(
-        select(Label.episode, Label.labeller, *columns)
-        .where(Label.audit == audit, Label.position.is_(None))
-        .order_by(Label.id)
-    )
-    return {(episode, labeller): NewestLabel(*label) for episode, labeller, *label in rows}
-
-
 def new_labels(connection: Connection, labels: Sequence[NewLabel]) -> list[NewLabel]:
     """Return the labels that differ from the person's newest label in the audit, as a file may be imported twice."""
     newest_labels: dict[str, dict[tuple[int, str], NewestLabel]] = {}
@@ -132,20 +90,6 @@ def new_labels(connection: Connection, labels: Sequence[NewLabel]) -> list[NewLa
     return additions
 
 
-def newest_ratings(connection: Connection, job: str) -> list[tuple[int, str, int]]:
-    """Return (episode, person, rating) for each person's newest rating of each of the job's episodes."""
-    ratings: dict[tuple[int, str], int] = {}
-    rows = connection.execute(
-        select(Label.episode, Label.labeller, Label.value)
-        .join(Item, Item.id == Label.episode)
-        .where(Item.job == job, Label.value.in_(RATINGS))
-        .order_by(Label.id)
-    )
-    for episode, labeller, value in rows:
-        ratings[episode, labeller] = int(value)
-    return [(episode, labeller, value) for (episode, labeller), value in sorted(ratings.items())]
-
-
 def check(value: str, labeller: str, values: Sequence[str] = VALUES) -> None:
     """Raise SpecError unless `value` is one of `values` and `labeller` a person's name."""
     if value not in values:
@@ -160,63 +104,3 @@ def check_fault(value: str, kind: str, has_step: bool) -> None:
         raise unknown("kind of fault", kind[:40], KINDS)
     if (kind or has_step) and value != "wrong":
         raise SpecError(f"Only the label wrong names a step or a kind of fault: the label is '{value[:40]}'.")
-
-
-def locate_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
-    """Return (position, branch) of the step that a person names.
-
-    `2` names the second subgoal, `2-1` its first action, and `@9.1` the step at position 9, branch 1. Subgoals and
-    actions are those of the annotation; a teacher's earlier tries have names by position only. Raises SpecError when
-    there is no such step.
-    """
-    match = _PLACE.fullmatch(text)
-    if not match:
-        raise SpecError(
-            f"'{text}' names no step: expected 2 (a subgoal), 2-1 (its first action) or @9 (the step at position 9)."
-        )
-    if match["position"]:
-        location = int(match["position"]), int(match["branch"] or 0)
-        if not any((step.position, step.branch) == location for step in steps):
-            raise SpecError(f"The episode has no step at position {text[1:]}: its steps are @0 to @{_last(steps)}.")
-        return location
-    number, action = int(match["subgoal"]), int(match["action"] or 0)
-    own_steps = select_annotated_steps(steps)
-    starts = [index for index, step in enumerate(own_steps) if isinstance(step.detail, Subgoal)]
-    if not 1 <= number <= len(starts):
-        raise SpecError(f"The episode has no subgoal {number}: it has {len(starts)}.")
-    start, end = starts[number - 1], [*starts, len(own_steps)][number]
-    actions = [step for step in own_steps[start:end] if isinstance(step.detail, Action)]
-    if match["action"] and not 1 <= action <= len(actions):
-        raise SpecError(
-            f"Subgoal {number} has no action {action}: it has {len(actions)}. To name a step by position: @0, @1, …"
-        )
-    step = actions[action - 1] if match["action"] else own_steps[start]
-    return step.position, step.branch
-
-
-def name_of_step(steps: Sequence[RecordedStep], position: int, branch: int) -> str:
-    """Return the name of the step at this position and branch, as `locate_step` reads it."""
-    subgoal = action = 0
-    for step in select_annotated_steps(steps):
-        if isinstance(step.detail, Subgoal):
-            subgoal, action = subgoal + 1, 0
-        elif isinstance(step.detail, Action) and subgoal:
-            action += 1
-        else:
-            continue
-        if (step.position, step.branch) == (position, branch):
-            return f"{subgoal}-{action}" if action else str(subgoal)
-    return f"@{position}.{branch}" if branch else f"@{position}"
-
-
-def name_steps(steps: Sequence[RecordedStep]) -> list[tuple[str, Subgoal | Action]]:
-    """Return (name, step) of each subgoal and action of the annotation, in order."""
-    return [
-        (name_of_step(steps, step.position, step.branch), step.detail)
-        for step in select_annotated_steps(steps)
-        if isinstance(step.detail, Subgoal | Action)
-    ]
-
-
-def _last(steps: Sequence[RecordedStep]) -> int:
-    return max((step.position for step in steps), default=0)

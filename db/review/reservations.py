@@ -20,9 +20,9 @@ from db.engine.time_conditions import is_due
 from db.models import AuditSample, EpisodeRow, JobRow, Label, Reservation
 from db.models.states import HIDDEN
 from db.queries.step_locations import StepLocator
+from db.queue.web_actions import note_action
 from db.review.labels import NewLabel, check, check_fault, insert_labels
 from db.review.remaining_labels import count_labels_left, lock_audit
-from db.review.web_actions import note_action
 from lumos_queue.util.sanitize import storable
 
 SECONDS = 600.0  #: that a place stays reserved

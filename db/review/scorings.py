@@ -16,7 +16,7 @@ from db.engine.rows.episodes import NewScore
 from db.engine.rows.sums import AddedScores
 from db.models import EpisodeRow, JobRow, ScoreRow, ScoreSum, Scoring
 from db.models.states import HIDDEN
-from db.queue.jobs import lock_job
+from db.queue.job_changes import lock_job
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending, Score
 

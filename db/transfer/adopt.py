@@ -30,7 +30,7 @@ from db.models import (
 from db.models.states import HIDDEN, ItemState, JobState
 from db.models.totals import EpisodeTotals, read_totals, sum_columns
 from db.queries.damage import sound_jobs
-from db.queue.jobs import lock_job
+from db.queue.job_changes import lock_job
 from db.queue.sums import add_counted
 from db.transfer.repeats import Store, store_first
 from lumos_queue.errors import SpecError

@@ -25,10 +25,10 @@ from db.journal.journal import Buffer, EpisodeJournal
 from db.journal.text_blocks import insert_texts
 from db.models import Dataset, Item, JobRow, TaskRow
 from db.models.states import ItemState, JobState
-from db.queue.jobs import remove
+from db.queue.job_changes import remove
 from db.queue.new_jobs import NewJob, insert_job, new_id
 from db.queue.sums import add_counted
-from db.review.web_actions import PersonAction
+from db.queue.web_actions import PersonAction
 from lumos_queue.commands import Step
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.records import Outcome, Score, Task, Verdict

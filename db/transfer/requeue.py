@@ -10,18 +10,17 @@ from db.models.failure_classes import FailureClass
 from db.models.states import ItemState, JobState
 from db.queries.failures import count_failures, find_failed_items
 from db.queue.endings import take_back
-from db.queue.jobs import lock_job
+from db.queue.job_changes import lock_job
 from db.queue.sums import change_states
-from db.review.web_actions import PersonAction
+from db.queue.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 
 
 def requeue(database: Database, job: str, failure_class: FailureClass, action: PersonAction | None = None) -> int:
     """Make those items of the job pending again that a failure of that class has ended; return their number.
 
-    `action` is recorded with the change.
-    The former endings are stored (db/queue/endings.py). A cancelled item of the job stays cancelled. Raises SpecError when
-    there is no such item, and while the job is being cancelled.
+    `action` is recorded with the change. The former endings are stored (db/queue/endings.py). A cancelled item of the
+    job stays cancelled. Raises SpecError when there is no such item, and while the job is being cancelled.
     """
     with database.writer.begin() as connection:
         row = lock_job(connection, job)

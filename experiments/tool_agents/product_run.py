@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from experiments.tool_agents.contest import Contest, journal_of
 from experiments.tool_agents.faults import Setting
 from experiments.tool_agents.questions import Question, make_questions

@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from db.engine.connection import open_database
 from db.queries.filters import parse_where
+from db.queries.jobs import get_job
 from db.queries.trajectories import StoredEpisode, stream_episodes
-from db.queue.jobs import get_job
 from experiments.toolworld.memory_run import count_repeated
 from experiments.toolworld.plan import ToolWorldSweep
 from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE, UNSOLVABLE

@@ -23,8 +23,8 @@ import typer
 
 from db.models.states import JobState
 from db.queries.filters import parse_where
+from db.queries.jobs import get_job
 from db.queries.trajectories import StoredEpisode, stream_episodes
-from db.queue.jobs import get_job
 from experiments.toolworld.policies import teach
 from lumos_queue.benchmarks.registry import is_test_task
 from lumos_queue.commands import WITHIN

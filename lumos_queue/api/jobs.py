@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import db.queue.jobs
+import db.queries.jobs
+import db.queue.job_changes
 from db.engine.connection import clock
 from db.models.states import ItemState, JobState
 from lumos_queue.api.connect import open_deployment
@@ -66,7 +67,7 @@ def get_job(job: str, *, deployment: Settings | None = None) -> JobHandle:
     """
     deployment = deployment or read_settings()
     with open_deployment(deployment) as database, database.engine.connect() as connection:
-        return JobHandle(db.queue.jobs.get_job(connection, job).id, deployment)
+        return JobHandle(db.queries.jobs.get_job(connection, job).id, deployment)
 
 
 class JobHandle:
@@ -86,14 +87,14 @@ class JobHandle:
 
     @property
     def state(self) -> str:
-        """The job's state: queued, running, paused, cancelling, cancelled, failed or done (db.models.states.JobState)."""
+        """The job's state: queued, running, paused, cancelling, cancelled, failed or done (db.models.states)."""
         return str(self._row().state)
 
     @property
     def facts(self) -> dict[str, Any]:
         """The job's request, progress and score so far, in the form of a line of `lumos jobs --json`."""
         with open_deployment(self._deployment) as database, database.engine.connect() as connection:
-            row = db.queue.jobs.get_job(connection, self.id)
+            row = db.queries.jobs.get_job(connection, self.id)
             return describe_jobs(connection, [row], self._deployment.lease_seconds, clock(connection))[0]
 
     def wait(
@@ -169,11 +170,11 @@ class JobHandle:
 
     def cancel(self) -> JobHandle:
         """Stop the job permanently; its stored episodes stay. Return this handle."""
-        return self._change(db.queue.jobs.cancel)
+        return self._change(db.queue.job_changes.cancel)
 
     def pause(self) -> JobHandle:
         """Stop the job until it is resumed. Return this handle."""
-        return self._change(db.queue.jobs.pause)
+        return self._change(db.queue.job_changes.pause)
 
     def resume(self) -> JobHandle:
         """Resume the job. Items that were cancelled, quarantined or ended with infra_error run again.
@@ -181,8 +182,8 @@ class JobHandle:
         Returns this handle. Raises SpecError when this process does not have the plug-ins that the job needs.
         """
         with open_deployment(self._deployment) as database, database.engine.connect() as connection:
-            check_resume(connection, self._deployment, db.queue.jobs.get_job(connection, self.id))
-        self._change(db.queue.jobs.resume)
+            check_resume(connection, self._deployment, db.queries.jobs.get_job(connection, self.id))
+        self._change(db.queue.job_changes.resume)
         begin_job(self._deployment, self._row())
         return self
 
@@ -213,13 +214,13 @@ class JobHandle:
 
     def _row(self) -> Any:
         with open_deployment(self._deployment) as database, database.engine.connect() as connection:
-            return db.queue.jobs.get_job(connection, self.id)
+            return db.queries.jobs.get_job(connection, self.id)
 
     def _row_and_counts(self) -> tuple[Any, dict[str, int]]:
         from db.queue.figures import progress
 
         with open_deployment(self._deployment) as database, database.engine.connect() as connection:
-            return db.queue.jobs.get_job(connection, self.id), progress(connection, self.id)
+            return db.queries.jobs.get_job(connection, self.id), progress(connection, self.id)
 
     def _change(self, change: Callable[..., Any]) -> JobHandle:
         with open_deployment(self._deployment) as database:

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.api.connect import open_deployment
 from lumos_queue.api.objects import name_object
 from lumos_queue.pages.compose import JobsPage, compose, read_page

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from db.models.states import JobState
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from db.queue.tags import UNNAMED, NameAndTags
 from lumos_queue.api.forks import refuse_sqlite
 from lumos_queue.jobs.base import Job

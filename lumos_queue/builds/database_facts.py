@@ -10,9 +10,9 @@ from sqlalchemy import Connection, and_, exists, false, not_, or_, select
 from sqlalchemy.orm import aliased
 
 from db.engine.connection import Database
+from db.engine.snapshot import reading
 from db.models import Dataset, EpisodeRow, JobRow, Label, TaskRow
-from db.queries.trajectories import reading
-from db.review.labels import VALUES
+from db.queries.labels import VALUES
 from lumos_queue.benchmarks.registry import is_test
 from lumos_queue.builds.audited_strata import AuditedStrata
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key

@@ -72,7 +72,7 @@ def _check_options(target: str, no: bool, note: str, list_: bool, who: str) -> N
 def find_plans(database: Database, target: str) -> list[WaitingPlan]:
     """Return the waiting plans of a job, or of one episode (JOB-NUMBER). Raises SpecError for an unknown name."""
     from db.queries.episode_names import split_name
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from db.review.approvals import find_waiting
 
     job, number = split_name(target) if "-" in target else (target, None)
@@ -137,8 +137,8 @@ def _answer_all(database: Database, plans: list[WaitingPlan], yes: bool, note: s
 def _say_why_not(database: Database, target: str) -> str:
     """Return the reason why no plan of the job or the episode waits."""
     from db.queries.episode_names import split_name
+    from db.queries.jobs import get_job
     from db.queries.reading import get_trajectory
-    from db.queue.jobs import get_job
     from db.review.approvals import describe_answer, latest_answer
 
     with database.engine.connect() as connection:
@@ -164,7 +164,7 @@ def _say_why_not(database: Database, target: str) -> str:
 def _bring_workers(database: Database, settings: Settings, jobs: list[str]) -> None:
     """Notify the workers. Where there are none, print how to continue."""
     from db.models.states import JobState
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from db.queue.sessions import live_sessions
 
     with database.engine.connect() as connection:

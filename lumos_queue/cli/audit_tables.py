@@ -7,7 +7,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from db.review.labels import KINDS
+from db.queries.labels import KINDS
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.trajectory import print_trajectory

@@ -26,9 +26,9 @@ def data_captions(
 
     The job must have the formulation `caption`. Use the file with --option captions=FILE.
     """
-    from db.queries.trajectories import reading
+    from db.engine.snapshot import reading
+    from db.queries.jobs import get_job
     from db.queue.figures import progress
-    from db.queue.jobs import get_job
     from lumos_queue.errors import SpecError
     from lumos_queue.formulations.registry import FORMULATIONS
     from lumos_queue.settings import read_settings

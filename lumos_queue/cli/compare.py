@@ -76,7 +76,7 @@ def _prices(prompt: float | None, completion: float | None) -> tuple[float, floa
 
 
 def _compare_jobs(connection: Connection, names: Sequence[str], options: Any, show: int) -> dict[str, Any]:
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.reports.comparison import compare_jobs
     from lumos_queue.reports.step_pairs import pair_episodes
 

@@ -92,7 +92,7 @@ def _convert_waiting(
 
 def _recheck(request: ConversionRequest) -> None:
     """Print which accepted episodes of a job the present rules would reject or write differently."""
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.cli.recheck_tables import print_recheck
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -115,8 +115,8 @@ def budget(
 
     Continue a paused job with: lumos resume JOB
     """
+    from db.queries.jobs import get_job
     from db.queue.budget import set_budget
-    from db.queue.jobs import get_job
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

@@ -93,7 +93,8 @@ def label(
     The labels are right, wrong and unsure; a person's newest label counts.
     """
     from db.queries.episode_names import load_finished_trajectory
-    from db.review.labels import NewLabel, add_labels, check, locate_step
+    from db.queries.step_names import locate_step
+    from db.review.labels import NewLabel, add_labels, check
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -128,7 +129,8 @@ def rate(
     A rating is stored as a label; a person's newest rating counts.
     """
     from db.queries.episode_names import load_finished_trajectory
-    from db.review.labels import RATINGS, NewLabel, add_labels, check
+    from db.queries.labels import RATINGS
+    from db.review.labels import NewLabel, add_labels, check
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

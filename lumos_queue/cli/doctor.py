@@ -107,7 +107,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
 
 def recount_jobs(settings: Settings, repair: bool) -> Iterator[Finding]:
     """Compare the stored sums of every job with its rows. With `repair`, correct the sums of jobs that do not run."""
-    from db.queries import recount
+    from db.queue import recount
     from lumos_queue.submission.database import database
 
     jobs = wrong_jobs = 0

@@ -30,11 +30,11 @@ def episodes(
 
     With JOB, list only the episodes of this job.
     """
+    from db.engine.snapshot import reading
     from db.queries.episode_names import read_cursor
     from db.queries.filters import Filter, term
+    from db.queries.jobs import get_job
     from db.queries.text_search import find_page
-    from db.queries.trajectories import reading
-    from db.queue.jobs import get_job
     from lumos_queue.reports.episode_list import describe_episode
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

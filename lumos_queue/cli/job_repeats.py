@@ -97,7 +97,7 @@ def store_and_run(
     settings: Settings, job: str, make: Any, name_and_tags: NameAndTags, again: bool, follow: bool
 ) -> None:
     """Store the job that `make` returns for the row of `job`, run or queue it, and print its report or its id."""
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.cli.run import run_or_follow
     from lumos_queue.cli.submit import finish
     from lumos_queue.submission.database import database

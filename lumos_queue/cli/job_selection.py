@@ -15,7 +15,7 @@ def choose_jobs(database: Database, settings: Settings, names: Sequence[str], wh
 
     Raises SpecError for names together with a filter, and if no job matches.
     """
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.errors import SpecError
     from lumos_queue.reports.job_list import find_jobs
     from lumos_queue.submission.filters import read_job_where

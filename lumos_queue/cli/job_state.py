@@ -13,24 +13,25 @@ from lumos_queue.cli.submit import finish
 
 
 def _change(job: str, change: str) -> tuple[Any, Any]:
-    """Call the function of db.queue.jobs named `change` for the job. Return the settings and the job's new row."""
-    import db.queue.jobs
+    """Call the function of db.queue.job_changes named `change`. Return the settings and the job's new row."""
+    import db.queries.jobs
+    import db.queue.job_changes
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     settings = read_settings()
     with database(settings) as job_database:
         with job_database.engine.connect() as connection:
-            row = db.queue.jobs.get_job(connection, job, allow_damaged=True)
-        getattr(db.queue.jobs, change)(job_database, row.id)
+            row = db.queries.jobs.get_job(connection, job, allow_damaged=True)
+        getattr(db.queue.job_changes, change)(job_database, row.id)
         with job_database.engine.connect() as connection:
-            return settings, db.queue.jobs.get_job(connection, row.id, allow_damaged=True)
+            return settings, db.queries.jobs.get_job(connection, row.id, allow_damaged=True)
 
 
 def _requeue(job: str, only: str) -> tuple[Any, Any]:
     """Retry the items that ended with failures of the class `only`. Return the settings and the job's new row."""
     from db.models.failure_classes import FailureClass
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from db.transfer.requeue import requeue
     from lumos_queue.errors import unknown
     from lumos_queue.settings import read_settings
@@ -53,7 +54,7 @@ def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
 
     Raises SpecError if the job cannot continue on this machine.
     """
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.jobs.plugins import plugins_as_json, plugins_of
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -70,7 +71,7 @@ def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
 
 def _accept_plugins(settings: Any, job: str, plugins: list[dict[str, str]]) -> Any:
     """Record these plug-ins as those that an unfinished job needs. Return the job's new row."""
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from db.queue.plugins import accept_plugins
     from lumos_queue.submission.database import database
 
@@ -86,7 +87,7 @@ def cancel(job: opt.JobId, json: opt.Json = False) -> None:
 
     Its stored episodes are kept.
     """
-    from db.queue.jobs import find_job
+    from db.queries.jobs import find_job
     from lumos_queue.submission.database import database
 
     settings, row = _change(job, "cancel")
@@ -168,7 +169,7 @@ def rm(
     Describes the job and asks before it deletes. The job must not be running. Jobs with people's labels, audits or
     corrections need --with-labels.
     """
-    from db.queue.jobs import check_removable, remove
+    from db.queue.job_changes import check_removable, remove
     from lumos_queue.cli.removal import describe_removal, find_whole, is_agreed
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

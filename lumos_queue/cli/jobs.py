@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) -> Exit:
     """Print the reports of jobs, with scores by fields `by`. Return INCOMPLETE if a job ended incomplete, else FINE."""
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.cli.report_tables import print_reports
     from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.differences import differences
@@ -76,9 +76,9 @@ def jobs(
 
 def job(job: opt.JobId, json: opt.Json = False) -> None:
     """Show a job's name, settings, state and endpoints."""
+    from db.queries.jobs import get_job, problems
     from db.queries.reading import endpoints_of
     from db.queue.figures import code_versions, progress
-    from db.queue.jobs import get_job, problems
     from db.queue.tags import tags_of
     from lumos_queue.cli.job_tables import SETTINGS, print_job
     from lumos_queue.reports.real_state import real_states
@@ -180,8 +180,8 @@ def show(
     20,000 characters are shortened in the table; --json has them whole, with the request of each model call.
     """
     from db.queries.episode_names import split_name
+    from db.queries.jobs import get_job
     from db.queries.reading import get_trajectory
-    from db.queue.jobs import get_job
     from lumos_queue.cli.pictures import save_pictures
     from lumos_queue.cli.trajectory import print_trajectory
     from lumos_queue.reports.pictures import list_pictures

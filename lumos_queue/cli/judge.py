@@ -60,7 +60,7 @@ def judge(
 
 
 def _read(settings: Settings, request: JudgingRequest) -> JudgedRows:
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.rollouts.judged_rows import build_judged_rows
     from lumos_queue.submission.database import database
 

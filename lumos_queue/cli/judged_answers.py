@@ -25,7 +25,7 @@ def judge_answers(
 
     Raises SpecError for options that cannot be used, and for a job whose answers cannot be judged.
     """
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.formulations.defaults import ANSWER_GRADER
     from lumos_queue.jobs.evaluate import Evaluate

@@ -12,8 +12,8 @@ from sqlalchemy.exc import DBAPIError
 from db.engine.connection import Database
 from db.models.pools import describe_lack
 from db.models.states import OPEN, UNFINISHED, ItemState, JobState
+from db.queries.jobs import get_job
 from db.queue.approval_waits import HOW
-from db.queue.jobs import get_job
 from db.queue.schedule import awaits_job
 from db.queue.sessions import jobs_held, live_sessions, traffic_of
 from lumos_queue.cli import output

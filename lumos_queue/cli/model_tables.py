@@ -48,7 +48,7 @@ def print_model(model: dict[str, Any]) -> None:
 
 
 def format_curve(fit: Mapping[str, Any]) -> str:
-    """Return a line about a fit of `db.queue.training_steps.summarize_fits`: losses, steps, tokens and any `dev_loss`."""
+    """Return a line about a fit of `training_steps.summarize_fits`: losses, steps, tokens and any `dev_loss`."""
     parts = [
         f"loss {_format_loss(fit['first_loss'])} → {_format_loss(fit['last_loss'])} over {fit['steps']:,} steps",
         f"{fit['tokens']:,} tokens",

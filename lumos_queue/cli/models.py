@@ -138,7 +138,7 @@ def _require_single(matches: list[Any], text: str) -> Any:
 
 def _require_stopped(connection: Connection, row: Any) -> None:
     from db.models.states import OPEN
-    from db.queue.jobs import find_job
+    from db.queries.jobs import find_job
     from lumos_queue.errors import SpecError
 
     job = find_job(connection, row.job) if row.job else None

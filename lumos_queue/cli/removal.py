@@ -11,8 +11,9 @@ from sqlalchemy import Connection
 from db.models.job_kinds import JobKind
 from db.models.states import ItemState
 from db.queries.damage import find_damage
+from db.queries.jobs import find_job, get_job
 from db.queue.figures import progress, totals
-from db.queue.jobs import find_job, get_job, work_of_people
+from db.queue.job_changes import work_of_people
 from lumos_queue.cli import output
 from lumos_queue.errors import SpecError
 

@@ -42,7 +42,7 @@ def write_reports(
 
     Return INCOMPLETE if a job ended incomplete, else FINE. Raises SpecError for a file that exists or is not writable.
     """
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.errors import SpecError
 
     with import_libraries():

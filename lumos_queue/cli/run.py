@@ -8,8 +8,8 @@ import threading
 from shlex import quote
 from typing import Any
 
+from db.queries.jobs import get_job
 from db.queue.figures import count_endings, progress
-from db.queue.jobs import get_job
 from db.queue.tags import UNNAMED, NameAndTags, tags_of
 from lumos_queue.api.start import STOPPED, store_job
 from lumos_queue.cli import output

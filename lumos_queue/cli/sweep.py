@@ -60,7 +60,7 @@ def train_sweep(
 
 def _work(settings: Settings, submissions: list[Submission], name_and_tags: NameAndTags) -> list[tuple[str, str]]:
     """Run the jobs in this process, or queue them for workers and wait. Return each job's id and state."""
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.cli.run import submit_and_run
     from lumos_queue.submission.database import database
 

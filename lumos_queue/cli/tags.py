@@ -25,7 +25,7 @@ def tag(
     json: opt.Json = False,
 ) -> None:
     """Change a job's name and tags, or show them."""
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from db.queue.tags import change_tags
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

@@ -20,9 +20,9 @@ from db.journal.artifacts import copy_names
 from db.models import Item
 from db.models.states import OPEN, JobState
 from db.queries.filters import parse_where
+from db.queries.jobs import find_job
 from db.queries.trajectories import StoredEpisode, stream_episodes
 from db.queue.datasets import NewDataset, load_tasks
-from db.queue.jobs import find_job
 from db.queue.new_jobs import create_job
 from lumos_queue.commands import digest
 from lumos_queue.endpoints.base import Sampling

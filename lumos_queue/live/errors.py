@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, select
 
 from db.models import EpisodeRow
-from db.queue.jobs import problems
+from db.queries.jobs import problems
 from lumos_queue.records import Ending
 from lumos_queue.util.similar_messages import MAX_TEXT, alike_key, short_line
 

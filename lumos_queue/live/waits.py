@@ -8,7 +8,7 @@ from typing import Any
 from db.models.pools import describe_lack
 from db.models.states import OPEN, ItemState, JobState
 from db.queue.approval_waits import HOW, describe_awaiting
-from db.queue.jobs import PAUSED_BY_PERSON
+from db.queue.job_changes import PAUSED_BY_PERSON
 from lumos_queue.live.figures import JobFigures
 from lumos_queue.live.pace import format_seconds
 from lumos_queue.reports.retry_reasons import describe_retry_reason

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from db.engine.connection import clock
 from db.models import JobRow
 from db.models.states import OPEN, JobState
-from db.queue.jobs import find_job
+from db.queries.jobs import find_job
 from db.queue.sessions import jobs_held, live_sessions
 from lumos_queue.live.errors import ErrorGroup, ErrorReader
 from lumos_queue.live.figures import JobFigures, read_figures

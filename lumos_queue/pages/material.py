@@ -10,9 +10,9 @@ from sqlalchemy import Connection, select
 
 from db.models import JobTag
 from db.models.job_kinds import JobKind
+from db.queries.jobs import problems
 from db.queries.outcomes import Throughput, action_errors, count_outcomes, throughput
 from db.queries.reading import endpoints_of
-from db.queue.jobs import problems
 from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.papers.published_figures import PublishedFigure, list_published_figures
 from lumos_queue.reports.report import make_report
@@ -39,7 +39,7 @@ class JobMaterial:
     endpoints: Sequence[Any]
     outcomes: Sequence[tuple[str, bool | None, int]]  #: db.queries.outcomes.count_outcomes
     errors: Sequence[tuple[str, str, int, int]]  #: db.queries.outcomes.action_errors
-    owed: Sequence[tuple[str, int]]  #: db.queue.jobs.problems
+    owed: Sequence[tuple[str, int]]  #: db.queries.jobs.problems
     curve: Throughput | None
 
     @property

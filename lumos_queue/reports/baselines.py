@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.queries.baselines import keep_baselines, load_baselines, tasks_of
+from db.queue.baselines import keep_baselines, load_baselines, tasks_of
 from db.queue.job_tasks import JobTasks
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, select
 
 from db.journal.step_records import NO, YES
 from db.models import Item
+from db.queries.labels import RATINGS, newest_ratings
 from db.review.approvals import count_answers
-from db.review.labels import RATINGS, newest_ratings
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.scoring.statistics import compute_weighted_interval
 

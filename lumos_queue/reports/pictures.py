@@ -14,7 +14,7 @@ Picture = dict[str, Any]  #: keys: of, sample, sha256, bytes and media_type
 
 
 def list_pictures(connection: Any, trajectory: Any, shown_to_models: bool) -> list[Picture]:
-    """Return the pictures of a db.queries.reading.Trajectory in order; `bytes` is None for a picture that is not stored.
+    """Return the pictures of a Trajectory (db/queries) in order; `bytes` is None for a picture that is not stored.
 
     With `shown_to_models`, the picture of a visual question is included, to which the notes of the steps refer.
     """

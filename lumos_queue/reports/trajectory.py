@@ -75,8 +75,8 @@ def gold_text(gold: Any) -> str:
 
 
 def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
-    """Return the labels of a db.queries.reading.Trajectory, separately because labellers must not see each other's labels."""
-    from db.review.labels import name_of_step
+    """Return the labels of a Trajectory, separately because labellers must not see each other's labels."""
+    from db.queries.step_names import name_of_step
 
     return [
         {

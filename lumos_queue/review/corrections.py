@@ -19,7 +19,7 @@ from db.queries.episode_names import load_finished_trajectory
 from db.queries.reading import Trajectory
 from db.queue.new_jobs import NewJob
 from db.queue.tags import UNNAMED, NameAndTags
-from db.review.web_actions import PersonAction
+from db.queue.web_actions import PersonAction
 from db.transfer.imports import ImportedEpisode, store_episodes
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark

@@ -11,11 +11,12 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import NoResultFound
 
 from db.engine.connection import Database
+from db.engine.snapshot import reading
 from db.journal.step_records import RecordedStep
 from db.queries.episode_names import trajectory_of
-from db.queries.trajectories import reading
+from db.queries.labels import NewestLabel, newest_of_audit
+from db.queries.step_names import name_of_step
 from db.review.audits import AuditSlot
-from db.review.labels import NewestLabel, name_of_step, newest_of_audit
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.trajectory import trajectory_as_json
 from lumos_queue.review.argilla import write_record

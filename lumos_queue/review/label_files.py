@@ -16,8 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from db.queries.labels import VALUES
 from db.review.audits import AuditSlot
-from db.review.labels import MAX_NAME, VALUES, NewLabel, check_fault
+from db.review.labels import MAX_NAME, NewLabel, check_fault
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.review import argilla, label_studio
 from lumos_queue.util.regular_file import read_regular

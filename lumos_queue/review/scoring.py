@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from db.engine.connection import Database
+from db.engine.snapshot import reading
 from db.models.job_kinds import JobKind
-from db.queries.trajectories import load_episodes, reading
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
+from db.queries.trajectories import load_episodes
 from db.review.scorings import ScorerCode, begin_scoring, find_unscored, store_scores
 from lumos_queue.errors import SpecError
 from lumos_queue.review.scorers.base import Scorer

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from db.engine.connection import Database
+from db.engine.snapshot import reading
 from db.queries.derived_episodes import DerivedTry, load_named_episodes, tries_of
-from db.queries.trajectories import load_episodes, reading
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
+from db.queries.trajectories import load_episodes
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.builds.licences import RowFilter

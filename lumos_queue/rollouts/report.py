@@ -8,7 +8,7 @@ from typing import Any
 
 from db.engine.connection import Database
 from db.queries.derived_episodes import DerivedTry, load_named_episodes, tries_of
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.builds.licences import RowFilter

@@ -13,8 +13,8 @@ from typing import Any
 
 from db.engine.connection import Database
 from db.queries.filters import Filter, Term
+from db.queries.jobs import get_job
 from db.queries.trajectories import StoredEpisode, stream_episodes
-from db.queue.jobs import get_job
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.compat.toolbench.answer_file import CHAINS, TREE, AnswerFile, with_decisions
 from lumos_queue.compat.toolbench.answer_reading import MAX_PATH

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from db.engine.connection import Database
+from db.engine.snapshot import reading
 from db.queries.filters import parse_where
-from db.queries.trajectories import reading
 from db.review.audit_strata import name_strata
 from db.review.audits import get_audit, samples_of
 from lumos_queue.builds.audited_strata import AuditedStrata

@@ -339,7 +339,7 @@ def resolve_job(settings: Settings, job: str) -> str:
     """Return the full id of the job whose recorded calls are replayed. Raises SpecError if there is no such job."""
     if not job:
         return ""
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
     from lumos_queue.submission.database import database
 
     with database(settings) as job_database, job_database.engine.connect() as connection:

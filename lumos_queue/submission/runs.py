@@ -10,7 +10,7 @@ from sqlalchemy import Row
 
 from db.models.job_kinds import JobKind
 from db.models.states import OPEN, JobState
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from db.queue.training_steps import list_models
 from lumos_queue.errors import SpecError
 from lumos_queue.models.file_states import PRESENT, state_of_files

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from db.engine.connection import Database
 from db.engine.lazy_database import LazyDatabase
-from db.queries.trajectories import reading
+from db.engine.snapshot import reading
 from lumos_queue.settings import Settings
 from lumos_queue.util.connection_counts import Connections
 from lumos_queue.web.access.client_address import Proxies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
-from db.queries.recount import differences
+from db.queue.recount import differences
 
 _STEPS = (
     "SELECT episode, attempt, position, branch FROM subgoal UNION ALL "

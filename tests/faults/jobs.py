@@ -7,7 +7,8 @@ import subprocess
 import sys
 import time
 
-from db.queue.jobs import cancel, get_job, pause, remove
+from db.queries.jobs import get_job
+from db.queue.job_changes import cancel, pause, remove
 from tests.claims import new_job
 from tests.faults.groups import ROOT
 from tests.faults.lab import Lab, case

@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from db.engine.connection import Database
-from db.queries.recount import recount
+from db.queue.recount import recount
 from lumos_queue.cli.main import main
 from tests.explorers import call_explorer
 

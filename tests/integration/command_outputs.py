@@ -16,7 +16,7 @@ import typer
 from sqlalchemy import text
 
 from db.engine.connection import Database
-from db.queries.trajectories import reading
+from db.engine.snapshot import reading
 from lumos_queue.cli.main import app, main
 from performance.queries import read_documented_queries
 

@@ -28,7 +28,7 @@ from sqlalchemy import select, text
 from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, JobRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

@@ -28,11 +28,12 @@ from sqlalchemy import MetaData, select, text, update
 from db.engine.connection import Database, now, open_database
 from db.engine.migrate import upgrade
 from db.models import Heartbeat
+from db.queries.jobs import get_job
 from db.queue.batch import Batch
 from db.queue.claims import ClaimRequest, LeaseHolder
 from db.queue.commit import commit
 from db.queue.fence import reap, start_session
-from db.queue.jobs import cancel, get_job, pause
+from db.queue.job_changes import cancel, pause
 from db.queue.quarantine import DEATHS
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from db.queue.jobs import get_job, remove
+from db.queries.jobs import get_job
+from db.queue.job_changes import remove
 from db.queue.plugins import accept_plugins
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.plugins import check_plugins, find_plugins, plugins_as_json

@@ -17,10 +17,11 @@ from sqlalchemy import update
 from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
 from db.models import Approval, CompletionRow
+from db.queries.jobs import find_job
 from db.queue.batch import Batch, ReturnedItem
 from db.queue.claims import ClaimRequest, LeaseHolder
 from db.queue.commit import commit
-from db.queue.jobs import cancel, find_job, pause, remove, resume
+from db.queue.job_changes import cancel, pause, remove, resume
 from db.review.approvals import answer, find_waiting
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings

@@ -19,7 +19,7 @@ from db.models import Artifact, DatasetArtifact, EpisodeArtifact, ExecutionRow
 from db.queue.batch import Batch
 from db.queue.commit import commit
 from db.queue.fence import Fenced, end_session
-from db.queue.jobs import cancel, remove
+from db.queue.job_changes import cancel, remove
 from lumos_queue.commands import Do, Step
 from lumos_queue.records import Action, Execution, Task
 from tests.claims import claim, holder, new_job

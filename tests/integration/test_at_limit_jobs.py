@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.builds.candidates import failure_reason
 from lumos_queue.cli.main import app
 from lumos_queue.jobs.evaluate import Evaluate

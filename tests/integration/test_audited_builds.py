@@ -12,11 +12,12 @@ from db.engine.connection import open_database
 from db.engine.migrate import downgrade, upgrade
 from db.models import Audit, EpisodeRow, JobRow, Label, VerdictRow
 from db.queries.filters import parse_where
+from db.queries.jobs import get_job
+from db.queries.labels import newest_of_audit
 from db.queries.reading import get_trajectory
 from db.queries.step_locations import StepLocator
-from db.queue.jobs import get_job
 from db.review.audits import get_audit, sample_audit, samples_of
-from db.review.labels import NewLabel, add_labels, newest_of_audit
+from db.review.labels import NewLabel, add_labels
 from db.review.reservations import reserve_next, store_label, take_back_label
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.errors import SpecError

@@ -12,7 +12,7 @@ from db.engine.connection import open_database
 from db.engine.migrate import downgrade, upgrade
 from db.models import Audit, AuditSample, EpisodeRow, Label, VerdictRow
 from db.queries.filters import parse_where
-from db.queue.jobs import remove
+from db.queue.job_changes import remove
 from db.review.audits import get_audit, next_of, sample_audit, samples_of
 from db.review.labels import NewLabel, add_labels
 from lumos_queue.errors import LumosError, SpecError

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from db.queries.jobs import get_job
 from db.queue.batch import Batch
 from db.queue.commit import commit
-from db.queue.jobs import cancel, finish_if_idle, get_job, pause, remove, resume
+from db.queue.job_changes import cancel, finish_if_idle, pause, remove, resume
 from db.queue.schedule import await_job, back_off, begin_work, find_awaited, list_awaited_jobs, runnable_jobs
 from lumos_queue.cli import output
 from lumos_queue.cli.live import Progress

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from db.engine.connection import Database
 from db.engine.migrate import current, head, require_current, upgrade
-from db.queue.jobs import resume
+from db.queue.job_changes import resume
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings

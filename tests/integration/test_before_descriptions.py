@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from db.engine.connection import Database
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.formulations.base import version_of
 from tests.integration.before_readers import DESCRIBED_CASES, Server
 from tests.integration.stored_database import jobs

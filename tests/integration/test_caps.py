@@ -8,7 +8,8 @@ from sqlalchemy import func, select
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, Item, WorkerSessionRow
-from db.queue.jobs import get_job, pause, resume
+from db.queries.jobs import get_job
+from db.queue.job_changes import pause, resume
 from db.queue.shares import list_caps, set_cap
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate

@@ -14,8 +14,9 @@ from sqlalchemy import func, select
 
 from db.engine.connection import open_database
 from db.models import CompletionRow, EpisodeRow
+from db.queries.jobs import get_job
 from db.queue.figures import progress
-from db.queue.jobs import cancel, get_job, resume
+from db.queue.job_changes import cancel, resume
 from db.queue.quarantine import close_sessions
 from db.queue.sessions import live_sessions
 from lumos_queue.benchmarks.registry import open_benchmark

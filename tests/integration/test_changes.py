@@ -15,7 +15,7 @@ from db.queries.changes import Change, find_audit_change, find_job_change
 from db.queries.filters import parse_where
 from db.queue.batch import Batch
 from db.queue.commit import commit
-from db.queue.jobs import pause
+from db.queue.job_changes import pause
 from db.queue.tags import change_tags
 from db.review.audits import sample_audit
 from db.review.label_removal import take_back_label

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from db.engine.connection import open_database
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
 from lumos_queue.settings import Settings

@@ -17,12 +17,13 @@ from db.journal.step_records import pack_digest
 from db.journal.text_blocks import text_digest
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, JobRow
 from db.models.totals import EpisodeTotals
+from db.queries.jobs import get_job
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.claims import ClaimRequest
 from db.queue.commit import commit, release_strays
 from db.queue.fence import Fenced, beat, end_session, reap
 from db.queue.figures import progress
-from db.queue.jobs import cancel, finish_if_idle, get_job, remove, resume
+from db.queue.job_changes import cancel, finish_if_idle, remove, resume
 from db.queue.schedule import find_idle_jobs, runnable_jobs
 from db.queue.silence import SilenceWatch
 from lumos_queue.commands import KEPT_DIGITS, Ask, Do, Note, Step

@@ -8,12 +8,13 @@ from sqlalchemy import select, update
 from db.engine.connection import now
 from db.models import EpisodeRow, Heartbeat, Item, JobRow
 from db.queries.filters import parse_where
+from db.queries.jobs import get_job
 from db.queries.trajectories import stream_episodes
 from db.queue.batch import Batch
 from db.queue.commit import commit
 from db.queue.fence import start_session
 from db.queue.figures import progress
-from db.queue.jobs import finish_if_idle, get_job
+from db.queue.job_changes import finish_if_idle
 from db.queue.presence import read_presence
 from db.queue.removal import hide, remove_leftovers
 from db.queue.schedule import back_off, runnable_jobs

@@ -10,7 +10,7 @@ import pytest
 
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.comparison_tables import format_p
 from lumos_queue.cli.main import main

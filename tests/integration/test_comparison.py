@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from db.models import EpisodeRow, Item, JobRow, ScoreRow, ScoreSum
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.scoring.paired_tests import mcnemar_p, tango_interval

@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 
 from db.engine.white_space import WHITE_SPACE
 from db.models import EpisodeRow, Item
+from db.queries.jobs import get_job
 from db.queue.equal_tasks import have_equal_tasks
-from db.queue.jobs import get_job
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.reports.comparison import Options, compare_jobs

@@ -10,8 +10,9 @@ from sqlalchemy import func, select
 from db.engine.connection import Database, open_database
 from db.models import EpisodeRow, Item, JobRow, Label, VerdictRow
 from db.queries.episode_names import load_finished_trajectory
+from db.queries.step_names import locate_step, name_of_step
 from db.queue.new_jobs import NewJob
-from db.review.labels import NewLabel, add_labels, locate_step, name_of_step
+from db.review.labels import NewLabel, add_labels
 from db.transfer.imports import ImportedEpisode, store_episodes
 from lumos_queue.commands import Do, Note, Step
 from lumos_queue.errors import SpecError

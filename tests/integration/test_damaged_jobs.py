@@ -11,7 +11,7 @@ from db.engine.connection import open_database
 from db.models import JobRow
 from db.queries.damage import DamagedJob, find_damage
 from db.queries.filters import parse_job_where
-from db.queue.jobs import find_job, get_job
+from db.queries.jobs import find_job, get_job
 from lumos_queue.reports.job_list import find_jobs, list_jobs
 from tests.claims import new_job
 from tests.stored_rows import make_tables

@@ -12,12 +12,13 @@ from sqlalchemy import select, update
 import db.queue.quarantine
 from db.engine.connection import now
 from db.models import EndpointShare, Heartbeat, Item, JobRow
+from db.queries.jobs import get_job
 from db.queue.batch import Batch, ReturnedItem
 from db.queue.claims import ClaimRequest, LeaseHolder, claim_items
 from db.queue.commit import commit
 from db.queue.fence import Fenced, beat, end_session, hold_fence, reap
 from db.queue.figures import progress
-from db.queue.jobs import cancel, finish_if_idle, get_job, pause, remove, resume
+from db.queue.job_changes import cancel, finish_if_idle, pause, remove, resume
 from db.queue.quarantine import AT_ONCE, DEATHS, WAITS
 from db.queue.schedule import back_off, begin_work, reset_backoff, runnable_jobs
 from db.queue.shares import fair_shares, list_caps, set_cap

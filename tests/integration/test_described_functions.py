@@ -11,8 +11,8 @@ import pytest
 
 from db.engine.connection import Database
 from db.queries.filters import Filter, Term
+from db.queries.jobs import get_job
 from db.queries.trajectories import StoredEpisode, stream_episodes
-from db.queue.jobs import get_job
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.tool_matching import ToolEvaluation

@@ -14,7 +14,7 @@ from db.engine.migrate import upgrade
 from db.queue.batch import Batch, ReturnedItem
 from db.queue.commit import commit
 from db.queue.figures import progress
-from db.queue.jobs import cancel, pause, remove
+from db.queue.job_changes import cancel, pause, remove
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate

@@ -11,9 +11,10 @@ from sqlalchemy import text
 
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
+from db.engine.snapshot import reading
 from db.journal.step_records import RecordedStep
 from db.queries.filters import parse_where
-from db.queries.trajectories import StoredEpisode, reading, stream_episodes
+from db.queries.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.records import Execution, Subgoal
 from performance.queries import read_documented_queries
 from tests.integration.test_trajectories import url  # noqa: F401 - the store, a fixture

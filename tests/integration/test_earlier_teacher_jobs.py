@@ -8,7 +8,7 @@ import pytest
 
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.gsm8k.benchmark import GSM8K
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Task

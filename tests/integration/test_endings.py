@@ -8,11 +8,12 @@ import pytest
 from sqlalchemy import func, insert, literal, select
 
 from db.models import Attempt, EndingHistory, EpisodeRow, Item, JobRow, Label, ScoreRow, VerdictRow
+from db.queries.jobs import get_job
 from db.queries.reading import get_trajectory
 from db.queue.batch import Batch, FinishedItem
 from db.queue.commit import commit
 from db.queue.figures import count_endings, progress
-from db.queue.jobs import finish_if_idle, get_job, resume
+from db.queue.job_changes import finish_if_idle, resume
 from db.queue.sums import add_counted
 from db.review.labels import NewLabel, add_labels
 from lumos_queue.records import Outcome, Score, Verdict

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from db.engine.connection import Database
 from db.journal.tool_calls import find_call_in_any_job
 from db.models import ToolCallRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.cli.main import app
 from lumos_queue.cli.report_tables import _format_expert_runs, _format_plan_steps
 from lumos_queue.reports.expert_runs import expert_runs

@@ -12,9 +12,10 @@ import pytest
 from sqlalchemy import func, select, update
 
 from db.models import STEPS, Attempt, EpisodeArtifact, EpisodeRow, Item, JobRow, ScoreRow, VersionSum
-from db.queries.recount import differences
+from db.queries.jobs import get_job
 from db.queue.figures import progress, totals
-from db.queue.jobs import cancel, get_job, pause
+from db.queue.job_changes import cancel, pause
+from db.queue.recount import differences
 from db.transfer.adopt import find_adopted
 from tests import scripted_models
 from tests.fake_endpoint import FakeEndpoint

@@ -7,13 +7,14 @@ import re
 import pytest
 
 from db.models.states import JobState
+from db.queries.jobs import get_job
 from db.queue.batch import Batch, ReturnedItem
 from db.queue.claims import ClaimRequest
 from db.queue.commit import commit
 from db.queue.fence import beat
 from db.queue.figures import progress
+from db.queue.job_changes import cancel, pause, remove, resume
 from db.queue.job_stops import JobStop
-from db.queue.jobs import cancel, get_job, pause, remove, resume
 from db.queue.schedule import back_off, begin_work, find_idle_jobs, runnable_jobs
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.jobs.base import ItemResult, Work

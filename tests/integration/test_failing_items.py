@@ -14,12 +14,13 @@ from sqlalchemy import update
 
 from db.models import Item, JobRow
 from db.queries.failure_groups import MAX_GROUPS, failure_groups
+from db.queries.jobs import get_job
 from db.queue.approval_waits import describe_awaiting
 from db.queue.batch import Batch
 from db.queue.claims import ClaimRequest
 from db.queue.commit import commit
 from db.queue.fence import end_session, start_session
-from db.queue.jobs import cancel, get_job, pause
+from db.queue.job_changes import cancel, pause
 from db.queue.schedule import await_job, back_off
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli import output

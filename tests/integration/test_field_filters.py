@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select, update
 
+from db.engine.snapshot import reading
 from db.models import Item, TaskRow
 from db.queries.field_conditions import NUMBER
 from db.queries.filters import parse_where, term
 from db.queries.task_fields import has_field, list_fields
-from db.queries.trajectories import find_episodes, reading
+from db.queries.trajectories import find_episodes
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.submission.filters import read_where

@@ -9,7 +9,7 @@ import pytest
 from db.engine.connection import Database
 from db.queries.episode_columns import read_columns
 from db.queries.filters import parse_where
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.pages.compose import read_page

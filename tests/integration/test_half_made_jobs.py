@@ -11,7 +11,7 @@ from db.engine.connection import now
 from db.models import JobRow
 from db.queue.batch import Batch
 from db.queue.commit import commit
-from db.queue.jobs import finish_if_idle, pause
+from db.queue.job_changes import finish_if_idle, pause
 from db.queue.removal import hide
 from tests.claims import claim, finish, holder, new_job
 from tests.integration.databases import sqlite_only

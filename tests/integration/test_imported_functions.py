@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
 from tests.forked_commands import fork_lumos

@@ -11,13 +11,14 @@ from db.models import EpisodeRow, Heartbeat, Item, JobRow, ScoreRow
 from db.models.totals import EpisodeTotals
 from db.queries.filters import Filter
 from db.queries.job_list import page_of_jobs
+from db.queries.jobs import get_job
 from db.queries.reading import get_trajectory, jobs_of_kind, messages, outputs, values_by_metric
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.budget import cost_of_job, pause_for, set_budget, tokens
 from db.queue.commit import commit
 from db.queue.fence import beat, end_session, start_session
 from db.queue.figures import calls_by_ending, latency_by_role, sum_running_scores, totals
-from db.queue.jobs import cancel, finish_if_idle, get_job, resume
+from db.queue.job_changes import cancel, finish_if_idle, resume
 from db.queue.sessions import live_sessions
 from db.queue.shares import list_caps, set_cap
 from lumos_queue.commands import Ask, Note, Step

@@ -9,10 +9,10 @@ from sqlalchemy import event, insert, update
 
 from db.models import ItemSum, JobRow, ScoreSum
 from db.queries.filters import Filter, parse_job_where
+from db.queries.jobs import get_job
 from db.queue.batch import Batch
 from db.queue.commit import commit
 from db.queue.figures import count_scores
-from db.queue.jobs import get_job
 from lumos_queue.cli.job_list import print_jobs
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.job_list import list_jobs

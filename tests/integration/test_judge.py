@@ -15,7 +15,8 @@ from sqlalchemy import text
 
 from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
-from db.queue.jobs import cancel, get_job
+from db.queries.jobs import get_job
+from db.queue.job_changes import cancel
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import app, main
 from lumos_queue.endpoints.base import Sampling

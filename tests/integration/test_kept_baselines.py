@@ -12,7 +12,7 @@ from sqlalchemy import delete, event, select, update
 import lumos_queue.reports.baselines as module
 from db.engine.connection import Database, open_database
 from db.models import BaselineRow, Item, JobRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
 from lumos_queue.reports.baselines import load_or_compute_baselines

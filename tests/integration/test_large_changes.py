@@ -11,7 +11,8 @@ from sqlalchemy import event, select, update
 import db.engine.chunks
 from db.engine.connection import Database, now
 from db.models import Item
-from db.queue.jobs import cancel, finish_if_idle, get_job, remove, resume
+from db.queries.jobs import get_job
+from db.queue.job_changes import cancel, finish_if_idle, remove, resume
 from db.queue.schedule import find_idle_jobs, runnable_jobs
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job

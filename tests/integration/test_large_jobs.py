@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import delete, event, select
 
 from db.models import BaselineRow, Item
+from db.queries.jobs import get_job
 from db.queue import job_tasks
 from db.queue.job_tasks import JobTasks
-from db.queue.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.evaluate import Evaluate

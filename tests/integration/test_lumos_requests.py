@@ -25,7 +25,7 @@ from sqlalchemy import Connection, select, text
 
 from db.engine.connection import open_database
 from db.models import EpisodeRow, TaskRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.commands import KEPT_DIGITS, Ask
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.records import Task

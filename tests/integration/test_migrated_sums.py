@@ -11,7 +11,7 @@ from db.engine.migrate import SCRIPTS, current, downgrade, head, upgrade
 from db.journal.step_records import load_steps
 from db.models import EpisodeRow, ItemSum
 from db.models.totals import NO_TOTALS, read_totals
-from db.queries.recount import recount
+from db.queue.recount import recount
 from lumos_queue.records import Completion
 from tests.integration.stored_database import bring_up_to_date, open_old, read
 

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from db.engine.connection import Database, open_database
 from db.models import Artifact, DatasetArtifact, EpisodeArtifact, ToolCallRow
-from db.queue.jobs import get_job, remove
+from db.queries.jobs import get_job
+from db.queue.job_changes import remove
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
 from lumos_queue.errors import SpecError

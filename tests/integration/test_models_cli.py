@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from db.queue.commit import commit
-from db.queue.jobs import cancel
+from db.queue.job_changes import cancel
 from lumos_queue.endpoints.model_folder import digest_of_files, weights
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.database import database

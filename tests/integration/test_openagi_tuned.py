@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from db.engine.connection import open_database
 from db.models import JobRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
 from lumos_queue.papers.openagi_results import PLANNER_TABLES

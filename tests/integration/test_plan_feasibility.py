@@ -10,7 +10,7 @@ from sqlalchemy import text
 from typer.testing import CliRunner
 
 from db.engine.connection import Database, open_database
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
 from lumos_queue.experts.feasibility import infeasible_because

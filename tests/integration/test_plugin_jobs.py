@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from db.models import JobRow
+from db.queries.jobs import get_job
 from db.queue.figures import count_scores
-from db.queue.jobs import get_job
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database

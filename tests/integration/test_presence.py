@@ -13,7 +13,7 @@ import workers.session
 from db.engine.connection import now
 from db.models import EndpointShare, Heartbeat, WorkerSessionRow
 from db.queue.fence import beat, start_session
-from db.queue.jobs import cancel
+from db.queue.job_changes import cancel
 from db.queue.shares import set_cap
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.settings import Settings

@@ -8,12 +8,13 @@ from sqlalchemy import select, text
 from db.engine.connection import Database
 from db.models import Item
 from db.queries.filters import parse_where
+from db.queries.jobs import get_job
+from db.queries.labels import labels_of, newest_ratings
 from db.queries.trajectories import find_episodes
 from db.queue.batch import Batch
 from db.queue.claims import ClaimRequest
 from db.queue.commit import commit
-from db.queue.jobs import get_job
-from db.review.labels import NewLabel, add_labels, labels_of, newest_ratings
+from db.review.labels import NewLabel, add_labels
 from lumos_queue.builds.database_facts import _wrong_episodes
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.human_feedback import people_figures

@@ -7,8 +7,9 @@ from sqlalchemy import update
 
 from db.engine.connection import now
 from db.models import Heartbeat, JobRow
+from db.queries.jobs import get_job
 from db.queue.fence import end_session
-from db.queue.jobs import cancel, get_job, pause
+from db.queue.job_changes import cancel, pause
 from db.queue.schedule import await_job, back_off, begin_work
 from lumos_queue.reports.real_state import RealState, real_states
 from tests.claims import claim, holder, new_job

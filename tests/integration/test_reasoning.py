@@ -12,7 +12,7 @@ from db.engine.connection import Database
 from db.engine.migrate import downgrade, upgrade
 from db.models import CompletionRow, EpisodeRow, ScoreRow
 from db.queries.empty_replies import EmptyReplies, count_empty_replies
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.jobs.evaluate import Evaluate

@@ -10,7 +10,7 @@ from sqlalchemy import select, text
 
 from db.journal.journal import EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Item
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

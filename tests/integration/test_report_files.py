@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 from db.engine.connection import Database, open_database
 from db.journal.artifacts import store_artifact
 from db.models import EpisodeRow, Item, JobRow, TaskRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.pages.compose import read_page
 from lumos_queue.pages.fit import write_small
 from lumos_queue.pages.html import render_html

@@ -8,11 +8,12 @@ from sqlalchemy import select, update
 from db.models import EndingHistory, EpisodeRow, Item, JobRow
 from db.models.failure_classes import FailureClass, classify
 from db.queries.failures import count_failures
-from db.queries.recount import differences
+from db.queries.jobs import get_job
 from db.queue.batch import Batch, FinishedItem
 from db.queue.commit import commit
 from db.queue.figures import count_endings, progress
-from db.queue.jobs import cancel, finish_if_idle, get_job, resume
+from db.queue.job_changes import cancel, finish_if_idle, resume
+from db.queue.recount import differences
 from db.queue.sums import add_counted
 from db.transfer.requeue import requeue
 from lumos_queue.cli.main import main

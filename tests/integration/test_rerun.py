@@ -11,7 +11,8 @@ from sqlalchemy import func, select, update
 from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
 from db.models import EpisodeRow, Item, JobRow, TaskRow
-from db.queue.jobs import get_job, remove
+from db.queries.jobs import get_job
+from db.queue.job_changes import remove
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING
 from lumos_queue.settings import read_settings

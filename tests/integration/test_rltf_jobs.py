@@ -10,7 +10,7 @@ import pytest
 import redis
 from sqlalchemy import text
 
-from db.queue.jobs import cancel, pause, resume
+from db.queue.job_changes import cancel, pause, resume
 from db.queue.schedule import begin_work, runnable_jobs
 from db.queue.training_steps import list_feedback
 from lumos_queue.endpoints.model_folder import identity

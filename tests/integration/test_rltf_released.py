@@ -9,7 +9,7 @@ from statistics import fmean
 
 import pytest
 
-from db.queue.jobs import pause, resume
+from db.queue.job_changes import pause, resume
 from db.queue.training_steps import list_feedback
 from lumos_queue.training.recipes.rltf import Rltf
 from tests.rltf_jobs import OPENAGI, begin_fit

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import delete, func, select, update
 
 from db.models import CompletionRow, EpisodeRow, Item, JobRow, ScoreRow
-from db.queue.jobs import cancel, pause, remove, resume
+from db.queue.job_changes import cancel, pause, remove, resume
 from db.queue.schedule import runnable_jobs
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.model_folder import identity

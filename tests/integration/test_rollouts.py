@@ -10,9 +10,9 @@ from sqlalchemy import func, select
 
 from db.models import CompletionRow, EpisodeRow
 from db.queries.derived_episodes import tries_of
+from db.queries.jobs import get_job
 from db.queries.reading import load_keyed_tasks
 from db.queue.figures import calls_by_ending, latency_by_role
-from db.queue.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.stages import stages_of
 from lumos_queue.cli.main import app

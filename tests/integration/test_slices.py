@@ -18,12 +18,13 @@ import workers.slice
 import workers.writer
 from db.engine.connection import now
 from db.models import Attempt, CompletionRow, EpisodeRow, Item
+from db.queries.jobs import get_job
 from db.queue.batch import Batch, ReturnedItem
 from db.queue.claims import ClaimRequest
 from db.queue.commit import commit
 from db.queue.fence import Fenced
 from db.queue.figures import progress
-from db.queue.jobs import cancel, get_job, pause
+from db.queue.job_changes import cancel, pause
 from lumos_queue.commands import KEPT_DIGITS, Ask, Step
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Diverged

@@ -11,14 +11,14 @@ from sqlalchemy import func, select, update
 from db.engine.connection import now
 from db.journal.journal import Buffer, EpisodeJournal
 from db.models import BaselineRow, CallSum, EpisodeRow, Heartbeat, Item, ItemSum, ScoreSum, VersionSum
-from db.queries.recount import differences, recount, repair
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.claims import ClaimRequest
 from db.queue.commit import commit, end_refused
 from db.queue.fence import end_session, reap
 from db.queue.figures import calls_by_ending, count_endings, count_scores, latency_by_role, progress, totals
-from db.queue.jobs import cancel, finish_if_idle, pause, resume
+from db.queue.job_changes import cancel, finish_if_idle, pause, resume
 from db.queue.quarantine import DEATHS
+from db.queue.recount import differences, recount, repair
 from db.queue.silence import SilenceWatch
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.errors import SpecError

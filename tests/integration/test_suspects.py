@@ -8,11 +8,12 @@ from sqlalchemy import select, update
 from db.engine.connection import now
 from db.engine.rows.steps import NewAttempt
 from db.models import Attempt, CompletionRow, EpisodeRow, Heartbeat, Item, JobRow, WorkerSessionRow
+from db.queries.jobs import get_job
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.claims import ClaimRequest
 from db.queue.commit import commit, end_refused, release_strays
 from db.queue.fence import Fenced, beat, end_session, reap
-from db.queue.jobs import cancel, finish_if_idle, get_job, pause
+from db.queue.job_changes import cancel, finish_if_idle, pause
 from db.queue.quarantine import AT_ONCE, DEATHS
 from db.queue.schedule import begin_work, runnable_jobs
 from db.queue.silence import SilenceWatch

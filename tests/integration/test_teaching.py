@@ -12,8 +12,9 @@ from sqlalchemy import select
 
 from db.engine.connection import open_database
 from db.models import CompletionRow, EpisodeRow, TaskRow, VerdictRow
+from db.queries.jobs import get_job
 from db.queue.budget import cost_of_job, set_budget
-from db.queue.jobs import get_job, resume
+from db.queue.job_changes import resume
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.verdicts import NOTED
 from lumos_queue.jobs.convert import Convert

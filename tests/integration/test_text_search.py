@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import event, select
 
 import db.queries.text_search as module
+from db.engine.snapshot import reading
 from db.models import Item
 from db.queries.filters import parse_where
 from db.queries.text_search import find_page
-from db.queries.trajectories import find_episodes, reading
+from db.queries.trajectories import find_episodes
 from db.queue.batch import Batch, FinishedItem
 from db.queue.claims import ClaimRequest
 from lumos_queue.cli.main import app

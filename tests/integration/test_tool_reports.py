@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from db.engine.connection import open_database
 from db.engine.migrate import downgrade, upgrade
+from db.queries.jobs import get_job
 from db.queries.tool_figures import serial_steps
-from db.queue.jobs import get_job
 from lumos_queue.cli.main import app, main
 from lumos_queue.reports.provenance import classify
 from lumos_queue.review.task_states import read_stateful_agent, rebuild_states

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from db.engine.connection import Database
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import app, main
 from lumos_queue.endpoints.base import Sampling

@@ -17,7 +17,7 @@ from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.claims import NO_CLAIM
 from db.queue.commit import commit, end_refused
 from db.queue.fence import Fenced
-from db.queue.jobs import cancel, finish_if_idle, remove
+from db.queue.job_changes import cancel, finish_if_idle, remove
 from db.queue.training_steps import find_models, insert_models, list_models, list_steps, summarize_fits
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import TrainedModel, TrainingStep

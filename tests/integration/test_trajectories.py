@@ -10,10 +10,11 @@ from sqlalchemy.exc import DBAPIError
 
 import db.queries.trajectories
 from db.engine.connection import open_database
+from db.engine.snapshot import reading
 from db.journal.text_blocks import insert_texts
 from db.models import EpisodeRow, TextBlock
 from db.queries.filters import FIELDS, parse_where
-from db.queries.trajectories import StoredEpisode, find_episodes, load_episodes, reading, stream_episodes
+from db.queries.trajectories import StoredEpisode, find_episodes, load_episodes, stream_episodes
 from lumos_queue.api.episodes import episodes
 from lumos_queue.records import Completion, Execution, Subgoal
 from lumos_queue.settings import Settings

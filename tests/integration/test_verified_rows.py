@@ -196,7 +196,7 @@ def submit_rows(database, rows: Rows, seed: int = 0) -> str:
 
 
 def origins(database, *jobs: str) -> list[str]:
-    from db.queue.jobs import get_job
+    from db.queries.jobs import get_job
 
     with database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from db.models import Attempt, CompletionRow, EpisodeRow
-from db.queries.recount import differences, repair
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
+from db.queue.recount import differences, repair
 from lumos_queue.cli.report_tables import print_reports
 from lumos_queue.reports.report import make_report
 from tests.integration.rollout_jobs import evaluate_agent, long_rows

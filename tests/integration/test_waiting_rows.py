@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from db.models import CompletionRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.benchmarks.gsm8k.benchmark import GSM8K
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.jobs.convert import Convert

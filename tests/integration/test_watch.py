@@ -19,7 +19,7 @@ from db.queue.batch import Batch, FinishedItem
 from db.queue.claims import ClaimRequest
 from db.queue.commit import commit
 from db.queue.fence import beat
-from db.queue.jobs import cancel, pause, remove, resume
+from db.queue.job_changes import cancel, pause, remove, resume
 from db.queue.schedule import back_off
 from lumos_queue.cli import output
 from lumos_queue.cli.main import main

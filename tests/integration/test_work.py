@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select, text
 
 from db.models import WorkerSessionRow
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from db.queue.schedule import back_off, runnable_jobs
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError

@@ -22,7 +22,7 @@ from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
 from db.journal.tool_calls import load_executions
 from db.models import Artifact, EpisodeArtifact, EpisodeRow, TaskRow, ToolCallRow
-from db.queue.jobs import remove
+from db.queue.job_changes import remove
 from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.actions.experts.options import prepare_experts
 from lumos_queue.benchmarks.openagi.generated_tasks import generate_task

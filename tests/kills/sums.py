@@ -19,7 +19,7 @@ from typing import Any
 
 from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
-from db.queries.recount import recount
+from db.queue.recount import recount
 from lumos_queue.settings import Settings
 from tests import scripted_models
 from tests.fake_endpoint import FakeEndpoint, digest

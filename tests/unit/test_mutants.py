@@ -68,7 +68,7 @@ def test_an_entry_that_no_mutant_is_like_is_stale_and_one_that_was_noticed_is_wr
     accepted = {
         change("return b + a"): "sums",
         change("return 1"): "never",
-        change("x", "db/queue/jobs.py"): "elsewhere",
+        change("x", "db/queue/job_changes.py"): "elsewhere",
     }
     assert find_stale(accepted, {change("return b + a"), change("return 1")}, []) == []
     assert [one.after for one, _ in find_stale(accepted, {change("return 1")}, [])] == ["return b + a"]
@@ -127,7 +127,7 @@ def test_the_table_of_the_project_names_files_that_exist_and_one_owner_for_each_
 
 
 def test_a_module_of_no_group_is_refused():
-    group = Group("a", ("db/queue/jobs.py",), (), False)
+    group = Group("a", ("db/queue/job_changes.py",), (), False)
     assert choose_modules([group], []) == [group]
     with pytest.raises(ValueError, match=r"No group of tests/mutants/groups.toml has 'db/job.py'"):
         choose_modules([group], ["db/job.py"])

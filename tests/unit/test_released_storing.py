@@ -11,7 +11,8 @@ from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
 from db.journal.step_records import load_steps
 from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow, VerdictRow
-from db.queue.jobs import finish_if_idle, get_job, remove
+from db.queries.jobs import get_job
+from db.queue.job_changes import finish_if_idle, remove
 from db.queue.new_jobs import NewJob
 from db.queue.schedule import find_idle_jobs
 from db.transfer.imports import CHUNK, ImportedEpisode, store_episodes

@@ -15,7 +15,7 @@ import pytest
 
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
-from db.review.web_actions import list_actions
+from db.queries.web_actions import list_actions
 from lumos_queue.cli.main import main
 from lumos_queue.settings import Settings
 from lumos_queue.web.access.passwords import PasswordFile, add_person

@@ -14,9 +14,9 @@ from sqlalchemy import event, select, update
 from db.engine.connection import Database
 from db.models import EpisodeRow, Item
 from db.queries.filters import parse_where
+from db.queries.web_actions import list_actions
 from db.review.audits import sample_audit
 from db.review.labels import NewLabel, add_labels
-from db.review.web_actions import list_actions
 from lumos_queue.review.corrections import annotation_text
 from lumos_queue.scoring.sampling import AuditKind
 from tests.explorers import Client, Explorer, call_explorer

@@ -10,9 +10,10 @@ from sqlalchemy import select, update
 
 from db.models import Audit, Label, Reservation
 from db.queries.filters import parse_where
+from db.queries.labels import newest_of_audit
+from db.queries.web_actions import list_actions
 from db.review.audits import sample_audit, samples_of
-from db.review.labels import NewLabel, add_labels, newest_of_audit
-from db.review.web_actions import list_actions
+from db.review.labels import NewLabel, add_labels
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.web.access.users import Role
 from tests.scored_jobs import create_scored_job

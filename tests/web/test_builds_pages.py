@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from db.engine.connection import Database
-from db.review.web_actions import list_actions
+from db.queries.web_actions import list_actions
 from lumos_queue.builds.folder import MANIFEST
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.submission.build_request import make_build

@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 
 from db.models import EpisodeRow
 from db.queries.episode_names import load_finished_trajectory
-from db.review.web_actions import list_actions
+from db.queries.web_actions import list_actions
 from lumos_queue.review.corrections import annotation_text
 from tests.explorers import call_explorer
 from tests.web.conversions import convert_rows

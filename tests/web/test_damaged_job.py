@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import text
 
 from db.queries.filters import parse_where
+from db.queue.web_actions import note_action
 from db.review.audits import sample_audit
-from db.review.web_actions import note_action
 from lumos_queue.scoring.sampling import AuditKind
 from tests.claims import new_job
 from tests.scored_jobs import create_scored_job

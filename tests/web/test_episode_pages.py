@@ -9,8 +9,9 @@ from sqlalchemy import func, insert, select, update
 
 from db.journal.artifacts import store_artifact
 from db.models import Attempt, CompletionRow, EpisodeRow, ExecutionRow, Item, Label, SubgoalRow, TaskRow
-from db.review.labels import NewLabel, add_labels, labels_of
-from db.review.web_actions import list_actions
+from db.queries.labels import labels_of
+from db.queries.web_actions import list_actions
+from db.review.labels import NewLabel, add_labels
 from lumos_queue.util.display import harmless
 from tests.image_files import honest
 from tests.page_jobs import FAILED, RIGHT, WRONG, evaluation

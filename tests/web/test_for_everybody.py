@@ -13,9 +13,9 @@ from db.engine.connection import Database
 from db.models import Item
 from db.queries.filters import parse_where
 from db.queue.shares import set_cap
+from db.queue.web_actions import note_action
 from db.review.audits import sample_audit, samples_of
 from db.review.labels import NewLabel, add_labels
-from db.review.web_actions import note_action
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.submission.build_request import make_build

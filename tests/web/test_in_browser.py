@@ -13,8 +13,8 @@ from db.engine.connection import open_database
 from db.models import Item, JobRow, Label
 from db.queries.episode_names import load_finished_trajectory
 from db.queries.filters import parse_where
+from db.queries.labels import labels_of, newest_of_audit
 from db.review.audits import sample_audit, samples_of
-from db.review.labels import labels_of, newest_of_audit
 from lumos_queue.builds.folder import MANIFEST
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.web.access.users import Role

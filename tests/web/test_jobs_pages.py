@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from db.review.web_actions import list_actions
+from db.queries.web_actions import list_actions
 from tests.claims import claim, fail, holder
 from tests.scored_jobs import create_scored_job
 from tests.stored_rows import state

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from db.queue.jobs import pause
+from db.queue.job_changes import pause
 from lumos_queue.live.watched_jobs import WatchedJob, WatchedJobs
 from lumos_queue.settings import Settings
 from lumos_queue.web.access.users import Role

@@ -11,12 +11,12 @@ from sqlalchemy import select, update
 from db.engine.connection import open_database
 from db.models import AuditSample, Label, Reservation
 from db.queries.filters import parse_where
-from db.queue.jobs import remove
+from db.queries.web_actions import list_actions
+from db.queue.job_changes import remove
 from db.review.audit_progress import count_left, count_own, progress_by_person
 from db.review.audits import sample_audit, samples_of
 from db.review.labels import NewLabel, add_labels
 from db.review.reservations import SECONDS, reserve_next, skip_place, store_label, take_back_label
-from db.review.web_actions import list_actions
 from lumos_queue.errors import SpecError
 from lumos_queue.scoring.sampling import AuditKind
 from tests.scored_jobs import create_scored_job

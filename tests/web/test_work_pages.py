@@ -11,9 +11,10 @@ from sqlalchemy import insert, update
 
 from db.models import Heartbeat, JobRow, RefusedMessage
 from db.models.pools import Gpus
+from db.queries.web_actions import list_actions
 from db.queue.fence import start_session
 from db.queue.shares import list_caps, set_cap
-from db.review.web_actions import list_actions, note_action
+from db.queue.web_actions import note_action
 from lumos_queue.web.routes.actions import PAGE
 from lumos_queue.web.routes.workers import MAX_JOBS
 from tests.claims import claim, holder

@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import open_database
 from db.journal.tool_calls import find_recorded_call
-from db.queue.jobs import get_job
+from db.queries.jobs import get_job
 from lumos_queue.commands import Call
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.execution.tools.caller import UNMADE, Caller, describe_call

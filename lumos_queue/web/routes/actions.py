@@ -8,7 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from db.review.web_actions import list_actions
+from db.queries.web_actions import list_actions
 from lumos_queue.web.rendering import render
 from lumos_queue.web.request_context import OperatorReading
 from workers.validation import JOB_ID

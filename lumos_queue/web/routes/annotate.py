@@ -9,9 +9,10 @@ from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.queries.episode_names import trajectory_of
+from db.queries.labels import KINDS, VALUES
+from db.queries.step_names import name_steps
 from db.review.audit_progress import count_left, count_own
 from db.review.audits import get_audit
-from db.review.labels import KINDS, VALUES, name_steps
 from db.review.reservations import ReservedSlot, Turn, reserve_next, skip_place, store_label, take_back_label
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import strip_label, write_action

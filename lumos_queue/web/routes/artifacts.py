@@ -7,8 +7,8 @@ import re
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from db.engine.snapshot import reading
 from db.journal.artifacts import load_artifact
-from db.queries.trajectories import reading
 from lumos_queue.pages.sections.failures import IMAGES
 from lumos_queue.web.request_context import NotFound, Reading
 from lumos_queue.web.views.episode import find_damage

@@ -12,11 +12,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.queries.changes import Change, find_audit_change
 from db.queries.step_locations import StepLocator
+from db.queue.web_actions import PersonAction
 from db.review.audit_progress import list_audits, list_labelled_slots, progress_by_person
 from db.review.audit_strata import count_members
 from db.review.audits import sample_audit, samples_of
 from db.review.labels import add_labels, new_labels
-from db.review.web_actions import PersonAction
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.reports.audit import make_audit_report
 from lumos_queue.review.label_export import FORMATS, stream_labels

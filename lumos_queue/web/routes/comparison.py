@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from db.engine.snapshot import reading
 from db.queries.pairs import Pair
-from db.queries.trajectories import reading
 from lumos_queue.errors import SpecError
 from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.pages.limits import LEVELS

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from starlette.responses import RedirectResponse, Response
 
-from db.queries.trajectories import reading
+from db.engine.snapshot import reading
+from db.queue.web_actions import PersonAction
 from db.review.corrections import find_correction
-from db.review.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import write_annotation
 from lumos_queue.review.corrections import CheckedCorrection, Limits, annotation_text, check_correction, correct

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.queries.trajectories import count_up_to
-from db.review.web_actions import PersonAction
+from db.queue.web_actions import PersonAction
 from lumos_queue.builds.card import card
 from lumos_queue.builds.folder import folder_of, read_manifest
 from lumos_queue.builds.options import FORMATS, SELECTIONS

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from db.engine.connection import clock
 from db.queue.sessions import live_sessions
 from db.queue.shares import list_caps, set_cap
-from db.review.web_actions import PersonAction
+from db.queue.web_actions import PersonAction
 from lumos_queue.endpoints.registry import check_server_form
 from lumos_queue.errors import SpecError
 from lumos_queue.live.loads import read_loads, read_open_work

@@ -11,16 +11,17 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
+from db.engine.snapshot import reading
 from db.journal.step_records import load_steps
 from db.queries.episode_names import split_name
 from db.queries.filters import Filter, term
+from db.queries.jobs import get_job
+from db.queries.labels import VALUES, labels_of
 from db.queries.reading import Trajectory, get_trajectory
 from db.queries.text_search import find_neighbour
-from db.queries.trajectories import reading
-from db.queue.jobs import get_job
+from db.queue.web_actions import PersonAction
 from db.review.label_removal import take_back_label
-from db.review.labels import VALUES, NewLabel, add_labels, labels_of
-from db.review.web_actions import PersonAction
+from db.review.labels import NewLabel, add_labels
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.step_pairs import pair_episodes, pair_steps
 from lumos_queue.reports.trajectory import trajectory_as_json

@@ -9,9 +9,9 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
+from db.engine.snapshot import reading
 from db.queries.facets import MAX_COUNTED, count_facets
 from db.queries.filters import Filter
-from db.queries.trajectories import reading
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable

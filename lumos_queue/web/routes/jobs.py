@@ -11,12 +11,13 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
-import db.queue.jobs
+import db.queries.jobs
+import db.queue.job_changes
 from db.models.failure_classes import FailureClass
 from db.models.states import OPEN, JobState
 from db.queries.failures import count_failures
 from db.queue.tags import tags_of
-from db.review.web_actions import PersonAction
+from db.queue.web_actions import PersonAction
 from db.transfer.requeue import requeue
 from lumos_queue.errors import SpecError
 from lumos_queue.live.figures import measure_score
@@ -140,7 +141,7 @@ def change_state(visit: Operating, name: str, deed: Annotated[str, Form()]) -> R
         row = find_job(connection, name)
         if deed == "resume":
             check_resume(connection, site.settings, row)
-    state = getattr(db.queue.jobs, deed)(site.database, row.id, PersonAction(visit.person.name, deed, row.id))
+    state = getattr(db.queue.job_changes, deed)(site.database, row.id, PersonAction(visit.person.name, deed, row.id))
     visit.session.add_notice(f"The job is {state}." + _who_goes_on(visit, state, row.id))
     return RedirectResponse(f"/jobs/{row.id}", 303)
 
@@ -164,7 +165,7 @@ def requeue_class(visit: Operating, name: str, failed: Annotated[str, Form()]) -
 def find_job(connection: Connection, name: str) -> Any:
     """Return the job with this id or abbreviated id. Raises NotFound."""
     try:
-        return db.queue.jobs.get_job(connection, storable(name)[0])
+        return db.queries.jobs.get_job(connection, storable(name)[0])
     except SpecError as error:
         raise NotFound(str(error)) from None
 

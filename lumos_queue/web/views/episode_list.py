@@ -13,11 +13,12 @@ from urllib.parse import urlencode
 from sqlalchemy import Connection
 
 from db.engine.connection import Database
+from db.engine.snapshot import reading
 from db.queries.episode_names import read_cursor
 from db.queries.facets import Facets
 from db.queries.filters import Filter, Term, term
 from db.queries.text_search import find_page
-from db.queries.trajectories import count_subgoals, reading
+from db.queries.trajectories import count_subgoals
 from lumos_queue.reports.episode_list import describe_episode
 
 PAGE = 50  #: episodes

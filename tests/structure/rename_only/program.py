@@ -81,7 +81,7 @@ class Program:
         source, imported_name = top.imports[name]
         if imported_name == name:
             return self.rename_global(source, imported_name, visited | {(module, name)})
-        if imported_name is None and source == name:  # `import db.queue.jobs` binds db
+        if imported_name is None and source == name:  # `import db.queue.job_changes` binds db
             return self.mapping.rename_module(name).partition(".")[0]
         return self.mapping.rename(("variable",), module, "", name)
 
@@ -194,7 +194,7 @@ class Program:
 
 
 def module_name(path: str) -> str:
-    """`db/queue/jobs.py` is db.queue.jobs, `db/__init__.py` is db."""
+    """`db/queue/job_changes.py` is db.queue.job_changes, `db/__init__.py` is db."""
     parts = PurePosixPath(path).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 

@@ -8,8 +8,7 @@ from db.engine.chunks import Chunks
 from db.engine.connection import Database
 from db.engine.time_conditions import now_after
 from db.models import AuditSample, EpisodeRow, Item, JobRow, Label
-from db.models.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
-from db.queries.damage import DamagedJob, find_damage
+from db.models.states import OPEN, UNFINISHED, ItemState, JobState
 from db.queue.approval_waits import note_awaiting
 from db.queue.endings import take_back
 from db.queue.quarantine import update_waiting
@@ -17,7 +16,7 @@ from db.queue.removal import hide, remove_rest
 from db.queue.sums import change_states
 from db.queue.sweep import change_items
 from db.queue.wait_reasons import PAUSED_BY_PERSON
-from db.review.web_actions import PersonAction
+from db.queue.web_actions import PersonAction
 from lumos_queue.errors import SpecError
 
 _OWED = Item.state == ItemState.OWED
@@ -34,30 +33,6 @@ _AFTER = {
     JobState.FAILED: JobState.DONE,
     JobState.CANCELLING: JobState.CANCELLED,
 }
-
-
-def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> Row:
-    """Return the row of a job. `job` is its id, or a beginning that no other id has.
-
-    Raises SpecError when there is none, and DamagedJob when the row is damaged, unless `allow_damaged`.
-    """
-    if not job:  # every id begins with the empty text
-        raise SpecError("The job's id is empty. List the jobs with: lumos jobs")
-    prefix = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    has_prefix = JobRow.id.like(f"{prefix}%", escape="\\")
-    rows = connection.execute(select(JobRow.__table__).where(has_prefix, JobRow.state.not_in(HIDDEN)).limit(2)).all()
-    if len(rows) != 1:
-        problem = "No job has" if not rows else "More than one job has"
-        raise SpecError(f"{problem} an id that starts with '{job}'. List them with: lumos jobs")
-    if not allow_damaged and (problem := find_damage(rows[0])):
-        raise DamagedJob(str(rows[0].id), problem)
-    return rows[0]
-
-
-def find_job(connection: Connection, job: str) -> Row | None:
-    """Return the row of the job with exactly this id; None if there is no such job."""
-    query = select(JobRow.__table__).where(JobRow.id == job, JobRow.state.not_in(HIDDEN))
-    return connection.execute(query).first()
 
 
 def lock_job(connection: Connection, job: str) -> Row | None:
@@ -235,16 +210,3 @@ def work_of_people(connection: Connection, job: str) -> list[str]:
     }
     episode_counts = {activity: connection.execute(query).scalar_one() for activity, query in counts.items()}
     return [f"{count:,} {activity}" for activity, count in episode_counts.items() if count]
-
-
-def problems(connection: Connection, job: str, limit: int = 5) -> list[tuple[str, int]]:
-    """Return (latest failure, items) of items that are pending again after a failure, the most frequent first."""
-    count = func.count()
-    rows = connection.execute(
-        select(Item.problem, count)
-        .where(Item.job == job, Item.problem != "")
-        .group_by(Item.problem)
-        .order_by(count.desc())
-        .limit(limit)
-    )
-    return [(problem, items) for problem, items in rows]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert
 
 from db.engine.connection import now
 from db.models import WebAction
@@ -32,9 +31,3 @@ def note_action(connection: Connection, person: str, action: str, target: str, d
     row = {"person": person, "action": action, "target": target, "detail": detail[:MAX_DETAIL]}
     row = {name: storable(value)[0] for name, value in row.items()}
     connection.execute(insert(WebAction).values(at=now(), **row))
-
-
-def list_actions(connection: Connection, limit: int, before: int = 0) -> list[Any]:
-    """Return the newest actions, newest first. `before`: the id of an action; only earlier actions are returned."""
-    query = select(WebAction.__table__).order_by(WebAction.id.desc()).limit(limit)
-    return list(connection.execute(query.where(WebAction.id < before) if before else query))

@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select
 
 from db.engine.connection import Database
+from db.engine.snapshot import reading
 from db.models import Item, JobRow
 from db.models.states import HIDDEN, OPEN, ItemState, JobState
-from db.queries.trajectories import reading
-from db.queue.jobs import lock_job
+from db.queue.job_changes import lock_job
 from db.queue.sums import TABLES, add_counted, count_ended
 from lumos_queue.errors import SpecError
 

@@ -1,0 +1,15 @@
+"""Read people's actions in the explorer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.models import WebAction
+
+
+def list_actions(connection: Connection, limit: int, before: int = 0) -> list[Any]:
+    """Return the newest actions, newest first. `before`: the id of an action; only earlier actions are returned."""
+    query = select(WebAction.__table__).order_by(WebAction.id.desc()).limit(limit)
+    return list(connection.execute(query.where(WebAction.id < before) if before else query))
