@@ -6,7 +6,7 @@ the same rows go through the same code into the same group commits, only later.
 
 from __future__ import annotations
 
-from db.journal.journal import EpisodeJournal
+from db.journal.episode_journal import EpisodeJournal
 from lumos_queue.jobs.evaluate import Evaluate
 
 

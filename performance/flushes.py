@@ -11,7 +11,7 @@ import time
 from statistics import quantiles
 
 import workers.dispatcher  # noqa: F401 - brings the module that commits
-from db.journal.journal import Buffer
+from db.journal.buffer import Buffer
 from db.queue.commit import commit
 from performance.contender import Measurement, Spec, main
 from performance.embedded_run import run

@@ -10,7 +10,8 @@ from sqlalchemy import and_, text
 
 from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from db.models import EpisodeRow, Item
 from db.queries.jobs import get_job
 from db.queue.batch import Batch, FinishedItem

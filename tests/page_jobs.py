@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from sqlalchemy import update
 
 from db.engine.connection import Database
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from db.models import JobEndpoint, JobRow, JobTag
 from db.models.totals import EpisodeTotals
 from db.queue.batch import Batch, FinishedItem

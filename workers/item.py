@@ -7,7 +7,8 @@ import time
 from typing import Any
 
 from db.engine.rows.steps import NewAttempt
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from db.models.states import JobState
 from db.queue.batch import FinishedItem
 from db.queue.claims import ClaimedItem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from db.journal.journal import Buffer, Contents
+from db.journal.buffer import Buffer, Contents
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.claims import ClaimedItem
 from db.queue.job_stops import JobStop

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from db.journal.journal import Contents
+from db.journal.buffer import Contents
 from db.models.job_kinds import JobKind
 from db.models.states import STOPPED, JobState
 from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest

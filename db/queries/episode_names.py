@@ -8,8 +8,8 @@ from sqlalchemy import Connection, select
 
 from db.models import Item
 from db.queries.jobs import get_job
-from db.queries.reading import Trajectory, get_trajectory
 from db.queries.trajectories import find_cursor
+from db.queries.trajectory import Trajectory, get_trajectory
 from lumos_queue.errors import SpecError
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Connection, Row, func, select
 
 from db.models import Item, JobRow
-from db.models.states import HIDDEN
-from db.queries.damage import DamagedJob, find_damage
+from db.models.states import HIDDEN, JobState
+from db.queries.damage import DamagedJob, find_damage, sound_jobs
 from lumos_queue.errors import SpecError
 
 
@@ -45,3 +47,11 @@ def problems(connection: Connection, job: str, limit: int = 5) -> list[tuple[str
         .limit(limit)
     )
     return [(problem, items) for problem, items in rows]
+
+
+def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
+    """Return the jobs of a kind that are neither cancelled nor damaged, newest first."""
+    query = select(JobRow.__table__).where(
+        JobRow.kind == kind, JobRow.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
+    )
+    return sound_jobs(connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id)))

@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from db.journal.journal import Contents, EpisodeFigures
+from db.journal.buffer import Contents
+from db.journal.episode_journal import EpisodeFigures
 from db.models.totals import NO_TOTALS, EpisodeTotals
 from db.queue.job_stops import JobStop
 from lumos_queue.records import FeedbackStep, Outcome, Score, TrainedModel, TrainingStep, Verdict

@@ -21,7 +21,8 @@ from db.engine.rows.episodes import EpisodeEnding, NewEpisode, NewScore, NewVerd
 from db.engine.rows.jobs import NewItem, NewTask, StoredDataset
 from db.engine.rows.steps import STEP_ROWS, NewAttempt
 from db.engine.time_conditions import now_after
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from db.journal.text_blocks import insert_texts
 from db.models import Dataset, Item, JobRow, TaskRow
 from db.models.states import ItemState, JobState

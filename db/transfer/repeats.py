@@ -75,9 +75,9 @@ def create_repeat(
     """Store a job on a stored dataset, and its items; return the job's id and whether the job is new.
 
     As in db/queue/new_jobs.py, a stored job of the same content that was not cancelled is returned instead, unless
-    `again`. The job is hidden until all of it is stored; the next submit removes the rows of an interrupted submit. `max_items`:
-    limits the items of the first transaction, if an item has many rows. A job without pending items is done at once.
-    Raises SpecError when the dataset was removed.
+    `again`. The job is hidden until all of it is stored; the next submit removes the rows of an interrupted submit.
+    `max_items`: limits the items of the first transaction, if an item has many rows. A job without pending items is
+    done at once. Raises SpecError when the dataset was removed.
     """
     job, chunks = new_id(), Chunks(database)
     chunks.rows = min(chunks.rows, max_items or chunks.rows)

@@ -138,7 +138,7 @@ def _say_why_not(database: Database, target: str) -> str:
     """Return the reason why no plan of the job or the episode waits."""
     from db.queries.episode_names import split_name
     from db.queries.jobs import get_job
-    from db.queries.reading import get_trajectory
+    from db.queries.trajectory import get_trajectory
     from db.review.approvals import describe_answer, latest_answer
 
     with database.engine.connect() as connection:

@@ -76,8 +76,8 @@ def jobs(
 
 def job(job: opt.JobId, json: opt.Json = False) -> None:
     """Show a job's name, settings, state and endpoints."""
+    from db.queries.job_endpoints import endpoints_of
     from db.queries.jobs import get_job, problems
-    from db.queries.reading import endpoints_of
     from db.queue.figures import code_versions, progress
     from db.queue.tags import tags_of
     from lumos_queue.cli.job_tables import SETTINGS, print_job
@@ -181,7 +181,7 @@ def show(
     """
     from db.queries.episode_names import split_name
     from db.queries.jobs import get_job
-    from db.queries.reading import get_trajectory
+    from db.queries.trajectory import get_trajectory
     from lumos_queue.cli.pictures import save_pictures
     from lumos_queue.cli.trajectory import print_trajectory
     from lumos_queue.reports.pictures import list_pictures

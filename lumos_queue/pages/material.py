@@ -10,9 +10,9 @@ from sqlalchemy import Connection, select
 
 from db.models import JobTag
 from db.models.job_kinds import JobKind
+from db.queries.job_endpoints import endpoints_of
 from db.queries.jobs import problems
 from db.queries.outcomes import Throughput, action_errors, count_outcomes, throughput
-from db.queries.reading import endpoints_of
 from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.papers.published_figures import PublishedFigure, list_published_figures
 from lumos_queue.reports.report import make_report

@@ -13,7 +13,8 @@ from sqlalchemy import Connection
 
 from db.models.job_kinds import JobKind
 from db.models.states import JobState
-from db.queries.reading import endpoints_of_kind, jobs_of_kind
+from db.queries.job_endpoints import endpoints_of_kind
+from db.queries.jobs import jobs_of_kind
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark_of
 from lumos_queue.errors import unknown
 from lumos_queue.papers.columns import COLUMNS

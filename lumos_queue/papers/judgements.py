@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.queries.reading import load_keyed_tasks, values_by_metric
+from db.queries.results import values_by_metric
+from db.queries.tasks import load_keyed_tasks
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.papers.tool_matching import VERDICTS

@@ -13,7 +13,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.models.states import JobState
-from db.queries.reading import load_keyed_tasks, load_task_rows, values_by_metric
+from db.queries.results import values_by_metric
+from db.queries.tasks import load_keyed_tasks, load_task_rows
 from db.queue.figures import score_versions
 from lumos_queue.benchmarks.openagi.described_tasks import find_described_tasks
 from lumos_queue.benchmarks.openagi.splits import LABELLED, tasks_of

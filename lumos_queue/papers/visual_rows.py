@@ -12,7 +12,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.models.states import JobState
-from db.queries.reading import load_keyed_tasks, values_by_metric
+from db.queries.results import values_by_metric
+from db.queries.tasks import load_keyed_tasks
 from lumos_queue.actions.experts.options import ALL, DEFAULT
 from lumos_queue.benchmarks.sum2act_visual.cases import CONDITIONED, DISH, NAME, RECOLOUR, WEBCAM
 from lumos_queue.experts.backends.base import Fidelity

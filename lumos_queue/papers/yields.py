@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.models.job_kinds import JobKind
-from db.queries.reading import jobs_of_kind
+from db.queries.jobs import jobs_of_kind
 from lumos_queue.downloads.catalogue import can_verify
 from lumos_queue.papers.figures import TABLE_4, Converted
 from lumos_queue.records import MODULES, Role

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.queries.pairs import Pairs
-from db.queries.reading import values_by_metric
+from db.queries.results import values_by_metric
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.field_groups import Groups, split_tasks

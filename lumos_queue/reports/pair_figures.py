@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.queries.pairs import Kind, Pairs
-from db.queries.reading import first_task, load_keyed_tasks
+from db.queries.tasks import first_task, load_keyed_tasks
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.scores import samples_of

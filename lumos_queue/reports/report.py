@@ -10,7 +10,9 @@ from sqlalchemy import Connection
 from db.models.job_kinds import RUNS, JobKind
 from db.models.states import ItemState
 from db.queries.damage import DamagedJob, find_gaps
-from db.queries.reading import endpoints_of, load_keyed_tasks, messages, outputs, values_by_metric
+from db.queries.job_endpoints import endpoints_of
+from db.queries.results import messages, outputs, values_by_metric
+from db.queries.tasks import load_keyed_tasks
 from db.queue.figures import (
     calls_by_ending,
     code_versions,

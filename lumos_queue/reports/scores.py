@@ -9,7 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.queries.reading import first_task, load_keyed_tasks, values_by_metric
+from db.queries.results import values_by_metric
+from db.queries.tasks import first_task, load_keyed_tasks
 from db.queue.figures import ScoreCount, count_scores
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task

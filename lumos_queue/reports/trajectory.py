@@ -17,7 +17,7 @@ RARE = ("note", "reasoning", "reasoning_tokens", "message")
 
 
 def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
-    """Return a db.queries.reading.Trajectory in the form of `lumos show --json`, without labels."""
+    """Return a db.queries.trajectory.Trajectory in the form of `lumos show --json`, without labels."""
     episode, task = trajectory.episode, trajectory.task
     steps_totals = NO_TOTALS  # of an unfinished episode, too, whose row has no totals yet
     for step in trajectory.steps:

@@ -16,7 +16,7 @@ from db.engine.connection import Database
 from db.models.job_kinds import JobKind
 from db.models.pools import Pool
 from db.queries.episode_names import load_finished_trajectory
-from db.queries.reading import Trajectory
+from db.queries.trajectory import Trajectory
 from db.queue.new_jobs import NewJob
 from db.queue.tags import UNNAMED, NameAndTags
 from db.queue.web_actions import PersonAction

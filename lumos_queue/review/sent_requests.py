@@ -14,7 +14,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.journal.step_records import RecordedStep
-from db.queries.reading import Trajectory, endpoints_of
+from db.queries.job_endpoints import endpoints_of
+from db.queries.trajectory import Trajectory
 from lumos_queue.commands import KEPT_DIGITS, Ask, Command
 from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import SCHEMES

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from db.engine.connection import Database
 from db.models.job_kinds import RUNS, JobKind
-from db.queries.reading import endpoints_of
+from db.queries.job_endpoints import endpoints_of
 from db.queue.figures import code_versions, count_endings, totals
 from db.transfer.adopt import MANY, Source, count_adoptable, find_twins, store_adopting
 from lumos_queue.errors import SpecError

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.queries.jobs import get_job
-from db.queries.reading import values_by_metric
+from db.queries.results import values_by_metric
 from db.queue.training_steps import summarize_fits
 from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.reports.baselines import load_or_compute_baselines

@@ -14,7 +14,8 @@ from db.engine.bulk import insert_rows
 from db.engine.migrate import downgrade, upgrade
 from db.engine.rows.steps import NewEpisodeArtifact
 from db.journal.artifacts import insert_artifacts, load_artifact, name_artifact, remove_unnamed, store_artifact
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from db.models import Artifact, DatasetArtifact, EpisodeArtifact, ExecutionRow
 from db.queue.batch import Batch
 from db.queue.commit import commit

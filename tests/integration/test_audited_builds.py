@@ -14,8 +14,8 @@ from db.models import Audit, EpisodeRow, JobRow, Label, VerdictRow
 from db.queries.filters import parse_where
 from db.queries.jobs import get_job
 from db.queries.labels import newest_of_audit
-from db.queries.reading import get_trajectory
 from db.queries.step_locations import StepLocator
+from db.queries.trajectory import get_trajectory
 from db.review.audits import get_audit, sample_audit, samples_of
 from db.review.labels import NewLabel, add_labels
 from db.review.reservations import reserve_next, store_label, take_back_label

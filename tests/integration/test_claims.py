@@ -12,7 +12,8 @@ from sqlalchemy import select, text, update
 from db.engine.bulk import RowsDiffer
 from db.engine.connection import now
 from db.engine.rows.steps import NewEpisodeArtifact
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from db.journal.step_records import pack_digest
 from db.journal.text_blocks import text_digest
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, JobRow

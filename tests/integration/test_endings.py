@@ -9,7 +9,7 @@ from sqlalchemy import func, insert, literal, select
 
 from db.models import Attempt, EndingHistory, EpisodeRow, Item, JobRow, Label, ScoreRow, VerdictRow
 from db.queries.jobs import get_job
-from db.queries.reading import get_trajectory
+from db.queries.trajectory import get_trajectory
 from db.queue.batch import Batch, FinishedItem
 from db.queue.commit import commit
 from db.queue.figures import count_endings, progress

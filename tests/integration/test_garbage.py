@@ -6,7 +6,7 @@ import gc
 
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
-from db.journal.journal import EpisodeJournal
+from db.journal.episode_journal import EpisodeJournal
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from performance.embedded_run import run_job

@@ -11,8 +11,9 @@ from db.models import EpisodeRow, Heartbeat, Item, JobRow, ScoreRow
 from db.models.totals import EpisodeTotals
 from db.queries.filters import Filter
 from db.queries.job_list import page_of_jobs
-from db.queries.jobs import get_job
-from db.queries.reading import get_trajectory, jobs_of_kind, messages, outputs, values_by_metric
+from db.queries.jobs import get_job, jobs_of_kind
+from db.queries.results import messages, outputs, values_by_metric
+from db.queries.trajectory import get_trajectory
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.budget import cost_of_job, pause_for, set_budget, tokens
 from db.queue.commit import commit

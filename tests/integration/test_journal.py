@@ -9,7 +9,8 @@ from sqlalchemy import select
 
 from db.engine.bulk import RowsDiffer
 from db.engine.rows.steps import NewAttempt
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from db.journal.tool_calls import find_recorded_call
 from db.models import CompletionRow
 from db.queue.batch import Batch

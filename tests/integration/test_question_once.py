@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from db.engine.migrate import downgrade, upgrade
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from db.journal.step_records import load_steps
 from db.journal.text_blocks import LONG
 from db.queue.batch import Batch

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from db.engine.rows.steps import NewCompletion
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from lumos_queue.actions.tools.finish import read_finish
 from lumos_queue.commands import Ask, Do
 from lumos_queue.compat.toolbench.trees import count_nodes, read_decisions

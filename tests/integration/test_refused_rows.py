@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select, text
 
-from db.journal.journal import EpisodeJournal
+from db.journal.episode_journal import EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Item
 from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark

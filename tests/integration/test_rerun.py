@@ -181,7 +181,7 @@ def test_a_choice_by_outcome_says_that_its_mean_is_no_accuracy(home, server, lum
 def test_the_papers_tables_leave_chosen_tasks_out(home, server, lumos):
     first = run(lumos, *evaluate(server, "--limit", "4"))
     chosen = run(lumos, "rerun", first["job"], "--where", "calls>0")
-    from db.queries.reading import jobs_of_kind
+    from db.queries.jobs import jobs_of_kind
     from lumos_queue.papers.stored_evaluations import load_stored_evaluations
 
     with home.engine.connect() as connection:

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from db.models import CompletionRow, EpisodeRow
 from db.queries.derived_episodes import tries_of
 from db.queries.jobs import get_job
-from db.queries.reading import load_keyed_tasks
+from db.queries.tasks import load_keyed_tasks
 from db.queue.figures import calls_by_ending, latency_by_role
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.stages import stages_of

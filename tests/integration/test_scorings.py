@@ -15,7 +15,7 @@ from db.queries.episode_columns import count_episodes
 from db.queries.filters import parse_where
 from db.queries.job_list import sum_scores
 from db.queries.jobs import get_job
-from db.queries.reading import values_by_metric
+from db.queries.results import values_by_metric
 from db.queue.figures import count_scores, sum_running_scores
 from db.queue.recount import recount
 from db.review.scorings import store_scores

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event
 import lumos_queue as lq
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
-from db.journal.journal import Buffer
+from db.journal.buffer import Buffer
 from lumos_queue.api import jobs
 from workers import dispatcher
 

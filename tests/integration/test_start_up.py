@@ -34,7 +34,7 @@ NEEDED_BY_LISTS = (
     *NEEDED_BY_NONE,
     "db.models.steps",
     "db.models.episodes",
-    "db.journal.journal",
+    "db.journal.episode_journal",
     "lumos_queue.benchmarks",
 )
 SCRIPT = """

@@ -20,8 +20,7 @@ from db.engine.connection import Database, open_database
 from db.models import Dataset, EpisodeRow, Heartbeat, Item, JobRow, TaskRow
 from db.queries.filters import Filter
 from db.queries.job_list import page_of_jobs
-from db.queries.jobs import get_job
-from db.queries.reading import jobs_of_kind
+from db.queries.jobs import get_job, jobs_of_kind
 from db.queue.fence import beat, start_session
 from db.queue.job_changes import cancel, pause, remove
 from db.queue.schedule import find_idle_jobs, runnable_jobs

@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import func, select, update
 
 from db.engine.connection import now
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from db.models import BaselineRow, CallSum, EpisodeRow, Heartbeat, Item, ItemSum, ScoreSum, VersionSum
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.claims import ClaimRequest

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import workers.outbox
 from db.engine.connection import open_database
-from db.journal.journal import Buffer, EpisodeJournal
+from db.journal.buffer import Buffer
+from db.journal.episode_journal import EpisodeJournal
 from db.queue.fence import reap
 from db.queue.silence import SilenceWatch
 from lumos_queue.commands import Step

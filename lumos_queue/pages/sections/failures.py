@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from db.journal.artifacts import load_artifact
 from db.models.job_kinds import JobKind
 from db.queries.outcomes import FailedEpisode, find_failures, find_right
-from db.queries.reading import Trajectory, get_trajectory
+from db.queries.trajectory import Trajectory, get_trajectory
 from lumos_queue.pages.blocks import Block, Episodes, Text
 from lumos_queue.pages.choice import Choice, choose, describe_choice
 from lumos_queue.pages.limits import PageLimits

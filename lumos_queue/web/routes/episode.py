@@ -17,8 +17,8 @@ from db.queries.episode_names import split_name
 from db.queries.filters import Filter, term
 from db.queries.jobs import get_job
 from db.queries.labels import VALUES, labels_of
-from db.queries.reading import Trajectory, get_trajectory
 from db.queries.text_search import find_neighbour
+from db.queries.trajectory import Trajectory, get_trajectory
 from db.queue.web_actions import PersonAction
 from db.review.label_removal import take_back_label
 from db.review.labels import NewLabel, add_labels

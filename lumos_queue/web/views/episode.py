@@ -10,8 +10,8 @@ from sqlalchemy import Connection, select
 
 from db.journal.artifacts import peek_artifact
 from db.models import Attempt
-from db.queries.reading import Trajectory
 from db.queries.related_episodes import MAX_RELATIVES, Relative, find_relatives
+from db.queries.trajectory import Trajectory
 from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.sections.failures import IMAGES
 from lumos_queue.pages.trajectories import ShownCall, describe_facts, describe_verdicts, show_calls

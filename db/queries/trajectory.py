@@ -1,0 +1,69 @@
+"""Read one episode with its steps, scores and labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.journal.step_records import RecordedStep, load_steps
+from db.models import (
+    EndingHistory,
+    EpisodeRow,
+    Item,
+    ScoreRow,
+    TaskRow,
+    VerdictRow,
+)
+from db.models.job_kinds import JobKind
+from db.queries.labels import labels_of
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One episode with all of its stored rows."""
+
+    job: Any
+    item: Any
+    episode: Any
+    task: Task
+    steps: list[RecordedStep]
+    scores: list[Any]
+    verdicts: list[Any]
+    labels: list[Any]  #: the newest of each person, of the episode and of its steps
+    parent: str | None  #: the name of the episode that it corrects; '' if that was removed
+    earlier: list[Any]  #: endings that were taken back, the oldest first (rows of `ending_history`)
+
+
+def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
+    """Return the job's episode with that ordinal. Raises SpecError when it does not exist or has not begun."""
+    item = connection.execute(select(Item.__table__).where(Item.job == job.id, Item.ordinal == ordinal)).first()
+    if job.kind == JobKind.TRAIN:
+        raise SpecError(f"Job {job.id} trains a model: it has no episodes. See: lumos report {job.id}")
+    if item is None or item.task is None:
+        raise SpecError(f"Job {job.id} has no episode {ordinal}: its episodes are 0 to {job.items - 1}.")
+    episode = connection.execute(select(EpisodeRow.__table__).where(EpisodeRow.id == item.id)).first()
+    if episode is None:
+        raise SpecError(f"Episode {job.id}-{ordinal} has not begun: its item is {item.state}. See: lumos job {job.id}")
+    row = connection.execute(select(TaskRow.__table__).where(TaskRow.id == item.task)).one()
+    task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
+    steps = load_steps(connection, {item.id: episode.attempt})[item.id]
+    of_score = select(ScoreRow.__table__).where(ScoreRow.episode == item.id)
+    scores = list(connection.execute(of_score.order_by(ScoreRow.metric, ScoreRow.version)))
+    of_verdict = select(VerdictRow.__table__).where(VerdictRow.episode == item.id)
+    verdicts = list(connection.execute(of_verdict.order_by(VerdictRow.module, VerdictRow.name)))
+    labels, parent = labels_of(connection, item.id), _name_of(connection, episode.parent)
+    history = select(EndingHistory.__table__).where(EndingHistory.episode == item.id).order_by(EndingHistory.number)
+    earlier = list(connection.execute(history))
+    return Trajectory(job, item, episode, task, steps, scores, verdicts, labels, parent, earlier)
+
+
+def _name_of(connection: Connection, episode: int | None) -> str | None:
+    """Return the name JOB-NUMBER of the episode with this key; '' if it was removed. For None, return None."""
+    if episode is None:
+        return None
+    row = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()
+    return f"{row.job}-{row.ordinal}" if row else ""
