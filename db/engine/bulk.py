@@ -1,4 +1,4 @@
-"""Write many rows at once (db/rows), without an ORM instance for each. JSON columns get text that `as_json` made.
+"""Write many rows at once (rows/), without an ORM instance for each. JSON columns get text that `as_json` made.
 
 PostgreSQL gets the rows of all tables in one statement. The statement has one JSON parameter for each table, and the
 database splits it into rows. SQLite gets one prepared statement for each table, because the event loop itself writes

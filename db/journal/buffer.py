@@ -57,7 +57,7 @@ class Buffer:
         self._has_capacity, self._full = asyncio.Event(), asyncio.Event()
 
     def add(self, row: tuple, characters: int = 0) -> None:
-        """Add a row of a type of db/rows. `characters`: the length of the row's texts, if they may be long."""
+        """Add a row of a type of db/engine/rows. `characters`: the length of the row's texts, if they may be long."""
         self._rows[type(row)].append(row)
         self.size += 1
         self.characters += characters

@@ -1,4 +1,4 @@
-"""Every table. SQLModel declares the tables; very many rows are written as NamedTuples (db/rows, db/engine/bulk.py).
+"""Every table. SQLModel declares the tables; very many rows are written as NamedTuples (db/engine/rows/).
 
 All times are seconds since 1970 UTC by the database's clock (columns `…_at`); durations are seconds.
 
