@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOCK = 0x6C756D6F73  #: the advisory lock of processes that migrate: 'lumos'
 MIGRATION_SECONDS = 300  #: to wait for another process's migration of an SQLite file
-SCRIPTS = Path(__file__).resolve().parent.parent / "migrations"
+SCRIPTS = Path(__file__).resolve().parents[2] / "migrations"
 
 
 @cache
