@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from db.engine.connection import Connection, Database
-from db.models.job_kinds import RUNS, JobKind
+from db.kinds.job_kinds import RUNS, JobKind
 from db.queries.job_endpoints import endpoints_of
 from db.queue.datasets import count_rows
 from db.queue.figures import code_versions, count_endings, totals

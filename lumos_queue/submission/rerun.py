@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from db.engine.connection import Connection, Database
-from db.models.states import ItemState
+from db.kinds.states import ItemState
 from db.queries.filters import Filter
 from db.queue.datasets import count_rows
 from db.queue.figures import progress

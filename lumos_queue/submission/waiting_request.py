@@ -14,7 +14,7 @@ from typing import Any
 
 from db.engine.connection import Connection, Database
 from db.journal.artifacts import name_artifact, store_artifact
-from db.models.states import ItemState
+from db.kinds.states import ItemState
 from db.queries.filters import Filter, Term
 from db.queries.trajectories import StoredEpisode, stream_episodes
 from db.queue.figures import progress
