@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from db.models.job_kinds import RUNS, JobKind
+from db.kinds.job_kinds import RUNS, JobKind
 from lumos_queue.util.display import one_line
 
 MAX_NAME, MAX_MODELS, MAX_TEXT = 60, 160, 400  #: characters of text from users and servers

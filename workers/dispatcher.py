@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
+from db.kinds.pools import Pool, can_run
+from db.kinds.states import OPEN, STOPPED, JobState
 from db.models import JobRow
-from db.models.pools import Pool, can_run
-from db.models.states import OPEN, STOPPED, JobState
 from db.queries.jobs import get_job
 from db.queue.job_changes import finish_if_idle
 from db.queue.schedule import find_idle_jobs, list_awaited_jobs, runnable_jobs

@@ -9,7 +9,7 @@ from typing import Any
 from db.engine.rows.steps import NewAttempt
 from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
-from db.models.states import JobState
+from db.kinds.states import JobState
 from db.queue.batch import FinishedItem
 from db.queue.claims import ClaimedItem
 from db.queue.job_stops import JobStop

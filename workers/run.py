@@ -12,8 +12,8 @@ from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import Database
 from db.engine.errors import reason, retryable
-from db.models.pools import Pool
-from db.models.states import OPEN, JobState
+from db.kinds.pools import Pool
+from db.kinds.states import OPEN, JobState
 from db.queries.damage import DamagedJob, find_damage
 from db.queries.jobs import find_job
 from db.queue.fence import Fenced

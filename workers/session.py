@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from db.engine.connection import Database
 from db.engine.errors import reason
-from db.models.pools import POOLS
+from db.kinds.pools import POOLS
 from db.queue.endpoint_paces import read_paces
 from db.queue.fence import Fenced, beat, end_session, reap, record_gpus, start_session
 from db.queue.silence import SilenceWatch

@@ -15,8 +15,8 @@ from typing import Any
 from sqlalchemy import Row
 
 from db.journal.buffer import Contents
-from db.models.job_kinds import JobKind
-from db.models.states import STOPPED, JobState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import STOPPED, JobState
 from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest
 from db.queue.fence import Fenced
 from lumos_queue.endpoints.statuses import is_transient

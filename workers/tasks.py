@@ -13,9 +13,9 @@ from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import Database
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import OPEN, JobState
 from db.models import JobRow
-from db.models.job_kinds import JobKind
-from db.models.states import OPEN, JobState
 from db.queue.schedule import runnable_jobs
 from lumos_queue.errors import InfrastructureError, SpecError
 from workers.app import app, draining

@@ -13,10 +13,10 @@ from typing import Any
 from sqlalchemy import Column, Table
 
 from db.engine.json_columns import UnreadableJson
+from db.kinds.job_kinds import RUNS, JobKind
+from db.kinds.pools import POOLS
+from db.kinds.states import JobState
 from db.models import JobRow
-from db.models.job_kinds import RUNS, JobKind
-from db.models.pools import POOLS
-from db.models.states import JobState
 from db.queries.filters import parse_where
 from lumos_queue.errors import SpecError
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Row, and_, func, or_, select
 
+from db.kinds.states import HIDDEN, ItemState
 from db.models import ItemSum, JobRow, ScoreSum
-from db.models.states import HIDDEN, ItemState
 from db.queries.filters import Filter
 from db.queries.job_filters import job_condition
 from lumos_queue.errors import SpecError

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
+from db.kinds.states import HIDDEN, JobState
 from db.models import Item, JobRow
-from db.models.states import HIDDEN, JobState
 from db.queries.damage import DamagedJob, find_damage, sound_jobs
 from lumos_queue.errors import SpecError
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from db.kinds.states import ItemState
 from db.models import EpisodeRow, Item, ScoreRow
-from db.models.states import ItemState
 from db.queue.current_scores import is_replaced
 from lumos_queue.records import Ending
 

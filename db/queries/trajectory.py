@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.journal.step_records import RecordedStep, load_steps
+from db.kinds.job_kinds import JobKind
 from db.models import (
     EndingHistory,
     EpisodeRow,
@@ -16,7 +17,6 @@ from db.models import (
     TaskRow,
     VerdictRow,
 )
-from db.models.job_kinds import JobKind
 from db.queries.labels import labels_of
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task

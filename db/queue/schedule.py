@@ -10,8 +10,8 @@ from sqlalchemy.orm import aliased
 
 from db.engine.connection import Database, now
 from db.engine.time_conditions import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due, is_older
+from db.kinds.states import OPEN, UNFINISHED, ItemState, JobState
 from db.models import Item, JobEndpoint, JobRow
-from db.models.states import OPEN, UNFINISHED, ItemState, JobState
 from db.queue.claims import its_turn
 from db.queue.figures import count_done_items
 from db.queue.job_changes import lock_job

@@ -17,8 +17,8 @@ from sqlalchemy.exc import IntegrityError
 
 from db.engine.connection import Database, now
 from db.engine.time_conditions import is_due
+from db.kinds.states import HIDDEN
 from db.models import AuditSample, EpisodeRow, JobRow, Label, Reservation
-from db.models.states import HIDDEN
 from db.queries.step_locations import StepLocator
 from db.queue.web_actions import note_action
 from db.review.labels import NewLabel, check, check_fault, insert_labels

@@ -15,6 +15,8 @@ from sqlalchemy import ColumnElement, Connection, TextClause, and_, func, insert
 from sqlalchemy.orm import aliased
 
 from db.engine.connection import numbers
+from db.kinds.states import HIDDEN, ItemState, JobState
+from db.kinds.totals import EpisodeTotals
 from db.models import (
     STEPS,
     Attempt,
@@ -27,8 +29,7 @@ from db.models import (
     Scoring,
     VerdictRow,
 )
-from db.models.states import HIDDEN, ItemState, JobState
-from db.models.totals import EpisodeTotals, read_totals, sum_columns
+from db.models.totals import read_totals, sum_columns
 from db.queries.damage import sound_jobs
 from db.queue.job_changes import lock_job
 from db.queue.sums import add_counted

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.api.argument_types import Model, Values
 from lumos_queue.api.arguments import pairs
 from lumos_queue.api.connect import translate_failures

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.api.arguments import check_mapping, pairs, read_arguments
 from lumos_queue.api.connect import translate_failures
 from lumos_queue.api.forks import note_call

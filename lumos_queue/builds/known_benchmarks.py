@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from db.engine.connection import Database
+from db.kinds.job_kinds import JobKind
 from db.models import JobRow
-from db.models.job_kinds import JobKind
 from db.queries.damage import sound_jobs
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import is_file_benchmark

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from db.models.job_kinds import JobKind
-from db.models.states import ItemState, JobState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import ItemState, JobState
 from lumos_queue.cli.live_training import describe_training
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import JobFigures, measure_score

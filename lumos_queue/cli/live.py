@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import Database
-from db.models.pools import describe_lack
-from db.models.states import OPEN, UNFINISHED, ItemState, JobState
+from db.kinds.pools import describe_lack
+from db.kinds.states import OPEN, UNFINISHED, ItemState, JobState
 from db.queries.jobs import get_job
 from db.queue.approval_waits import HOW
 from db.queue.schedule import awaits_job

@@ -137,7 +137,7 @@ def _require_single(matches: list[Any], text: str) -> Any:
 
 
 def _require_stopped(connection: Connection, row: Any) -> None:
-    from db.models.states import OPEN
+    from db.kinds.states import OPEN
     from db.queries.jobs import find_job
     from lumos_queue.errors import SpecError
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.job_kinds import JobKind
-from db.models.states import ItemState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import ItemState
 from db.queries.damage import find_damage
 from db.queries.jobs import find_job, get_job
 from db.queue.figures import progress, totals

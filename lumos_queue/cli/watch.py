@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from db.models.states import OPEN, JobState
+from db.kinds.states import OPEN, JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit

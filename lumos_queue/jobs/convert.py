@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import FileDefinition

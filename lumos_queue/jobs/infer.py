@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.registry import BENCHMARKS, open_benchmark

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.actions.ranking.registry import RANKERS, split_ranker
 from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of, find_registered_name
 from lumos_queue.domains.registry import DOMAINS

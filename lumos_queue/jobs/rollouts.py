@@ -17,8 +17,8 @@ from sqlalchemy import Connection, Row, select
 from db.engine.connection import Database
 from db.engine.lazy_database import LazyDatabase
 from db.journal.artifacts import copy_names
+from db.kinds.states import OPEN, JobState
 from db.models import Item
-from db.models.states import OPEN, JobState
 from db.queries.filters import parse_where
 from db.queries.jobs import find_job
 from db.queries.trajectories import StoredEpisode, stream_episodes

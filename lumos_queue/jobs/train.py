@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
 from lumos_queue.errors import DivergedFit, InfrastructureError, LumosError, SpecError

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from db.kinds.states import OPEN, JobState
 from db.models import JobRow
-from db.models.states import OPEN, JobState
 from db.queries.damage import sound_jobs
 from db.queue.sessions import traffic_of
 from db.queue.shares import list_caps

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.engine.connection import clock
+from db.kinds.states import OPEN, JobState
 from db.models import JobRow
-from db.models.states import OPEN, JobState
 from db.queries.jobs import find_job
 from db.queue.sessions import jobs_held, live_sessions
 from lumos_queue.live.errors import ErrorGroup, ErrorReader

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from db.kinds.job_kinds import JobKind
 from db.models import JobTag
-from db.models.job_kinds import JobKind
 from db.queries.job_endpoints import endpoints_of
 from db.queries.jobs import problems
 from db.queries.outcomes import Throughput, action_errors, count_outcomes, throughput

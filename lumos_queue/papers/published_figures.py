@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from db.queries.job_endpoints import endpoints_of
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import EvaluationScores, paper_figure

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from db.queries.jobs import jobs_of_kind
 from lumos_queue.downloads.catalogue import can_verify
 from lumos_queue.papers.figures import TABLE_4, Converted

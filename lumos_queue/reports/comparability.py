@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.job_kinds import RUNS, JobKind
-from db.models.states import ItemState
+from db.kinds.job_kinds import RUNS, JobKind
+from db.kinds.states import ItemState
 from db.queue.equal_tasks import have_equal_tasks
 from db.queue.figures import count_scores, progress
 from lumos_queue.benchmarks.registry import definition_of

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.states import ItemState
+from db.kinds.states import ItemState
 from db.queries.pairs import Pairs, count_common
 from db.queue.figures import count_endings, count_scores, progress, score_versions, seconds_by_phase, totals
 from lumos_queue.errors import SpecError

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.states import ItemState
+from db.kinds.states import ItemState
 from db.queries.failures import count_failures
 from db.queue.endings import STORED
 from lumos_queue.records import Ending

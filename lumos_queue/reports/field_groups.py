@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.job_kinds import RUNS
+from db.kinds.job_kinds import RUNS
 from db.queries.task_fields import (
     PLAIN_VALUES,
     format_value,

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from sqlalchemy import Connection, select
 
+from db.kinds.job_kinds import JobKind
 from db.models import JobEndpoint
-from db.models.job_kinds import JobKind
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.endpoints.urls import TRANSPORTS
 from lumos_queue.formulations.registry import FORMULATIONS

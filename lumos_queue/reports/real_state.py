@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from db.kinds.pools import describe_lack
+from db.kinds.states import OPEN, JobState
 from db.models import JobRow
-from db.models.pools import describe_lack
-from db.models.states import OPEN, JobState
 from db.queue.presence import Presence, read_presence
 from db.queue.wait_reasons import HOW, PAUSED_BY_PERSON, awaits_job
 from lumos_queue.errors import unknown

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.job_kinds import RUNS, JobKind
-from db.models.states import ItemState
+from db.kinds.job_kinds import RUNS, JobKind
+from db.kinds.states import ItemState
 from db.queries.damage import DamagedJob, find_gaps
 from db.queries.job_endpoints import endpoints_of
 from db.queries.results import messages, outputs, values_by_metric

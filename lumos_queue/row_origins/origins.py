@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from db.queue.row_origins import StoredOrigin, load_row_origins
 from lumos_queue.downloads.catalogue import GENERATED, has_split
 from lumos_queue.formulations.registry import is_of_episodes

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.engine.connection import Database
-from db.models.job_kinds import RUNS, JobKind
+from db.kinds.job_kinds import RUNS, JobKind
 from db.queries.job_endpoints import endpoints_of
 from db.queue.figures import code_versions, count_endings, totals
 from db.transfer.adopt import MANY, Source, count_adoptable, find_twins, store_adopting

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.benchmarks.from_file.benchmark import FORMAT
 from lumos_queue.benchmarks.from_file.definition import UNKNOWN_LICENCE, FieldNames, FileDefinition, make_title
 from lumos_queue.benchmarks.from_file.guesses import (

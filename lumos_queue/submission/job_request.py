@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition, JudgeDefinition

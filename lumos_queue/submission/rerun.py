@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.engine.connection import Database
+from db.kinds.states import ItemState
 from db.models import Dataset
-from db.models.states import ItemState
 from db.queries.filters import Filter
 from db.queue.figures import progress
 from db.queue.new_jobs import NewJob

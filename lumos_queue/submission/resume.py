@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.states import JobState
+from db.kinds.states import JobState
 from db.queue.figures import count_endings, progress
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.reports.completeness import completeness

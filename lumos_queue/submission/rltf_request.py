@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.benchmarks.registry import is_test, is_test_task, open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError, unknown

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from db.models.job_kinds import JobKind
-from db.models.states import OPEN, JobState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import OPEN, JobState
 from db.queries.jobs import get_job
 from db.queue.training_steps import list_models
 from lumos_queue.errors import SpecError

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from db.engine.connection import Database
 from db.journal.artifacts import count_named, name_artifact, store_artifact
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from db.queries.jobs import get_job
 from db.queue.datasets import NewDataset
 from db.queue.new_jobs import create_job

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from db.models.job_kinds import RUNS, JobKind
+from db.kinds.job_kinds import RUNS, JobKind
 from db.queries.damage import DamagedJob
 from db.queue.endings import STORED
 from lumos_queue.domains.registry import DOMAINS

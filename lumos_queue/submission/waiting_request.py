@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from db.engine.connection import Database
 from db.journal.artifacts import name_artifact, store_artifact
-from db.models.states import ItemState
+from db.kinds.states import ItemState
 from db.queries.filters import Filter, Term
 from db.queries.trajectories import StoredEpisode, stream_episodes
 from db.queue.figures import progress

@@ -12,7 +12,7 @@ from contextlib import suppress
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from tests.campaign.site import Site
 from tests.campaign.streams import LOW, Stream
 from tests.campaign.up import GONE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from db.models.job_kinds import RUNS
+from db.kinds.job_kinds import RUNS
 from db.queries.trajectories import StoredEpisode
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.checks import reading_metric

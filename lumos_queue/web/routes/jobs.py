@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 
 import db.queries.jobs
 import db.queue.job_changes
-from db.models.failure_classes import FailureClass
-from db.models.states import OPEN, JobState
+from db.kinds.failure_classes import FailureClass
+from db.kinds.states import OPEN, JobState
 from db.queries.failures import count_failures
 from db.queue.tags import tags_of
 from db.queue.web_actions import PersonAction

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from db.queries.task_fields import shorten
 from lumos_queue.reports.field_groups import list_known_fields
 from lumos_queue.util.sanitize import storable
