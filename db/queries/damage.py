@@ -19,6 +19,7 @@ from db.kinds.states import JobState
 from db.models import JobRow
 from db.queries.filters import parse_where
 from lumos_queue.errors import SpecError
+from lumos_queue.records import Origin
 
 MAX_DEPTH = 60  #: of lists and objects in a request; those of this code have fewer than ten
 MAX_SECONDS = 253_402_300_799  #: since 1970, at the end of the year 9999
@@ -93,6 +94,8 @@ def _find_problems(values: Mapping[str, Any]) -> Iterator[str]:
             yield f"its {name} is {values[name]}, expected 0 or more"
     if (state := values.get("state", JobState.DONE)) not in tuple(JobState):
         yield f"its state is '{state[:40]}', expected {', '.join(JobState)}"
+    if (origin := values.get("origin", Origin.RUN)) not in tuple(Origin):
+        yield f"its origin is '{origin[:40]}', expected {', '.join(Origin)}"
     if (pool := values.get("pool", POOLS[0])) not in POOLS:
         yield f"its pool is '{pool[:40]}', expected {', '.join(POOLS)}"
     if "spec" in values:

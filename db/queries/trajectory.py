@@ -19,6 +19,7 @@ from db.models import (
     VerdictRow,
 )
 from db.queries.labels import labels_of
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 
@@ -27,7 +28,7 @@ from lumos_queue.records import Task
 class Trajectory:
     """One episode with all of its stored rows."""
 
-    job: Any
+    job: StoredJob
     item: Any
     episode: Any
     task: Task
@@ -39,7 +40,7 @@ class Trajectory:
     earlier: list[Any]  #: endings that were taken back, the oldest first (rows of `ending_history`)
 
 
-def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
+def get_trajectory(connection: Connection, job: StoredJob, ordinal: int) -> Trajectory:
     """Return the job's episode with that ordinal. Raises SpecError when it does not exist or has not begun."""
     item = connection.execute(select(Item.__table__).where(Item.job == job.id, Item.ordinal == ordinal)).first()
     if job.kind == JobKind.TRAIN:

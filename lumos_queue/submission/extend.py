@@ -13,6 +13,7 @@ from db.kinds.job_kinds import RUNS, JobKind
 from db.queries.job_endpoints import endpoints_of
 from db.queue.datasets import count_rows
 from db.queue.figures import code_versions, count_endings, totals
+from db.queue.stored_jobs import StoredJob
 from db.transfer.adopt import MANY, Source, count_adoptable, find_twins, store_adopting
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
@@ -21,7 +22,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.scheduling import Scheduling
-from lumos_queue.records import Ending
+from lumos_queue.records import Ending, Origin
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify
 from lumos_queue.submission.job_request import check_inference, make_job_on
@@ -39,13 +40,13 @@ _UNCHANGING = ("local:", "scripted:")  #: addresses whose content is part of the
 def make_extension(
     database: Database,
     settings: Settings,
-    job: Any,
+    job: StoredJob,
     changes: InferenceRequest,
     names: Collection[str],
     scheduling: Scheduling,
     remark: Remark,
 ) -> Repeat:
-    """Return the job that extends `job` (a row of the table) to other numbers of rows and samples.
+    """Return the job that extends `job` to other numbers of rows and samples.
 
     `names` are the fields of `changes` that are changed. If episodes remain to be run, the agent is checked like the
     agent of a new job. Raises SpecError if nothing can be adopted.
@@ -76,13 +77,13 @@ def make_extension(
         remark(f"there are only {rows:,} rows, and the job uses all of them")
     message = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
     new = make_new_job(
-        request, settings, split=job.split, licence=job.licence, scheduling=scheduling, origin=job.origin
+        request, settings, split=job.split, licence=job.licence, scheduling=scheduling, origin=Origin(job.origin)
     )
     store = store_adopting(source, former.dataset, tasks)
     return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY, message)
 
 
-def _check(job: Any, former: Infer, names: Collection[str]) -> None:
+def _check(job: StoredJob, former: Infer, names: Collection[str]) -> None:
     if not names:
         raise SpecError(f"Say how far job {job.id} is to be extended: give --limit N, --samples K, or both.")
     if job.chosen:
@@ -94,7 +95,7 @@ def _check(job: Any, former: Infer, names: Collection[str]) -> None:
         raise SpecError(f"Job {job.id} draws sample sets (--draw {former.draw}): it has no --limit. Give --samples.")
 
 
-def _describe_refusal(connection: Connection, job: Any, finished_count: int, tasks: int, samples: int) -> str:
+def _describe_refusal(connection: Connection, job: StoredJob, finished_count: int, tasks: int, samples: int) -> str:
     """Return why nothing of a job can be adopted, and what to do."""
     if not finished_count:
         return f"Job {job.id} has finished no episode that could be adopted. Resume it with: lumos resume {job.id}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.counterparts import find_equal_task, find_finished_episode
 from db.queries.pairs import Pair, Pairs
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.comparability import choose_metric
 
@@ -16,7 +16,7 @@ MAX_JOBS = 8  #: in one comparison
 
 
 def list_changed(
-    connection: Connection, first: Any, second: Any, metric: str, better: bool, after: int
+    connection: Connection, first: StoredJob, second: StoredJob, metric: str, better: bool, after: int
 ) -> tuple[list[Pair], bool]:
     """Return the next tasks (pairs of episodes) on which the second job is better, or worse, and whether more follow.
 
@@ -28,15 +28,16 @@ def list_changed(
     return changes[:LISTED], len(changes) > LISTED
 
 
-def find_of_task(connection: Connection, jobs: Sequence[Any], task: int, sample: int) -> list[str]:
+def find_of_task(connection: Connection, jobs: Sequence[StoredJob], task: int, sample: int) -> list[str]:
     """Return JOB-NUMBER of each job's episode of a task of the first job's dataset, in the order of the jobs.
 
     A job with another dataset has the same row as another task. Raises SpecError for a job without such an episode.
     """
     names = []
     for job in jobs:
-        has_same_dataset = job.dataset == jobs[0].dataset
-        key = task if has_same_dataset else find_equal_task(connection, task, job.dataset)
+        key: int | None = task
+        if job.dataset != jobs[0].dataset:
+            key = find_equal_task(connection, task, job.dataset) if job.dataset else None
         ordinal = None if key is None else find_finished_episode(connection, job.id, key, sample)
         if ordinal is None:
             raise SpecError(

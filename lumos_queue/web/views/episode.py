@@ -10,6 +10,7 @@ from db.engine.connection import Connection
 from db.journal.artifacts import peek_artifact
 from db.queries.related_episodes import MAX_RELATIVES, Relative, find_relatives
 from db.queries.trajectory import Trajectory, list_other_attempts
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.sections.failures import IMAGES
 from lumos_queue.pages.trajectories import ShownCall, describe_facts, describe_verdicts, show_calls
@@ -57,7 +58,7 @@ class EpisodeView:
     """The content of an episode's page. Texts are plain."""
 
     name: str
-    job: Any
+    job: StoredJob
     found: Mapping[str, Any]  #: reports.trajectory.trajectory_as_json
     question: str
     facts: Sequence[tuple[str, str]]
