@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from lumos_queue.pages.limits import shorten
 from lumos_queue.reports.differences import describe_differences, differences
 from lumos_queue.reports.model_names import load_served_models, models_of, name_models

@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
 from db.queries.jobs import jobs_of_kind
 from lumos_queue.downloads.catalogue import can_verify

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.kinds.states import ItemState
 from db.queries.pairs import Pairs, count_common
 from db.queue.figures import count_endings, count_scores, progress, score_versions, seconds_by_phase, totals

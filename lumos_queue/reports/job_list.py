@@ -7,9 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.engine.connection import clock
+from db.engine.connection import Connection, clock
 from db.queries.damage import find_damage
 from db.queries.filters import Filter, Term, parse_where
 from db.queries.job_filters import is_any_model, jobs_of_model
