@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, ScalarSelect, distinct, exists, func, select
+from sqlalchemy import ColumnElement, ColumnExpressionArgument, ScalarSelect, distinct, exists, func, select
 from sqlalchemy.orm import aliased
 
 from db.engine.connection import Connection
@@ -149,7 +149,7 @@ def _is_accepted() -> ColumnElement[bool]:
     return ~exists().where(rejection.episode == EpisodeRow.id, rejection.rejects)
 
 
-def _list_verdicts(connection: Connection, *conditions: ColumnElement[bool]) -> list[RowVerdicts]:
+def _list_verdicts(connection: Connection, *conditions: ColumnExpressionArgument[bool]) -> list[RowVerdicts]:
     """Return the names of the verdicts that meet the conditions, of each episode that has such a verdict."""
     rows = connection.execute(
         select(EpisodeRow.id, EpisodeRow.level, VerdictRow.name)

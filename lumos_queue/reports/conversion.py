@@ -25,8 +25,8 @@ from lumos_queue.reports.wall_time import wall_seconds
 def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
     """Return the part of a conversion's report that other jobs do not have."""
     rejected_rows, (judged_rows, asked_again) = count_rejected(connection, job.id), count_judged(connection, job.id)
-    accepted_rows = {name: judged_rows - rejected_rows.by_module.get(name, 0) for name in MODULES}
-    accepted_rows["both"] = judged_rows - rejected_rows.rows
+    rejections = rejected_rows.by_module | {"both": rejected_rows.rows}
+    accepted_rows = {name: judged_rows - rejections.get(name, 0) for name in (*MODULES, "both")}
     levels, verdicts = _levels(connection, job.id), _verdicts(connection, job.id)
     report: dict[str, Any] = {
         "source": job.spec.get("source", job.benchmark),
