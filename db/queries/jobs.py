@@ -13,7 +13,7 @@ from db.queries.damage import DamagedJob, find_damage, sound_jobs
 from lumos_queue.errors import SpecError
 
 
-def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> Row:
+def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> Row[Any]:
     """Return the row of a job. `job` is its id, or a beginning that no other id has.
 
     Raises SpecError when there is none, and DamagedJob when the row is damaged, unless `allow_damaged`.
@@ -31,7 +31,7 @@ def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> Ro
     return rows[0]
 
 
-def find_job(connection: Connection, job: str) -> Row | None:
+def find_job(connection: Connection, job: str) -> Row[Any] | None:
     """Return the row of the job with exactly this id; None if there is no such job."""
     query = select(JobRow.__table__).where(JobRow.id == job, JobRow.state.not_in(HIDDEN))
     return connection.execute(query).first()

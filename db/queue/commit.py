@@ -118,6 +118,9 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
 
 
 def _write_steps(connection: Connection, writes: Writes, batch: Batch, held_items: Collection[int]) -> None:
+    """Write the rows of steps of the held items. Raises TypeError for a row type that no statement here writes."""
+    if unknown_types := batch.rows.keys() - {NewEpisodeArtifact, NewAttempt, *STEP_ROWS}:
+        raise TypeError(f"a commit writes no {', '.join(sorted(kind.__name__ for kind in unknown_types))}")
     insert_texts(connection, batch.contents.texts)
     names = [row for row in batch.rows.get(NewEpisodeArtifact, ()) if row[0] in held_items]
     digests = {digest for _, digest in names}

@@ -38,13 +38,15 @@ def _of_episodes(kind: JobKind, request: dict[str, Any]) -> Iterator[Plugin | No
             yield DOMAINS.plugin(BENCHMARKS.load(name).domain)
     if request.get("formulation"):
         yield FORMULATIONS.plugin(request["formulation"])
-    agent = request.get("agent") or {}
+    agent: dict[str, Any] = request.get("agent") or {}
     if agent.get("domain"):
         yield DOMAINS.plugin(agent["domain"])
-    for url in (*agent.get("roles", {}).values(), request.get("teacher")):
+    roles: dict[str, str] = agent.get("roles", {})
+    for url in (*roles.values(), request.get("teacher")):
         if url:
             yield plugin_of(url)
-    if ranker := agent.get("tools", {}).get("ranker"):
+    tools: dict[str, Any] = agent.get("tools", {})
+    if ranker := tools.get("ranker"):
         yield RANKERS.plugin(split_ranker(ranker)[0])
 
 

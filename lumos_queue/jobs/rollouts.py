@@ -7,7 +7,7 @@ that no recorded model call is repeated.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -49,7 +49,7 @@ class Rollouts:
 
     @classmethod
     @contextmanager
-    def open(cls, settings: Settings) -> Iterator[Rollouts]:
+    def open(cls, settings: Settings) -> Generator[Rollouts, None, None]:
         rollouts = cls(settings)
         try:
             yield rollouts
@@ -144,7 +144,9 @@ def _read(
     database: Database, recipe: Rltf, evaluate: Evaluate, row: Row[Any], training_job: str
 ) -> list[dict[str, Any]]:
     """Return the rollouts as JSON, in the order of their items. Raises NeedsAttention if a reward is missing."""
-    rollouts, unjudged_names, failed_names = [], [], []
+    rollouts: list[tuple[int, dict[str, Any]]] = []
+    unjudged_names: list[str] = []
+    failed_names: list[str] = []
     benchmark = evaluate.infer.open_benchmark()
     for episode in stream_episodes(database, parse_where(f"job={row.id}")):
         if episode.ending == Ending.INFRA_ERROR:  # its score is that of a wrong answer, but the plan is not at fault
@@ -176,7 +178,7 @@ def _asks(evaluate: Evaluate, episode: StoredEpisode, roles: Sequence[str]) -> l
     """Return the model calls of the trained roles in an episode as JSON."""
     infer = evaluate.infer
     results = {(step.position, step.branch): step.result for step in episode.steps}
-    calls = []
+    calls: list[dict[str, Any]] = []
     for ask, completion in replay_asks(infer.generator(), episode.task, infer.agent, results):
         if ask.role in roles and completion.text and completion.finish_reason != FinishReason.GIVEN:
             calls.append(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,7 +50,7 @@ class TrainContext:
     folder: Path  #: working folder of each child
     rollouts: Rollouts | None = None  #: of a recipe that learns from rollouts
     identities: tuple[Identity, ...] = ()
-    traffic: Mapping[str, AdmissionControl] = field(default_factory=dict)
+    traffic: Mapping[str, AdmissionControl] = field(default_factory=dict[str, AdmissionControl])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Train:
         return self.recipe.windows()
 
     @asynccontextmanager
-    async def open(self, settings: Settings) -> AsyncIterator[TrainContext]:
+    async def open(self, settings: Settings) -> AsyncGenerator[TrainContext, None]:
         with Rollouts.open(settings) if isinstance(self.recipe, Rltf) else nullcontext() as rollouts:
             yield TrainContext(empty_folder(settings.home), rollouts)
 

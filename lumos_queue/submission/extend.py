@@ -70,7 +70,7 @@ def make_extension(
     if refusal:
         raise SpecError(refusal)
     items = tasks * infer.samples
-    request: Job = Evaluate(infer) if job.kind == JobKind.EVALUATE else infer
+    request: Job[Any] = Evaluate(infer) if job.kind == JobKind.EVALUATE else infer
     if adoptable < items:
         request = _make_job(database, settings, job, infer, remark)
     if infer.limit > rows:
@@ -109,7 +109,7 @@ def _describe_refusal(connection: Connection, job: Any, finished_count: int, tas
     return f"No finished episode of job {job.id} is among the first {tasks:,} rows, {samples} samples each. {rerun}"
 
 
-def _make_job(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> Job:
+def _make_job(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> Job[Any]:
     """Return the job of the request `infer`.
 
     Raises SpecError if the agent's weights, its tools' files or the models at its addresses have changed. Without a
@@ -147,7 +147,7 @@ def _ignore(_line: str) -> None:
     """Ignore remarks, because they were displayed when the original job was submitted."""
 
 
-def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
+def remark_on_extend(database: Database, settings: Settings, job: Job[Any]) -> str:
     """Return one line that suggests `lumos extend` if a stored job differs from `job` only in rows and samples.
 
     Return '' if no such job has finished episodes.

@@ -98,7 +98,7 @@ def make_rerun(
     return Repeat(new, infer.dataset, len(parts) * inference.samples, store_chosen(parts))
 
 
-def _make_new(job: Job, parent: Any, settings: Settings, scheduling: Scheduling) -> NewJob:
+def _make_new(job: Job[Any], parent: Any, settings: Settings, scheduling: Scheduling) -> NewJob:
     return make_new_job(
         job, settings, split=parent.split, licence=parent.licence, scheduling=scheduling, origin=parent.origin
     )

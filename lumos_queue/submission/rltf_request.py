@@ -61,7 +61,7 @@ def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[st
     temperature = (0.0 if is_searched else 1.0) if request.temperature is None else request.temperature
     setting_names = {pair.partition("=")[0] for pair in evaluation.settings}
     setting_pairs = list(evaluation.settings)
-    samplings = []
+    samplings: list[str] = []
     if is_searched:
         setting_pairs += [f"{name}={value}" for name, value in _SEARCHED.items() if name not in setting_names]
     if temperature > 0:

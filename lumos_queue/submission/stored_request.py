@@ -164,7 +164,8 @@ def _retain_samplings(infer: Infer, roles: Collection[str], overrides: Collectio
 
     `overrides` names the common values that are set anew for all models; pairs that only repeat them are dropped.
     """
-    agent, pairs = infer.agent, {}
+    agent = infer.agent
+    pairs: dict[str, str] = {}
     implied_agent = sample_roles(replace(agent, samplings={}), infer.formulation, version=infer.formulation_version)
     for role, sampling in agent.samplings.items():
         if role not in roles:

@@ -11,6 +11,7 @@ from sqlalchemy import select, text, update
 
 from db.engine.bulk import RowsDiffer
 from db.engine.connection import now
+from db.engine.rows.episodes import NewScore
 from db.engine.rows.steps import NewEpisodeArtifact
 from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
@@ -97,6 +98,14 @@ def test_steps_that_arrive_twice_are_stored_once_and_must_be_equal(database):
     with pytest.raises(RowsDiffer, match="completion"):
         commit(database, who, Batch({item.id: item.claim}, *other))
     assert completion(database, item.id) == ["Subgoal 1: add."]
+
+
+def test_rows_of_a_type_that_no_commit_writes_are_refused(database):
+    who = holder(database, new_job(database))
+    item, *_ = claim(database, who)
+    rows = {NewScore: [NewScore(item.id, "accuracy", "3", 1.0, 1, "")]}
+    with pytest.raises(TypeError, match="a commit writes no NewScore"):
+        commit(database, who, Batch({item.id: item.claim}, rows))
 
 
 def test_a_worker_declared_dead_cannot_write_and_its_items_are_owed_again(database):
