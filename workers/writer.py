@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Row
 from sqlalchemy.exc import DBAPIError
 
 from db.engine.errors import blames_rows, reason, retryable
@@ -17,6 +16,7 @@ from db.queue.batch import Batch
 from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder
 from db.queue.commit import commit, end_refused, release_strays
 from db.queue.fence import Fenced
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import LumosError
 from workers.session import WorkerSession
 
@@ -45,7 +45,7 @@ class CommitWriter:
     with a busy loop takes many times as long (docs/decisions/0008).
     """
 
-    def __init__(self, session: WorkerSession, job: Row):
+    def __init__(self, session: WorkerSession, job: StoredJob):
         self._session = session
         self._holder = LeaseHolder(session.id, session.code_version, job)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")

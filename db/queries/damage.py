@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Column, Table
 
@@ -37,6 +37,9 @@ _OBJECTS = ("agent", "definition", "evaluation", "infer", "limits", "roles", "sa
 _COUNTS = ("items", "waits", "concurrency")
 
 
+JobValues = TypeVar("JobValues")
+
+
 class DamagedJob(SpecError):
     """Raised when a command names a job whose row is damaged."""
 
@@ -48,10 +51,9 @@ class DamagedJob(SpecError):
         self.problem = problem
 
 
-def find_damage(row: Any) -> str:
-    """Describe the first unreadable value in a job's row, from which columns may be missing; '' if all are readable."""
-    values = row._mapping
-    return next(_find_problems({name: values[name] for name in _COLUMNS if name in values}), "")
+def find_damage(job: object) -> str:
+    """Describe the first unreadable value of a StoredJob, or of a row with some of its columns; '' if none is."""
+    return next(_find_problems({name: getattr(job, name) for name in _COLUMNS if hasattr(job, name)}), "")
 
 
 def find_value_damage(table: Table, row: Any) -> str:
@@ -78,9 +80,9 @@ def find_gaps(kind: str, spec: Mapping[str, Any]) -> str:
     return next(gaps, "")
 
 
-def sound_jobs(rows: Iterable[Any]) -> list[Any]:
-    """Return the rows of jobs that are not damaged, in the same order."""
-    return [row for row in rows if not find_damage(row)]
+def sound_jobs(jobs: Iterable[JobValues]) -> list[JobValues]:
+    """Return the jobs that are not damaged (see find_damage), in the same order."""
+    return [job for job in jobs if not find_damage(job)]
 
 
 def _find_problems(values: Mapping[str, Any]) -> Iterator[str]:

@@ -46,4 +46,4 @@ def list_open_jobs(connection: Connection, limit: int) -> tuple[list[OpenJob], b
     columns = (JobRow.id, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
     query = select(*columns).where(JobRow.state.in_(_ACTIVE)).order_by(JobRow.created_at.desc(), JobRow.id)
     rows = connection.execute(query.limit(limit + 1)).all()
-    return [OpenJob(*row) for row in sound_jobs(rows[:limit])], len(rows) > limit
+    return sound_jobs(OpenJob(*row) for row in rows[:limit]), len(rows) > limit

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 from db.journal.step_records import RecordedStep, load_steps
 from db.kinds.job_kinds import JobKind
 from db.models import (
+    Attempt,
     EndingHistory,
     EpisodeRow,
     Item,
@@ -59,6 +60,13 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
     history = select(EndingHistory.__table__).where(EndingHistory.episode == item.id).order_by(EndingHistory.number)
     earlier = list(connection.execute(history))
     return Trajectory(job, item, episode, task, steps, scores, verdicts, labels, parent, earlier)
+
+
+def list_other_attempts(connection: Connection, trajectory: Trajectory) -> list[int]:
+    """Return the numbers of the episode's attempts other than the accepted attempt, in order."""
+    episode = trajectory.episode
+    query = select(Attempt.number).where(Attempt.episode == episode.id, Attempt.number != episode.attempt)
+    return list(connection.execute(query.order_by(Attempt.number)).scalars())
 
 
 def _name_of(connection: Connection, episode: int | None) -> str | None:

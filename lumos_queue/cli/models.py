@@ -11,7 +11,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from db.engine.connection import Connection
 
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model's name, JOB/NAME, or six or more characters of its digest.")

@@ -6,8 +6,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
 from db.kinds.states import ItemState
 from db.queries.damage import find_damage

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Connection
 from sqlalchemy.exc import NoResultFound
 
-from db.engine.connection import Database
+from db.engine.connection import Connection, Database
 from db.engine.snapshot import reading
 from db.journal.step_records import RecordedStep
 from db.queries.episode_names import trajectory_of

@@ -8,11 +8,10 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.engine.connection import Database
+from db.engine.connection import Connection, Database
 from db.kinds.job_kinds import RUNS, JobKind
 from db.queries.job_endpoints import endpoints_of
+from db.queue.datasets import count_rows
 from db.queue.figures import code_versions, count_endings, totals
 from db.transfer.adopt import MANY, Source, count_adoptable, find_twins, store_adopting
 from lumos_queue.errors import SpecError
@@ -28,7 +27,7 @@ from lumos_queue.submission.agents import identify
 from lumos_queue.submission.job_request import check_inference, make_job_on
 from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.inference import InferenceRequest
-from lumos_queue.submission.rerun import Remark, Repeat, rows_of
+from lumos_queue.submission.rerun import Remark, Repeat
 from lumos_queue.submission.stored_request import change_request, check_kind, infer_of
 from lumos_queue.util.version import code_version
 
@@ -60,7 +59,7 @@ def make_extension(
     infer = replace(former, **{name: getattr(changes, name) for name in names})
     source = Source(job.id, job.items // former.samples, code_version(), job.agent)
     with database.engine.connect() as connection:
-        rows = rows_of(connection, former.dataset)
+        rows = count_rows(connection, former.dataset)
         tasks = min(infer.limit or rows, rows)
         adoptable = count_adoptable(connection, source, tasks, infer.samples)
         finished_count = sum(

@@ -7,12 +7,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.engine.connection import Database
+from db.engine.connection import Connection, Database
 from db.kinds.states import ItemState
-from db.models import Dataset
 from db.queries.filters import Filter
+from db.queue.datasets import count_rows
 from db.queue.figures import progress
 from db.queue.new_jobs import NewJob
 from db.queue.tags import NameAndTags
@@ -84,7 +82,7 @@ def make_rerun(
         raise SpecError("--where chooses the tasks, and --limit takes the first ones: give only one of them.")
     with database.engine.connect() as connection:
         parts = _choose(connection, job, condition) if where else None
-        rows = rows_of(connection, infer.dataset)
+        rows = count_rows(connection, infer.dataset)
     checked = check_inference(job.kind, *change_request(infer, changes, names), remark)
     request = make_job_on(checked, infer.dataset, settings, remark)
     inference = request.infer if isinstance(request, Evaluate) else request
@@ -120,10 +118,6 @@ def _choose(connection: Connection, job: Any, condition: Filter) -> list[Part]:
             f"'job={job.id}'"
         )
     return parts
-
-
-def rows_of(connection: Connection, dataset: str) -> int:
-    return connection.execute(select(Dataset.rows).where(Dataset.digest == dataset)).scalar() or 0
 
 
 def _digest_of(new: NewJob, parts: Sequence[Part], by_outcome: bool) -> str:

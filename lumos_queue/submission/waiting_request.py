@@ -12,9 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.engine.connection import Database
+from db.engine.connection import Connection, Database
 from db.journal.artifacts import name_artifact, store_artifact
 from db.kinds.states import ItemState
 from db.queries.filters import Filter, Term

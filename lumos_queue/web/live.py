@@ -12,10 +12,9 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import suppress
 
-from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.engine.connection import Database
+from db.engine.connection import Connection, Database
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.live.watched_jobs import ENDED, WatchedJob, WatchedJobs
 from lumos_queue.settings import Settings

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from db.engine.connection import Connection
 from db.engine.snapshot import reading
 from db.queries.pairs import Pair
 from lumos_queue.errors import SpecError

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 import db.queries.jobs
 import db.queue.job_changes
+from db.engine.connection import Connection
 from db.kinds.failure_classes import FailureClass
 from db.kinds.states import OPEN, JobState
 from db.queries.failures import count_failures

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
-from sqlalchemy.orm import aliased
-
-from db.models import EpisodeRow, Item, TaskRow
+from db.engine.connection import Connection
+from db.queries.counterparts import find_equal_task, find_finished_episode
 from db.queries.pairs import Pair, Pairs
-from db.queue.equal_tasks import match_tasks
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.comparability import choose_metric
 
@@ -36,19 +33,11 @@ def find_of_task(connection: Connection, jobs: Sequence[Any], task: int, sample:
 
     A job with another dataset has the same row as another task. Raises SpecError for a job without such an episode.
     """
-    original, same = aliased(TaskRow), aliased(TaskRow)
     names = []
     for job in jobs:
-        key: Any = task
-        if job.dataset != jobs[0].dataset:
-            twin = select(same.id).join(original, match_tasks(connection, original, same))
-            key = connection.execute(twin.where(original.id == task, same.dataset == job.dataset).limit(1)).scalar()
-        ordinal = connection.execute(
-            select(Item.ordinal)
-            .join(EpisodeRow, EpisodeRow.id == Item.id)
-            .where(EpisodeRow.job == job.id, EpisodeRow.task == key, EpisodeRow.sample == sample)
-            .where(EpisodeRow.ending != "")
-        ).scalar()
+        has_same_dataset = job.dataset == jobs[0].dataset
+        key = task if has_same_dataset else find_equal_task(connection, task, job.dataset)
+        ordinal = None if key is None else find_finished_episode(connection, job.id, key, sample)
         if ordinal is None:
             raise SpecError(
                 f"Job {job.id} has no finished episode of this task: choose a task from the list of changed tasks."

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
 from db.queries.task_fields import shorten
 from lumos_queue.reports.field_groups import list_known_fields
