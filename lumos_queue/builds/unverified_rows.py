@@ -21,7 +21,7 @@ def find_unverified(connection: Connection) -> tuple[frozenset[str], frozenset[s
     jobs = [job for job in jobs_with_dataset(connection, KINDS) if job.origin not in STORED]
     origins = read_row_origins(connection, jobs)
     states = {job.id: origins[job.id].state for job in jobs}
-    by_state = {state: {job.dataset for job in jobs if states[job.id] == state} for state in RowState}
+    by_state = {state: {job.dataset for job in jobs if job.dataset and states[job.id] == state} for state in RowState}
     verified_datasets, stated_datasets = by_state[RowState.VERIFIED], by_state[RowState.STATED]
     stated_datasets = stated_datasets - verified_datasets
     unverified_datasets = by_state[RowState.UNVERIFIED] - verified_datasets - stated_datasets
