@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Any
+
 from sqlalchemy import Connection, func, select
 
 from db.kinds.states import HIDDEN, JobState
@@ -68,3 +71,14 @@ def jobs_of_kind(connection: Connection, kind: str) -> list[StoredJob]:
         JobRow.kind == kind, JobRow.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
     )
     return sound_jobs(read_jobs(connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id))))
+
+
+def specs_of_kind(connection: Connection, kind: str) -> list[dict[str, Any]]:
+    """Return the requests of all jobs of a kind. Damaged requests are left out."""
+    return [row.spec for row in sound_jobs(connection.execute(select(JobRow.spec).where(JobRow.kind == kind)))]
+
+
+def jobs_with_dataset(connection: Connection, kinds: Collection[str]) -> list[StoredJob]:
+    """Return the jobs of these kinds that work on a dataset, in any state. Damaged jobs are left out."""
+    query = select(*JOB_COLUMNS).where(JobRow.kind.in_(kinds), JobRow.dataset.is_not(None))
+    return sound_jobs(read_jobs(connection.execute(query)))

@@ -42,6 +42,22 @@ def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[st
     return [(ending, message, episodes) for ending, message, episodes in rows]
 
 
+def list_latest_failures(connection: Connection, job: str, characters: int, limit: int) -> list[tuple[str, str, int]]:
+    """Count the episodes that did not end by an answer: (ending, beginning of the message, episodes), the latest first.
+
+    `characters`: the length of the beginning.
+    """
+    text = func.substr(EpisodeRow.message, 1, characters)
+    rows = connection.execute(
+        select(EpisodeRow.ending, text, func.count())
+        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.ANSWERED)))
+        .group_by(EpisodeRow.ending, text)
+        .order_by(func.max(EpisodeRow.finished_at).desc())
+        .limit(limit)
+    )
+    return [(ending, message, episodes) for ending, message, episodes in rows]
+
+
 def outputs(connection: Connection, job: str) -> list[tuple[int, Any]]:
     """Return (ordinal, output) of the finished items of a job whose items are not episodes."""
     rows = connection.execute(

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
 from db.kinds.states import OPEN, ItemState
 from db.queue.figures import Totals, count_endings, progress, seconds_by_phase, sum_running_scores, totals

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
 from db.kinds.states import JobState
 from db.queries.job_endpoints import endpoints_of_kind

@@ -12,8 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.kinds.states import JobState
 from db.queries.tool_figures import origins
 from lumos_queue.domains.registry import DOMAINS

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.kinds.states import JobState
 from db.queries.results import values_by_metric
 from db.queries.tasks import load_keyed_tasks

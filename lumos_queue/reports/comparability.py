@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.kinds.job_kinds import RUNS, JobKind
 from db.kinds.states import ItemState
 from db.queue.equal_tasks import have_equal_tasks

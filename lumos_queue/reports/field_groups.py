@@ -9,8 +9,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.kinds.job_kinds import RUNS
 from db.queries.task_fields import (
     PLAIN_VALUES,

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.journal.artifacts import load_artifact
 from db.kinds.job_kinds import JobKind
 from db.queries.outcomes import FailedEpisode, find_failures, find_right
