@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from sqlalchemy import Row, select
-from sqlalchemy.exc import DBAPIError
 
+from db.engine.errors import reason
 from db.kinds.pools import Pool, can_run
 from db.kinds.states import OPEN, STOPPED, JobState
 from db.models import JobRow
@@ -76,8 +76,8 @@ class Dispatcher:
                 has_worked = self._look_and_work(stop)
                 if self.only and self._is_over():
                     return
-            except (DBAPIError, InfrastructureError) as error:
-                log.warning("the database failed, trying again: %s", str(error).splitlines()[0])
+            except InfrastructureError as error:
+                log.warning("the database failed, trying again: %s", reason(error))
                 has_worked = False
             idle = 0 if has_worked else idle + 1
             if not has_worked:
