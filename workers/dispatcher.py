@@ -13,8 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from sqlalchemy.exc import DBAPIError
-
+from db.engine.errors import reason
 from db.kinds.pools import Pool, can_run
 from db.kinds.states import OPEN, STOPPED, JobState
 from db.queries.jobs import get_job
@@ -74,8 +73,8 @@ class Dispatcher:
                 has_worked = self._look_and_work(stop)
                 if self.only and self._is_over():
                     return
-            except (DBAPIError, InfrastructureError) as error:
-                log.warning("the database failed, trying again: %s", str(error).splitlines()[0])
+            except InfrastructureError as error:
+                log.warning("the database failed, trying again: %s", reason(error))
                 has_worked = False
             idle = 0 if has_worked else idle + 1
             if not has_worked:

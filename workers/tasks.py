@@ -9,9 +9,9 @@ import logging
 import os
 
 from celery.signals import worker_process_init, worker_process_shutdown
-from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import Database
+from db.engine.errors import reason
 from db.kinds.job_kinds import JobKind
 from db.kinds.states import OPEN, JobState
 from db.queries.jobs import find_announced_job
@@ -76,8 +76,8 @@ def serve_message(kind: JobKind, job: str) -> str:
         if not result.fault and row.id in runnable_jobs(worker.database, [row.pool]):
             # Also if this process has found no GPU: its parent then gives such messages back (workers/queues.py).
             notify_workers(worker.settings, kind, row.id, 1, row.pool)
-    except (DBAPIError, InfrastructureError, SpecError) as error:
-        problem = str(error).splitlines()[0]
+    except (InfrastructureError, SpecError) as error:
+        problem = reason(error)
         log.warning("job %s left to the dispatcher: %s", job, problem)
         raise SliceFailed(shorten(f"job {job} left to the dispatcher: {problem}", MAX_RESULT)) from None
     summary = shorten(f"{describe_job(row)}: {result}", MAX_RESULT)

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.exc import DBAPIError
-
 from db.engine.connection import Connection, Database
 from db.kinds.pools import describe_lack
 from db.kinds.states import OPEN, UNFINISHED, ItemState, JobState
@@ -21,6 +19,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.failure_notice import FailureNotice
 from lumos_queue.cli.job_block import format_line, job_block
 from lumos_queue.cli.outage import Outage, format_silence
+from lumos_queue.errors import DatabaseFailure
 from lumos_queue.live.figures import JobFigures, read_figures
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import describe_failures
@@ -83,7 +82,7 @@ class Progress:
         former_count = self._completed
         try:
             self._update()
-        except DBAPIError as error:  # the database may come back, and the work then continues
+        except DatabaseFailure as error:  # the database may come back, and the work then continues
             self._silence.update(format_silence(error), False)
             self.pause = MAX_POLL_SECONDS
         else:

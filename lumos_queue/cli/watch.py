@@ -81,16 +81,15 @@ def _watch(database: Database, watched_jobs: WatchedJobs) -> bool:
 
 
 def _poll(database: Database, watched_jobs: WatchedJobs, lines: _Lines | None = None) -> None:
-    from sqlalchemy.exc import DBAPIError
-
     from lumos_queue.cli.outage import format_silence
+    from lumos_queue.errors import DatabaseFailure
 
     while not watched_jobs.ended:
         start_time = time.monotonic()
         try:
             with database.engine.connect() as connection:
                 watched_jobs.read(connection)
-        except DBAPIError as error:  # the database may come back
+        except DatabaseFailure as error:  # the database may come back
             watched_jobs.silence = format_silence(error)
         if lines:
             lines.print()

@@ -77,7 +77,7 @@ class WatchedJobs:
         return text + (f", {silent:,} silent" if silent else "")
 
     def read(self, connection: Connection) -> None:
-        """Update all jobs, workers and loads. Raises DBAPIError if the database does not answer."""
+        """Update all jobs, workers and loads. Raises DatabaseFailure if the database does not answer."""
         if self._all:
             known_ids = {watched_job.id for watched_job in self.jobs}
             self.jobs += [WatchedJob(job) for job in list_open_ids(connection) if job not in known_ids]

@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from db.engine.connection import Database
 from db.journal.artifacts import count_named, name_artifact, store_artifact
 from db.kinds.job_kinds import JobKind
@@ -216,7 +214,7 @@ def _keep_baselines(database: Database, job: str, rows: Rows, limit: int) -> Non
             load_or_compute_baselines(
                 connection, get_job(connection, job), rows.benchmark, lambda _connection, _job: tasks
             )
-    except (SQLAlchemyError, LumosError, OSError) as error:
+    except (LumosError, OSError) as error:
         log.warning("the baselines of job %s are computed for its report: %s", job, format_failure(error))
 
 
