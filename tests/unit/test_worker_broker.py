@@ -254,7 +254,9 @@ def test_the_usual_addresses_of_a_broker_use_the_checked_transports(monkeypatch)
     }
     assert classes["redis"] is classes["rediss"] is workers.transports.RedisTransport
     assert classes["amqp"] is classes["pyamqp"] is workers.transports.RabbitTransport
-    assert classes["amqps"] is workers.transports.RabbitTransportTLS and issubclass(classes["amqps"], pyamqp.SSLTransport)
+    assert classes["amqps"] is workers.transports.RabbitTransportTLS and issubclass(
+        classes["amqps"], pyamqp.SSLTransport
+    )
     assert classes["redis"].Channel.Message is RedisMessage
     assert classes["amqp"].Connection.Channel.Message is RabbitMessage
 

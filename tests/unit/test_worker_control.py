@@ -1,4 +1,4 @@
-"""Control commands of a worker: what a message must look like, what is answered, and to whom. On kombu's broker in memory."""
+"""Control commands of a worker: which messages are read, and who gets which answer. On a broker in memory."""
 
 from __future__ import annotations
 

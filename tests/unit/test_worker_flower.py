@@ -1,4 +1,4 @@
-"""What Flower shows of a slice: the description of its job, its result, a link to the explorer, metrics after a login."""
+"""What Flower shows of a slice: the description of its job, its result, a link to the explorer."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def test_a_job_is_described_by_what_it_runs_and_with_which_models(fields, line):
 def test_texts_of_users_are_shortened_to_a_harmless_line():
     assert shorten("a\n b\x1b", 9) == "a b\ufffd"
     assert (shorten("x" * 5, 5), shorten("x" * 6, 5)) == ("xxxxx", "xxxx…")
-    assert shorten("a" + " " * 19, 5) == "a" and shorten("a" + " " * 20, 5) == "a…", "a text is read up to four times the length"
+    assert shorten("a" + " " * 19, 5) == "a" and shorten("a" + " " * 20, 5) == "a…", (
+        "a text is read up to four times the length"
+    )
     name = f'"{"n" * (MAX_NAME - 1)}…"'
     assert describe_job(job_row(name="n" * 100)) == f"wordmath iterative {name}"
     assert len(describe_models({"teacher": "t" * 1000})) == MAX_MODELS

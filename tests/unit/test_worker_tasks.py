@@ -1,4 +1,4 @@
-"""A message of a Celery task, in this process: what its slice does, what Flower shows, and when another message follows."""
+"""A message of a Celery task, in this process: its slice, what Flower shows, and when another message follows."""
 
 from __future__ import annotations
 
