@@ -66,7 +66,9 @@ def test_a_wrong_statement_is_for_a_person(database):
 
 
 def test_a_parameter_that_cannot_be_prepared_is_for_a_person(database):
-    failure = fail(database, lambda connection: connection.execute(insert(Dataset), {"digest": "a", "created_at": object()}))
+    failure = fail(
+        database, lambda connection: connection.execute(insert(Dataset), {"digest": "a", "created_at": object()})
+    )
     assert type(failure) is DatabaseFailure
 
 
