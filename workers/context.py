@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from db.engine.connection import Database, open_database
+from db.engine.lease import Lease
 from db.engine.migrate import require_current
 from db.models.pools import POOLS, Pool
 from lumos_queue.errors import EndpointDown
@@ -36,7 +37,7 @@ class WorkerContext:
     def database(self) -> Database:
         with self._open_lock:
             if self._database is None:
-                database = open_database(self.settings.database, self.settings.lease_seconds)
+                database = open_database(self.settings.database, Lease(self.settings.lease_seconds).idle_milliseconds)
                 try:
                     require_current(database)
                 except BaseException:

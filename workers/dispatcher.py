@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
+from db.engine.lease import Lease
 from db.models import JobRow
 from db.models.pools import Pool, can_run
 from db.models.states import OPEN, STOPPED, JobState
@@ -137,7 +138,7 @@ class Dispatcher:
         self._notification_time = now
         with self.worker.database.engine.connect() as connection:
             rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.id.in_(due))).all()
-            sessions = live_sessions(connection, settings.lease_seconds)
+            sessions = live_sessions(connection, Lease(settings.lease_seconds))
         rows = [row for row in rows if any(can_run(session, row.pool) for session in sessions)]
         threading.Thread(target=_notify_all, args=(settings, rows), name="notifications", daemon=True).start()
 

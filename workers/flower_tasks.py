@@ -9,6 +9,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 from db.engine.connection import Database, open_database
+from db.engine.lease import Lease
 from db.queries.jobs import find_job
 from lumos_queue.settings import Settings
 from workers.describe import describe_job, shorten
@@ -55,7 +56,9 @@ class JobWords:
     def _look(self, job: str) -> None:
         try:
             if self._database is None:
-                self._database = open_database(self._settings.database, self._settings.lease_seconds)
+                self._database = open_database(
+                    self._settings.database, Lease(self._settings.lease_seconds).idle_milliseconds
+                )
             with self._database.engine.connect() as connection:
                 row = find_job(connection, job)
             if row is not None:

@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from db.engine.connection import Database, open_database
 from db.engine.errors import reason
+from db.engine.lease import Lease
 from db.engine.migrate import require_current
 from db.queries.monitoring import DeploymentFigures, read_deployment
 from lumos_queue.errors import LumosError
@@ -58,7 +59,7 @@ class DeploymentCollector(Collector):
 
     def _read(self) -> DeploymentFigures:
         if self._database is None:
-            database = open_database(self._settings.database, self._settings.lease_seconds)
+            database = open_database(self._settings.database, Lease(self._settings.lease_seconds).idle_milliseconds)
             try:
                 require_current(database)
             except BaseException:
@@ -66,7 +67,7 @@ class DeploymentCollector(Collector):
                 raise
             self._database = database
         with self._database.engine.connect() as connection:
-            return read_deployment(connection, self._settings.lease_seconds)
+            return read_deployment(connection, Lease(self._settings.lease_seconds))
 
 
 def _gauge(name: str, documentation: str, labels: Sequence[str], values: dict[tuple[str, ...], float]) -> Metric:

@@ -10,6 +10,7 @@ import logging
 import threading
 
 from db.engine.connection import open_database
+from db.engine.lease import Lease
 from db.queue.rejection_counts import add_rejected
 from lumos_queue.settings import Settings, read_settings
 from workers.per_process import PerProcess
@@ -58,7 +59,7 @@ class RejectedMessageCounter:
             return True
         try:
             # Opened and closed each time: Celery's parent must hold no connection when it forks.
-            database = open_database(self._settings.database, self._settings.lease_seconds)
+            database = open_database(self._settings.database, Lease(self._settings.lease_seconds).idle_milliseconds)
             try:
                 add_rejected(database, counts)
             finally:

@@ -284,9 +284,10 @@ def _wait_for_broker(url: str, broker_children: list[Child]) -> None:
 def _migrate(settings: Settings) -> str:
     """Migrate the database to this code's revision; return the database's URL, with an absolute path."""
     from db.engine.connection import open_database
+    from db.engine.lease import Lease
     from db.engine.migrate import upgrade
 
-    database = open_database(settings.database, settings.lease_seconds)
+    database = open_database(settings.database, Lease(settings.lease_seconds).idle_milliseconds)
     try:
         upgrade(database)
     finally:

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from typing import Self
 
+from db.engine.lease import Lease
 from workers.context import WorkerContext
 from workers.stop_signal import LEAVING_SECONDS
 
 LOOK_SECONDS = 0.25  #: between two checks
 LAST_SECONDS = 1.0  #: for ending the session in the database before the process is ended
-NOTICED = 0.3  #: part of the lease after which a silence is logged
 log = logging.getLogger(__name__)
 
 
@@ -45,8 +45,8 @@ class Watchdog:
         database, settings = self._worker.database_if_open, self._worker.settings
         if database is None or (connections := database.connections) is None:
             return
-        silent, lease = connections.silent_seconds(), settings.lease_seconds
-        if not self._silence_start and silent > NOTICED * lease:
+        silent, lease = connections.silent_seconds(), Lease(settings.lease_seconds)
+        if not self._silence_start and silent > lease.notice_seconds:
             self._silence_start = time.monotonic() - silent
             since = time.strftime("%H:%M:%S", time.localtime(time.time() - silent))
             log.warning(
@@ -55,12 +55,12 @@ class Watchdog:
                 since,
                 silent,
                 settings.fence_seconds,
-                lease,
+                lease.seconds,
             )
         elif self._silence_start and connections.heard_at > self._silence_start:
             log.warning("the database answers again, after %.0f s", connections.heard_at - self._silence_start)
             self._silence_start = 0.0
-        if count := connections.close_silent(lease):
+        if count := connections.close_silent(lease.seconds):
             log.error("cut %d connections on which the database was silent for too long", count)
 
     def _look_at_the_clock(self) -> None:

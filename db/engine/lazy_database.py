@@ -10,8 +10,8 @@ from db.engine.connection import Database, open_database
 class LazyDatabase:
     """A database that the first call of `get` opens."""
 
-    def __init__(self, url: str, lease_seconds: float):
-        self._url, self._lease_seconds = url, lease_seconds
+    def __init__(self, url: str, idle_milliseconds: int):
+        self._url, self._idle_milliseconds = url, idle_milliseconds
         self._database: Database | None = None
         self._lock = Lock()
 
@@ -19,7 +19,7 @@ class LazyDatabase:
         """Return the database. Raises the errors of `open_database`."""
         with self._lock:
             if self._database is None:
-                self._database = open_database(self._url, self._lease_seconds)
+                self._database = open_database(self._url, self._idle_milliseconds)
         return self._database
 
     def close(self) -> None:

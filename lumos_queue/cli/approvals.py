@@ -11,6 +11,7 @@ from lumos_queue.cli import output
 
 if TYPE_CHECKING:
     from db.engine.connection import Database
+    from db.engine.lease import Lease
     from db.review.approvals import WaitingPlan
     from lumos_queue.settings import Settings
 
@@ -169,7 +170,7 @@ def _bring_workers(database: Database, settings: Settings, jobs: list[str]) -> N
 
     with database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        is_unattended = not settings.broker_url and not live_sessions(connection, settings.lease_seconds)
+        is_unattended = not settings.broker_url and not live_sessions(connection, Lease(settings.lease_seconds))
     for row in rows:
         if row.state == JobState.PAUSED:
             output.say(f"job {row.id} is paused. Continue with: lumos resume {row.id}")

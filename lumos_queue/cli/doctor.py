@@ -55,6 +55,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
 
     from db.engine.connection import open_database
     from db.engine.errors import reason
+    from db.engine.lease import Lease
     from db.engine.migrate import current, head
     from db.engine.server_needs import check_may_create
     from db.queue.sessions import live_sessions
@@ -69,7 +70,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
             yield Finding("database", None, f"{public_url}: will be created by the first job")
             return
     try:
-        database = open_database(url, settings.lease_seconds)
+        database = open_database(url, Lease(settings.lease_seconds).idle_milliseconds)
     except (LumosError, SQLAlchemyError, sqlite3.Error) as error:
         yield Finding("database", False, f"{public_url}: {error if isinstance(error, LumosError) else reason(error)}")
         return
@@ -88,7 +89,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
         )
         if fine:
             with database.engine.connect() as connection:
-                live_workers = live_sessions(connection, settings.lease_seconds)
+                live_workers = live_sessions(connection, Lease(settings.lease_seconds))
             names = ", ".join(f"{session.host}:{session.pid}" for session in live_workers[:8])
             is_missing = settings.broker_url and not live_workers
             yield Finding(

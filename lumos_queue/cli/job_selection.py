@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from db.engine.connection import Database
+    from db.engine.lease import Lease
     from lumos_queue.settings import Settings
 
 
@@ -26,7 +27,7 @@ def choose_jobs(database: Database, settings: Settings, names: Sequence[str], wh
     with database.engine.connect() as connection:
         if not where:
             return list(dict.fromkeys(get_job(connection, job).id for job in names))
-        job_ids = find_jobs(connection, condition, settings.lease_seconds)[::-1]
+        job_ids = find_jobs(connection, condition, Lease(settings.lease_seconds))[::-1]
     if not job_ids:
         raise SpecError(f"No job matches {condition}. List them with: lumos jobs")
     return job_ids

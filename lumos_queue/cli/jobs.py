@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from db.engine.lease import Lease
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli import report_files as files
@@ -32,7 +33,7 @@ def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) ->
     with database(settings) as job_database, job_database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
         differ = differences(rows, load_served_models(connection, [row.id for row in rows]))
-        states = real_states(connection, rows, settings.lease_seconds)
+        states = real_states(connection, rows, Lease(settings.lease_seconds))
         reports = [
             make_report(connection, row, by)
             | {"name": row.name, "differs": difference, "real_state": str(states[row.id].state)}
@@ -64,8 +65,10 @@ def jobs(
     with database(settings) as job_database:
         condition = read_job_where(job_database, where)
         with job_database.engine.connect() as connection:
-            matches, has_more = list_jobs(connection, condition, limit, settings.lease_seconds, storable(before)[0])
-            traffic = traffic_of(live_sessions(connection, settings.lease_seconds))
+            matches, has_more = list_jobs(
+                connection, condition, limit, Lease(settings.lease_seconds), storable(before)[0]
+            )
+            traffic = traffic_of(live_sessions(connection, Lease(settings.lease_seconds)))
     if output.as_json:
         endpoints = [{"url": url, **use._asdict()} for url, use in traffic.items()]
         output.emit({"jobs": matches, "more": has_more, "endpoints": endpoints})
@@ -100,7 +103,7 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
     settings = read_settings()
     with database(settings) as job_database, job_database.engine.connect() as connection:
         row = get_job(connection, job)
-        real_state = real_states(connection, [row], settings.lease_seconds)[row.id]
+        real_state = real_states(connection, [row], Lease(settings.lease_seconds))[row.id]
         summary = (
             {"job": row.id}
             | {name: getattr(row, name) for name in names}

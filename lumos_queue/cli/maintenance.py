@@ -14,11 +14,12 @@ from lumos_queue.cli import output
 def db_upgrade(json: opt.Json = False) -> None:
     """Migrate the database's tables to this version of the code."""
     from db.engine.connection import open_database
+    from db.engine.lease import Lease
     from db.engine.migrate import current, head, upgrade
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
-    database = open_database(settings.database, settings.lease_seconds)
+    database = open_database(settings.database, Lease(settings.lease_seconds).idle_milliseconds)
     try:
         former_revision = current(database)
         if former_revision is None or former_revision < head():

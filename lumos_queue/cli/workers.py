@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from db.engine.lease import Lease
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.submission.requests.option import MAX_INTEGER
@@ -36,7 +37,7 @@ def workers(json: opt.Json = False) -> None:
             "gpus",
             "gpu_mib",
         )
-        jobs_by_session, sessions = jobs_held(connection), live_sessions(connection, settings.lease_seconds)
+        jobs_by_session, sessions = jobs_held(connection), live_sessions(connection, Lease(settings.lease_seconds))
         summary = {
             "workers": [
                 {name: getattr(row, name) for name in names}

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from db.engine.connection import Database, open_database
+from db.engine.lease import Lease
 from db.queue.budget import cost_of_job, job_of, pause_for
 from lumos_queue.commands import Ask, Command, Result
 from lumos_queue.episode import Perform, StepContext
@@ -39,7 +40,7 @@ class Meter:
     @contextmanager
     def open(cls, settings: Settings, prompt_price: float, completion_price: float, budget: float) -> Iterator[Meter]:
         """Yield a meter that has its own connection to the database. Prices: USD per million tokens. Budget: USD."""
-        database = open_database(settings.database, settings.lease_seconds)
+        database = open_database(settings.database, Lease(settings.lease_seconds).idle_milliseconds)
         try:
             yield cls(database, prompt_price, completion_price, budget)
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from db.engine.connection import open_database
+from db.engine.lease import Lease
 from db.journal.artifacts import load_artifact
 from lumos_queue.conversion.drafts import Draft, read_drafts
 from lumos_queue.errors import SpecError
@@ -11,7 +12,7 @@ from lumos_queue.settings import Settings
 
 def load_drafts(settings: Settings, digest: str) -> dict[str, Draft]:
     """Return the drafts in the artifact with this sha256, by row. Raises SpecError if they are missing or damaged."""
-    database = open_database(settings.database, settings.lease_seconds)
+    database = open_database(settings.database, Lease(settings.lease_seconds).idle_milliseconds)
     try:
         with database.engine.connect() as connection:
             artifact = load_artifact(connection, digest)

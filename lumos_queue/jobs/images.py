@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 from db.engine.lazy_database import LazyDatabase
+from db.engine.lease import Lease
 from db.journal.artifacts import load_artifact
 from lumos_queue.endpoints.base import ImagePart
 from lumos_queue.errors import EpisodeError
@@ -21,7 +22,8 @@ class Images:
     """Loads images by their digests. The first load opens the database."""
 
     def __init__(self, settings: Settings):
-        self._database = LazyDatabase(settings.database, settings.lease_seconds)  # loads run in threads
+        # loads run in threads
+        self._database = LazyDatabase(settings.database, Lease(settings.lease_seconds).idle_milliseconds)
         self.read = lru_cache(KEPT)(self._fetch)
 
     @classmethod

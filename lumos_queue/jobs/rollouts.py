@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Row, select
 
 from db.engine.connection import Database
 from db.engine.lazy_database import LazyDatabase
+from db.engine.lease import Lease
 from db.journal.artifacts import copy_names
 from db.models import Item
 from db.models.states import OPEN, JobState
@@ -45,7 +46,7 @@ class Rollouts:
 
     def __init__(self, settings: Settings):
         self._settings = settings
-        self._database = LazyDatabase(settings.database, settings.lease_seconds)
+        self._database = LazyDatabase(settings.database, Lease(settings.lease_seconds).idle_milliseconds)
 
     @classmethod
     @contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.engine.connection import clock
+from db.engine.lease import Lease
 from db.models import JobRow
 from db.models.states import OPEN, JobState
 from db.queries.jobs import find_job
@@ -83,7 +84,7 @@ class WatchedJobs:
         if self._all:
             known_ids = {watched_job.id for watched_job in self.jobs}
             self.jobs += [WatchedJob(job) for job in open_jobs(connection) if job not in known_ids]
-        self.workers = live_sessions(connection, self._settings.lease_seconds)
+        self.workers = live_sessions(connection, Lease(self._settings.lease_seconds))
         self.held, moment = jobs_held(connection), clock(connection)
         for watched_job in self.jobs:
             self._read_job(connection, watched_job, moment)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from db.engine.lease import Lease
 from db.models import JobRow
 from db.models.pools import describe_lack
 from db.models.states import OPEN, JobState
@@ -60,13 +61,13 @@ def read_state(text: str) -> RealState:
 
 
 def real_states(
-    connection: Connection, jobs: Sequence[Any], lease_seconds: float, missing_counts: Mapping[str, int] | None = None
+    connection: Connection, jobs: Sequence[Any], lease: Lease, missing_counts: Mapping[str, int] | None = None
 ) -> dict[str, Standing]:
     """Return the real states of jobs (their rows) by id, with four small queries for any number of jobs.
 
     `missing_counts` has, by job, the number of items that ended without a result; a job that it lacks has 0.
     """
-    presence = read_presence(connection, lease_seconds)
+    presence = read_presence(connection, lease)
     awaited_jobs = {job.awaits for job in jobs if job.state in OPEN and awaits_job(job)}
     still_open = select(JobRow.id).where(JobRow.id.in_(awaited_jobs), JobRow.state.in_(OPEN))
     open_jobs = set(connection.execute(still_open).scalars()) if awaited_jobs else set()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from db.engine.connection import POOL_SECONDS, Database, open_database
+from db.engine.lease import Lease
 from db.engine.migrate import create_tables, require_current
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
@@ -20,7 +21,7 @@ def database(settings: Settings, create: bool = False, pool_seconds: float = POO
     """
     if not create:
         _require_file(settings)
-    job_database = open_database(settings.database, settings.lease_seconds, pool_seconds)
+    job_database = open_database(settings.database, Lease(settings.lease_seconds).idle_milliseconds, pool_seconds)
     try:
         if create and job_database.is_sqlite:
             create_tables(job_database)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from db.engine.lease import Lease
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
@@ -32,7 +33,7 @@ def _device_of_workers(settings: Settings) -> str:
     from db.queue.sessions import live_sessions
 
     with database(settings, create=True) as job_database, job_database.engine.connect() as connection:
-        sessions = live_sessions(connection, settings.lease_seconds)
+        sessions = live_sessions(connection, Lease(settings.lease_seconds))
     capable = [session for session in sessions if can_run(session, Pool.GPU)]
     if any(session.gpus for session in capable):
         return "cuda"

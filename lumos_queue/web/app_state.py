@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from db.engine.connection import Database
 from db.engine.lazy_database import LazyDatabase
+from db.engine.lease import Lease
 from db.engine.snapshot import reading
 from lumos_queue.settings import Settings
 from lumos_queue.util.connection_counts import Connections
@@ -54,7 +55,7 @@ class AppState:
     computing_database: LazyDatabase = field(init=False)  #: with its own connections, for the threads of `results`
 
     def __post_init__(self) -> None:
-        lazy_database = LazyDatabase(self.database.url, self.settings.lease_seconds)
+        lazy_database = LazyDatabase(self.database.url, Lease(self.settings.lease_seconds).idle_milliseconds)
         object.__setattr__(self, "computing_database", lazy_database)
 
     @contextmanager

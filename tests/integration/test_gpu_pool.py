@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select, text, update
 
 from db.engine.connection import open_database
+from db.engine.lease import Lease
 from db.engine.migrate import downgrade, upgrade
 from db.models import JobRow, WorkerSessionRow
 from db.models.pools import Gpus
@@ -64,7 +65,7 @@ def submit_to_gpu(database, settings: Settings, rows, limit: int) -> str:
 def sessions_of(database) -> dict[int, tuple[str, int | None, int | None]]:
     """Pools, GPUs and MiB of each live session."""
     with database.engine.connect() as connection:
-        return {row.id: (row.pools, row.gpus, row.gpu_mib) for row in live_sessions(connection, 15.0)}
+        return {row.id: (row.pools, row.gpus, row.gpu_mib) for row in live_sessions(connection, Lease(15.0))}
 
 
 @contextmanager

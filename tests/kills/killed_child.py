@@ -14,10 +14,10 @@ from pathlib import Path
 
 import workers.outbox
 from db.engine.connection import open_database
+from db.engine.lease import Lease, SilenceWatch
 from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
 from db.queue.fence import reap
-from db.queue.silence import SilenceWatch
 from lumos_queue.commands import Step
 from lumos_queue.episode import StepContext
 from lumos_queue.settings import Settings
@@ -62,7 +62,7 @@ def wait_for_progress(condition: Callable[[], bool], seconds: float = 30.0) -> N
 def end_sessions(settings: Settings) -> None:
     """Declare the sessions of dead processes dead at once, without waiting for the ends of their leases."""
     database = open_database(settings.database)
-    reap(database, 0, SilenceWatch(-1.0))
+    reap(database, 0, SilenceWatch(Lease(-1.0)))
     database.close()
 
 

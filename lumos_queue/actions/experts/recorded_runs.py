@@ -7,6 +7,7 @@ import asyncio
 from sqlalchemy.exc import DBAPIError
 
 from db.engine.lazy_database import LazyDatabase
+from db.engine.lease import Lease
 from db.journal.tool_calls import find_call_in_any_job
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.records import Execution
@@ -17,7 +18,8 @@ class RecordedRuns:
     """Looks up calls by their digest. The first look-up opens the database."""
 
     def __init__(self, settings: Settings):
-        self._database = LazyDatabase(settings.database, settings.lease_seconds)  # look-ups run in threads
+        # look-ups run in threads
+        self._database = LazyDatabase(settings.database, Lease(settings.lease_seconds).idle_milliseconds)
 
     async def find(self, command: str) -> Execution | None:
         """Return the execution of a successful call with the digest `command`; None if there is none.

@@ -7,6 +7,7 @@ import asyncio
 from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import open_database
+from db.engine.lease import Lease
 from db.journal.tool_calls import find_recorded_call
 from db.queries.jobs import get_job
 from lumos_queue.commands import Call
@@ -22,7 +23,7 @@ def open_replay(job: str, settings: Settings) -> Caller:
     It finds a call by its tool and arguments, in any episode of the job. If episodes have different answers, it takes
     the answers of the earliest episode, in their order (Call.nth). Raises SpecError for an unknown job.
     """
-    database = open_database(settings.database, settings.lease_seconds)
+    database = open_database(settings.database, Lease(settings.lease_seconds).idle_milliseconds)
     try:
         with database.engine.connect() as connection:
             job = get_job(connection, job).id
