@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
-from db.engine.lease import Lease
 from db.models import JobRow
 from db.models.pools import Pool, can_run
 from db.models.states import OPEN, STOPPED, JobState
@@ -24,6 +23,7 @@ from db.queries.jobs import get_job
 from db.queue.job_changes import finish_if_idle
 from db.queue.schedule import find_idle_jobs, list_awaited_jobs, runnable_jobs
 from db.queue.sessions import live_sessions
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
@@ -44,7 +44,7 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
     stop_event = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop_event.set())
-    worker = WorkerContext(settings, pools)
+    worker = WorkerContext(Deployment(settings), pools)
     # With a broker, the processes that receive its messages come first: this process runs the jobs that they missed.
     patience = 2 * settings.poll_seconds if settings.broker_url else 0.0
     log.info("looking for jobs of %s every %g s", ", ".join(pools), settings.poll_seconds)
@@ -138,7 +138,7 @@ class Dispatcher:
         self._notification_time = now
         with self.worker.database.engine.connect() as connection:
             rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.id.in_(due))).all()
-            sessions = live_sessions(connection, Lease(settings.lease_seconds))
+            sessions = live_sessions(connection, self.worker.deployment.lease)
         rows = [row for row in rows if any(can_run(session, row.pool) for session in sessions)]
         threading.Thread(target=_notify_all, args=(settings, rows), name="notifications", daemon=True).start()
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Self
 
-from db.engine.lease import Lease
 from workers.context import WorkerContext
 from workers.stop_signal import LEAVING_SECONDS
 
@@ -42,10 +41,11 @@ class Watchdog:
             self._look_at_the_clock()
 
     def _look_at_the_database(self) -> None:
-        database, settings = self._worker.database_if_open, self._worker.settings
+        deployment = self._worker.deployment
+        database, lease = deployment.database_if_open, deployment.lease
         if database is None or (connections := database.connections) is None:
             return
-        silent, lease = connections.silent_seconds(), Lease(settings.lease_seconds)
+        silent = connections.silent_seconds()
         if not self._silence_start and silent > lease.notice_seconds:
             self._silence_start = time.monotonic() - silent
             since = time.strftime("%H:%M:%S", time.localtime(time.time() - silent))
@@ -54,7 +54,7 @@ class Watchdog:
                 "%g s it cuts its connections and tries new ones",
                 since,
                 silent,
-                settings.fence_seconds,
+                deployment.settings.fence_seconds,
                 lease.seconds,
             )
         elif self._silence_start and connections.heard_at > self._silence_start:

@@ -9,10 +9,10 @@ from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import Database
 from db.engine.errors import describe_failure
-from lumos_queue.api.forks import note_call
+from lumos_queue.deployment.database import database
+from lumos_queue.deployment.forks import note_call
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
-from lumos_queue.submission.database import database
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from lumos_queue.cli import output
 
 if TYPE_CHECKING:
     from db.engine.connection import Database
-    from db.engine.lease import Lease
     from db.review.approvals import WaitingPlan
     from lumos_queue.settings import Settings
 
@@ -32,9 +31,9 @@ def approve(
 
     Workers then continue the episode. Without workers, continue with: lumos resume JOB
     """
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     settings = read_settings()
     who = who or settings.user
@@ -164,6 +163,7 @@ def _say_why_not(database: Database, target: str) -> str:
 
 def _bring_workers(database: Database, settings: Settings, jobs: list[str]) -> None:
     """Notify the workers. Where there are none, print how to continue."""
+    from db.engine.lease import Lease
     from db.models.states import JobState
     from db.queries.jobs import get_job
     from db.queue.sessions import live_sessions

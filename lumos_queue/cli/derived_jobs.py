@@ -19,7 +19,6 @@ from lumos_queue.models.starter import AGENTS, STARTER, remark_on_starter, start
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.rollouts.derivation import Make, derive
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, other_roles, parse_pairs
-from lumos_queue.submission.database import database
 from lumos_queue.submission.filters import read_where
 from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.continuation import ContinuationRequest
@@ -27,11 +26,11 @@ from lumos_queue.submission.role_samplings import sample_roles
 
 if TYPE_CHECKING:
     from db.queue.tags import NameAndTags
-    from lumos_queue.settings import Settings
+    from lumos_queue.deployment.deployment import Deployment
 
 
 def submit_derived(
-    settings: Settings,
+    deployment: Deployment,
     request: ContinuationRequest,
     make: Make,
     *,
@@ -51,15 +50,15 @@ def submit_derived(
     get_framing(request.framing)
     if request.samples > 1 and request.temperature == 0:
         raise SpecError("Greedy samples are all equal: give --temperature above 0, or --samples 1.")
-    with database(settings) as job_database:
-        derivation = derive(stream_episodes(job_database, read_where(job_database, request.where)), make)
+    job_database = deployment.database
+    derivation = derive(stream_episodes(job_database, read_where(job_database, request.where)), make)
     check_at_limit(request.at_limit, derivation.formulation, derivation.benchmark)
     sampling = Sampling(request.temperature, request.top_p, request.max_tokens)
     roles = _roles(request, derivation.formulation) | other_roles(request.roles, derivation.benchmark.domain, {})
     tools = DOMAINS.load(derivation.benchmark.domain).prepare_tools(parse_pairs("--tool", request.tools))
     domain = derivation.benchmark.domain
     roles |= DOMAINS.load(domain).model_addresses(tools)
-    agent = make_agent(roles, domain, sampling, request.max_subgoals, request.framing, settings, output.say)
+    agent = make_agent(roles, domain, sampling, request.max_subgoals, request.framing, deployment.settings, output.say)
     agent = replace(agent, tools=tools, answer_by=answer_by(derivation.benchmark), at_limit=request.at_limit)
     agent = sample_roles(agent, derivation.formulation)
     selection = {"episodes": derivation.episodes, "left_out": dict(derivation.left_out)}
@@ -78,7 +77,7 @@ def submit_derived(
             definition=derivation.definition,
         )
         jobs[name], exit_code = submit_and_run(
-            settings,
+            deployment,
             Evaluate(infer),
             rows,
             name_and_tags=name_and_tags,
@@ -87,7 +86,7 @@ def submit_derived(
             follow=follow,
         )
         if exit_code == Exit.INCOMPLETE and follow:
-            check_completeness(settings, jobs[name])
+            check_completeness(deployment, jobs[name])
         code = code or exit_code
         output.say(f"{f'gold {name}: ' if name else ''}job {jobs[name]}, {len(rows.tasks)} tasks")
     return selection, jobs, code

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from db.engine.connection import Database
-    from db.engine.lease import Lease
     from lumos_queue.settings import Settings
 
 
@@ -16,6 +15,7 @@ def choose_jobs(database: Database, settings: Settings, names: Sequence[str], wh
 
     Raises SpecError for names together with a filter, and if no job matches.
     """
+    from db.engine.lease import Lease
     from db.queries.jobs import get_job
     from lumos_queue.errors import SpecError
     from lumos_queue.reports.job_list import find_jobs

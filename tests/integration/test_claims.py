@@ -29,6 +29,7 @@ from db.queue.figures import progress
 from db.queue.job_changes import cancel, finish_if_idle, remove, resume
 from db.queue.schedule import find_idle_jobs, runnable_jobs
 from lumos_queue.commands import KEPT_DIGITS, Ask, Do, Note, Step
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
@@ -325,7 +326,7 @@ def test_what_a_dead_process_holds_is_found_by_a_dispatcher_with_nothing_else_to
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
         connection.execute(update(JobRow).where(JobRow.id == job).values(state="cancelling"))
-    process = WorkerContext(Settings(database_url=database.url, poll_seconds=0.1))
+    process = WorkerContext(Deployment(Settings(database_url=database.url, poll_seconds=0.1)))
     try:
         Dispatcher(process, ["llm"], only=job).run(lambda: False)
     finally:
@@ -337,7 +338,7 @@ def test_what_a_dead_process_holds_is_found_by_a_dispatcher_with_nothing_else_to
 def test_a_database_of_another_revision_is_refused_every_time(database):
     with database.writer.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    process = WorkerContext(Settings(database_url=database.url))
+    process = WorkerContext(Deployment(Settings(database_url=database.url)))
     for _ in range(2):
         with pytest.raises(SpecError, match="a newer lumos-queue made it"):
             process.database  # noqa: B018

@@ -19,6 +19,7 @@ from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
 from db.queue.fence import reap
 from lumos_queue.commands import Step
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.episode import StepContext
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
@@ -68,7 +69,7 @@ def end_sessions(settings: Settings) -> None:
 
 def resume_job(settings: Settings, job: str) -> None:
     """Work on a job until it is done."""
-    process = WorkerContext(settings)
+    process = WorkerContext(Deployment(settings))
     try:
         Dispatcher(process, ["llm", "cpu"], only=job).run(lambda: False)
     finally:

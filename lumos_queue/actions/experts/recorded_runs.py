@@ -6,20 +6,17 @@ import asyncio
 
 from sqlalchemy.exc import DBAPIError
 
-from db.engine.lazy_database import LazyDatabase
-from db.engine.lease import Lease
 from db.journal.tool_calls import find_call_in_any_job
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.records import Execution
-from lumos_queue.settings import Settings
 
 
 class RecordedRuns:
-    """Looks up calls by their digest. The first look-up opens the database."""
+    """Looks up calls by their digest."""
 
-    def __init__(self, settings: Settings):
-        # look-ups run in threads
-        self._database = LazyDatabase(settings.database, Lease(settings.lease_seconds).idle_milliseconds)
+    def __init__(self, deployment: Deployment):
+        self._deployment = deployment
 
     async def find(self, command: str) -> Execution | None:
         """Return the execution of a successful call with the digest `command`; None if there is none.
@@ -31,9 +28,6 @@ class RecordedRuns:
         except DBAPIError as error:
             raise InfrastructureError(f"the recorded runs of experts cannot be read: {error.orig}") from None
 
-    def close(self) -> None:
-        self._database.close()
-
     def _find(self, command: str) -> Execution | None:
-        with self._database.get().engine.connect() as connection:
+        with self._deployment.database.engine.connect() as connection:
             return find_call_in_any_job(connection, command)

@@ -9,7 +9,6 @@ from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.engine.connection import clock
-from db.engine.lease import Lease
 from db.queue.sessions import live_sessions
 from db.queue.shares import list_caps, set_cap
 from db.queue.web_actions import PersonAction
@@ -57,7 +56,7 @@ def change_cap(
 def _read(connection: Connection, site: AppState) -> dict[str, Any]:
     work = read_open_work(connection, MAX_OPEN)
     caps = list_caps(connection)
-    sessions = live_sessions(connection, Lease(site.settings.lease_seconds))
+    sessions = live_sessions(connection, site.lease)
     loads = read_loads(connection, [*work.jobs, *(cap[0] for cap in caps)], sessions, site.settings)
     return {
         "loads": loads,

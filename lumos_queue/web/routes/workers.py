@@ -6,7 +6,6 @@ from fastapi import APIRouter
 from starlette.responses import HTMLResponse, Response
 
 from db.engine.connection import clock
-from db.engine.lease import Lease
 from db.models.pools import describe_gpus
 from db.queue.sessions import jobs_held, list_refused_messages, live_sessions
 from lumos_queue.live.waits import is_silent
@@ -22,7 +21,7 @@ def workers_page(visit: Reading) -> Response:
     """The page of workers, or its changing part for an open page."""
     site = visit.site
     with site.reading() as connection:
-        sessions = live_sessions(connection, Lease(site.settings.lease_seconds))
+        sessions = live_sessions(connection, site.lease)
         jobs_by_worker = jobs_held(connection)
         refusals, moment = list_refused_messages(connection), clock(connection)
     workers = [
