@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from db.engine.connection import Database
-from db.models.pools import POOLS, Pool
+from db.kinds.pools import POOLS, Pool
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import EndpointDown
 from lumos_queue.settings import read_settings

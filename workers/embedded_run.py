@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
-from db.models.pools import POOLS
+from db.kinds.pools import POOLS
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import InfrastructureError
 from workers.context import WorkerContext

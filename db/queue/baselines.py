@@ -9,12 +9,11 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlalchemy import Connection, select
-from sqlalchemy.exc import SQLAlchemyError
 
 from db.engine.bulk import insert_into
 from db.engine.connection import now
 from db.models import BaselineRow, Item
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import DatabaseFailure, SpecError
 from lumos_queue.records import Origin
 
 AT_ONCE = 10_000  #: keys of tasks read at once
@@ -49,7 +48,7 @@ def keep_baselines(connection: Connection, dataset: str, tasks: str, code_versio
     """Store baselines in their own transaction. Do nothing if the database cannot be written now."""
     row = {"dataset": dataset, "tasks": tasks, "code_version": code_version, "found": scores, "computed_at": now()}
     engine = connection.engine.execution_options(lumos_write=True)
-    refusals = suppress(SQLAlchemyError, SpecError)  # read-only, locked, or the dataset is gone
+    refusals = suppress(DatabaseFailure, SpecError)  # read-only, locked, or the dataset is gone
     with refusals, engine.connect() as writer, _shorten_wait(writer), writer.begin():
         writer.execute(insert_into(writer, BaselineRow).values(row).on_conflict_do_nothing())
 

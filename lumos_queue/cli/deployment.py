@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ _of_command: ContextVar[list[Deployment]] = ContextVar("deployment")  # none or 
 
 
 @contextmanager
-def close_at_end() -> Iterator[None]:
+def close_at_end() -> Generator[None, None, None]:
     """Run a command, and close the deployment that it has opened."""
     opened: list[Deployment] = []
     token = _of_command.set(opened)

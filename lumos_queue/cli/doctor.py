@@ -49,10 +49,6 @@ def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
 
 
 def _check_database(settings: Settings) -> Iterator[Finding]:
-    import sqlite3
-
-    from sqlalchemy.exc import SQLAlchemyError
-
     from db.engine.errors import reason
     from db.engine.migrate import current, head
     from db.engine.server_needs import check_may_create
@@ -71,8 +67,8 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
     deployment = Deployment(settings)
     try:
         database = deployment.open_at_any_revision()
-    except (LumosError, SQLAlchemyError, sqlite3.Error) as error:
-        yield Finding("database", False, f"{public_url}: {error if isinstance(error, LumosError) else reason(error)}")
+    except LumosError as error:
+        yield Finding("database", False, f"{public_url}: {reason(error)}")
         return
     try:
         revision, newest_revision = current(database), head()

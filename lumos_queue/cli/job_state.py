@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from db.models.states import OPEN, JobState
+from db.kinds.states import OPEN, JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.deployment import open_deployment
@@ -31,7 +31,7 @@ def _change(deployment: Deployment, job: str, change: str) -> Any:
 
 def _requeue(deployment: Deployment, job: str, only: str) -> Any:
     """Retry the items that ended with failures of the class `only`. Return the job's new row."""
-    from db.models.failure_classes import FailureClass
+    from db.kinds.failure_classes import FailureClass
     from db.queries.jobs import get_job
     from db.transfer.requeue import requeue
     from lumos_queue.errors import unknown

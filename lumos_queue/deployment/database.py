@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from db.engine.connection import Database
@@ -11,7 +11,7 @@ from lumos_queue.settings import Settings
 
 
 @contextmanager
-def database(settings: Settings, create: bool = False) -> Iterator[Database]:
+def database(settings: Settings, create: bool = False) -> Generator[Database, None, None]:
     """Yield the database, and close it. `create`: create a missing embedded database. Raises SpecError."""
     with Deployment(settings) as deployment:
         yield deployment.create() if create else deployment.database

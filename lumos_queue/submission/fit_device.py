@@ -27,7 +27,7 @@ def choose_device(deployment: Deployment, device: str) -> str:
 
 def _device_of_workers(deployment: Deployment) -> str:
     """Return `cuda` if a live worker has a GPU, '' if a live worker has not reported its GPUs, else `cpu`."""
-    from db.models.pools import Pool, can_run
+    from db.kinds.pools import Pool, can_run
     from db.queue.sessions import live_sessions
 
     with deployment.create().engine.connect() as connection:
