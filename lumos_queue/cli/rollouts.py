@@ -176,12 +176,13 @@ def _submit(
     read_command: str,
 ) -> None:
     from lumos_queue.cli.deployment import open_deployment
-    from lumos_queue.cli.derived_jobs import submit_derived
+    from lumos_queue.cli.derived_jobs import choose_episodes, submit_derived
 
     deployment = open_deployment()
     follow = follow or not deployment.broker
+    derivation = choose_episodes(deployment.database, request, make)
     selection, jobs, code = submit_derived(
-        deployment, request, make, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
+        deployment, request, derivation, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
     )
     names = list(jobs.values())
 

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Told to end from the start (or never), and at work for a minute all the same.
 PROGRAM = """
 import sys, time
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
 from workers.watchdog import Watchdog
