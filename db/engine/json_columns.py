@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 
 class UnreadableJson:
@@ -13,7 +12,7 @@ class UnreadableJson:
         self.problem = problem
 
 
-def read_json(text: Any) -> Any:
+def read_json(text: str | bytes) -> object:
     """Return the value of a column of JSON, or UnreadableJson."""
     try:
         return json.loads(text)
