@@ -38,7 +38,8 @@ class EpisodeFigures:
     action_seconds: float = 0.0
     #: By role: calls, and their seconds: in the server, waiting here, lost in failed requests, in the server's queue.
     roles: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
-    prompts: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])  #: (role, digest of the text that prompts begin with)
+    #: (role, digest of the text that prompts begin with)
+    prompts: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     def add_reply(self, role: str, completion: Completion, prefix: str | None) -> None:
         self.replies += 1

@@ -92,7 +92,7 @@ def long_text(nullable: bool = False) -> Mapped[str] | Mapped[str | None]:
     return Field(default=None if nullable else "", sa_column=Column(Text, nullable=nullable))
 
 
-def json(nullable: bool = False) -> Mapped[Any]:  # the type of the column is that of its annotation
+def json(nullable: bool = False) -> Any:
     return Field(default=None, sa_column=Column(JSON, nullable=nullable))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Column, ForeignKey, Index, Text, UniqueConstraint
 from sqlmodel import Field
 
@@ -36,7 +38,7 @@ class TaskRow(Base, table=True):
     ordinal: Mapped[int]  # position in the file, from 0
     row: Mapped[str]  # the row's own id
     question: Mapped[str] = long_text()
-    inputs: Mapped[object] = json()
+    inputs: Mapped[dict[str, object]] = json()
     gold: Mapped[object] = json(nullable=True)
 
 
@@ -49,7 +51,7 @@ class JobRow(Base, table=True):
     kind: Mapped[str]  # convert, train, infer, evaluate
     pool: Mapped[str]  # cpu, llm, gpu
     digest: Mapped[str]
-    spec: Mapped[object] = json()
+    spec: Mapped[dict[str, object]] = json()
     dataset: Mapped[str | None] = Field(
         default=None, sa_column=Column(Text, ForeignKey("dataset.digest"), nullable=True)
     )
@@ -79,7 +81,7 @@ class JobRow(Base, table=True):
     parent: Mapped[str | None] = Field(default=None)  # the job that it reruns or extends
     main_metric: Mapped[str] = Field(default="")  # the metric of its `score`; not part of the digest
     # that it needs, as submitted; null: submitted before there were plug-ins
-    plugins: Mapped[object] = json(nullable=True)
+    plugins: Mapped[list[dict[str, Any]] | None] = json(nullable=True)
     chosen: Mapped[str] = long_text()  # the filter that selected its tasks from the parent's; empty: no filter
 
 

@@ -88,5 +88,5 @@ class BaselineRow(Base, table=True):
     )
     tasks: Mapped[str] = Field(primary_key=True)  # a description of the tasks (db/queue/baselines.py)
     code_version: Mapped[str] = Field(primary_key=True)
-    found: Mapped[object] = json()
+    found: Mapped[dict[str, object]] = json()
     computed_at: Mapped[float] = instant(nullable=False)

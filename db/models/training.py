@@ -63,5 +63,5 @@ class ModelRow(Base, table=True):
     digest: Mapped[str] = Field(index=True)  # sha256 of its files
     bytes: Mapped[int] = Field(sa_type=Key)
     base: Mapped[str] = Field(default="")  # digest of the model it started from; empty: random weights
-    builds: Mapped[object] = json()  # digests or names of the training sets, a list
+    builds: Mapped[list[str]] = json()  # digests or names of the training sets, a list
     created_at: Mapped[float] = instant(nullable=False)

@@ -30,7 +30,8 @@ class Heartbeat(Base, table=True):
     __tablename__ = "heartbeat"
     session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
     at: Mapped[float] = instant(nullable=False)
-    calls: Mapped[object] = json()  # {endpoint: Traffic} as of this heartbeat (lumos_queue/endpoints/traffic.py)
+    # Traffic of each endpoint as of this heartbeat (lumos_queue/endpoints/traffic.py)
+    calls: Mapped[dict[str, list[float]]] = json()
 
 
 class EndpointCap(Base, table=True):
