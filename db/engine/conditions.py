@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, SQLColumnExpression, func, literal
+from sqlalchemy import ColumnElement, Connection, Select, SQLColumnExpression, func, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from db.engine.connection import numbers
 
-Condition = ColumnElement[bool]
+Condition: TypeAlias = ColumnElement[bool]
+Value: TypeAlias = SQLColumnExpression[Any]  #: a column or an expression, of any type
+Query: TypeAlias = Select[*tuple[Any, ...]]  #: a SELECT of any columns
 
 
 class strings(FunctionElement[str]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TypeGuard
 
 
 class UnreadableJson:
@@ -10,6 +11,16 @@ class UnreadableJson:
 
     def __init__(self, problem: str):
         self.problem = problem
+
+
+def is_object(value: object) -> TypeGuard[dict[str, object]]:
+    """Whether a JSON value is an object, whose keys are always texts."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[object]]:
+    """Whether a JSON value is a list."""
+    return isinstance(value, list)
 
 
 def read_json(text: str | bytes) -> object:

@@ -51,7 +51,7 @@ class JobRow(Base, table=True):
     kind: Mapped[str]  # convert, train, infer, evaluate
     pool: Mapped[str]  # cpu, llm, gpu
     digest: Mapped[str]
-    spec: Mapped[dict[str, object]] = json()
+    spec: Mapped[dict[str, Any]] = json()
     dataset: Mapped[str | None] = Field(
         default=None, sa_column=Column(Text, ForeignKey("dataset.digest"), nullable=True)
     )

@@ -7,6 +7,8 @@ negative or zero, because a session may take back endings that another session h
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Column, ForeignKey, Text
 from sqlmodel import Field
 
@@ -88,5 +90,5 @@ class BaselineRow(Base, table=True):
     )
     tasks: Mapped[str] = Field(primary_key=True)  # a description of the tasks (db/queue/baselines.py)
     code_version: Mapped[str] = Field(primary_key=True)
-    found: Mapped[dict[str, object]] = json()
+    found: Mapped[dict[str, dict[str, Any]]] = json()
     computed_at: Mapped[float] = instant(nullable=False)

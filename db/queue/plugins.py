@@ -34,7 +34,7 @@ def accept_plugins(database: Database, job: str, plugins: Sequence[Mapping[str, 
                 changed_names.append(plugin["name"])
                 former = {name: previous[name] for name in _CODE} if previous else {}
                 earlier.append({**former, "until": timestamp, "accepted_by": person})
-            new_plugins.append(dict(plugin) | ({"earlier": earlier} if earlier else {}))
+            new_plugins.append({**plugin, **({"earlier": earlier} if earlier else {})})
         if changed_names:
             connection.execute(update(JobRow).where(JobRow.id == job).values(plugins=new_plugins, not_before_at=0.0))
         return changed_names

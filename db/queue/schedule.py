@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
-from sqlalchemy import Connection, Float, Row, Select, and_, bindparam, case, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Float,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    case,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import aliased
 
+from db.engine.conditions import Value
 from db.engine.connection import Database, now
 from db.engine.time_conditions import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due, is_older
 from db.models import Item, JobEndpoint, JobRow
@@ -52,7 +68,7 @@ def _select_runnable(has_min_age: bool, in_turn: bool, beside: bool) -> Select[s
     if beside:
         urgency = select(reference_job.priority).where(reference_job.id == bindparam("beside")).scalar_subquery()
         conditions += [JobRow.id != bindparam("beside"), JobRow.priority >= urgency]
-    order = [JobRow.priority.desc(), JobRow.created_at]
+    order: list[Value] = [JobRow.priority.desc(), JobRow.created_at]
     if in_turn:
         submission_time = (
             select(reference_job.created_at).where(reference_job.id == bindparam("after")).scalar_subquery()
@@ -93,7 +109,7 @@ def back_off(database: Database, job: str, reason: str, wait_seconds: float) -> 
         )
 
 
-def await_job(database: Database, job: str, awaited_job: str, reason: str) -> Row | None:
+def await_job(database: Database, job: str, awaited_job: str, reason: str) -> Row[str, str, int, str] | None:
     """Let no slice start on the job while the job `awaited_job` is open, and store the reason.
 
     Return id, kind, items and pool of the awaited job. Return None, without a wait, when one of the jobs is not open.
@@ -122,7 +138,7 @@ def list_awaited_jobs(database: Database, job: str) -> list[str]:
     return jobs
 
 
-def find_awaited(connection: Connection, job: Row) -> Row | None:
+def find_awaited(connection: Connection, job: JobRow) -> Row[Any] | None:
     """Return the row of the open job that a job (its row) waits for, with its number of `done` items, or None."""
     if not awaits_job(job):
         return None
@@ -132,7 +148,7 @@ def find_awaited(connection: Connection, job: Row) -> Row | None:
     return connection.execute(query).first()
 
 
-def jobs_awaiting(database: Database, job: str) -> list[Row]:
+def jobs_awaiting(database: Database, job: str) -> list[Row[str, str, str]]:
     """Return id, kind and pool of the open jobs that wait for the job."""
     query = select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.awaits == job, JobRow.state.in_(OPEN))
     with database.engine.connect() as connection:
@@ -145,7 +161,7 @@ def reset_backoff(database: Database, job: str) -> None:
         connection.execute(update(JobRow).where(JobRow.id == job, JobRow.waits > 0).values(waits=0))
 
 
-def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> bool:
+def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, Mapping[str, object]]]) -> bool:
     """Record that a slice starts on the job: clear the reason of its wait, and store the identities of its endpoints.
 
     Return whether the slice may start: False when the job was stopped or removed meanwhile.
